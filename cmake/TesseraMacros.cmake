@@ -1,0 +1,56 @@
+# Functions for the project's own targets: one set of flags, plain CMake below.
+
+# Flags that every target gets: LLVM's own choice of RTTI and exceptions,
+# warnings, and the sanitizers asked for.
+function(tessera_target_options name)
+  llvm_update_compile_flags(${name})
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  if(TESSERA_WERROR)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+  if(TESSERA_SANITIZE)
+    target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
+      -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${name} PUBLIC -fsanitize=${TESSERA_SANITIZE})
+  endif()
+endfunction()
+
+# tessera_add_library(Name sources... [DEPENDS targets...] [LINK libraries...])
+# A static library of the project. DEPENDS are generated headers.
+function(tessera_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  tessera_target_options(${name})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES ${name})
+endfunction()
+
+# tessera_add_tool(name sources... [LINK libraries...])
+function(tessera_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  tessera_target_options(${name})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_TOOLS ${name})
+endfunction()
+
+# tessera_add_unittest(name sources... [LINK libraries...]): a GoogleTest
+# program in <build>/unittests, run by the target check-tessera.
+function(tessera_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock
+                        GTest::gtest_main)
+  tessera_target_options(${name})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  set_property(GLOBAL APPEND PROPERTY TESSERA_UNITTESTS ${name})
+endfunction()

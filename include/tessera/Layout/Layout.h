@@ -1,0 +1,138 @@
+//===- Layout.h - How an array lies in memory -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The fields of XLA's layout notation, `{1,0:T(8,128)(2,1)S(1)}`, and the three
+// keys of Tessera's own (PD, PV, B). Plain values: what they mean for addresses
+// is the matter of AxisList alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LAYOUT_LAYOUT_H
+#define TESSERA_LAYOUT_LAYOUT_H
+
+#include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/PrimitiveType.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace tessera {
+
+/// The size of a dimension whose number is not known, written `?`.
+/// Equal to mlir::ShapedType::kDynamic.
+inline constexpr int64_t kDynamic = INT64_MIN;
+
+/// One tile, `(8,128)`: sizes listed major to minor, in elements, matched
+/// against the minor end of the axes. `kCombine`, written `*`, merges an axis
+/// into its more minor neighbour.
+struct Tile {
+  static constexpr int64_t kCombine = INT64_MIN;
+
+  llvm::SmallVector<int64_t, 4> sizes;
+
+  bool operator==(const Tile &other) const { return sizes == other.sizes; }
+  bool operator!=(const Tile &other) const { return !(*this == other); }
+};
+
+/// One SC entry, `(0:4,8)`: a physical dimension (0 = most major) and the
+/// positions at which it is cut, increasing.
+struct SplitConfig {
+  int64_t dimension = 0;
+  llvm::SmallVector<int64_t, 4> indices;
+
+  bool operator==(const SplitConfig &other) const {
+    return dimension == other.dimension && indices == other.indices;
+  }
+};
+
+/// What all padding of a buffer holds. Absent: unspecified.
+enum class PaddingValue : uint8_t { Zero, One, Lowest, Highest };
+
+/// The word in PV(...).
+llvm::StringRef getName(PaddingValue value);
+
+/// The fields of a layout. Every field has the notation's default, so a Layout
+/// of only a minor_to_major is XLA's `{1,0}`.
+struct Layout {
+  /// Dimensions from fastest varying to slowest; a permutation of 0..rank-1.
+  llvm::SmallVector<int64_t, 6> minorToMajor;
+  /// T: applied in order, each to the list that the one before left.
+  llvm::SmallVector<Tile, 2> tiles;
+  /// L: the buffer is rounded up to a multiple of this many elements.
+  int64_t tailPaddingAlignment = 1;
+  /// E: bits of an element in the buffer; 0 = whole bytes of the type.
+  int64_t elementSizeInBits = 0;
+  /// S: 0 is the device's main memory.
+  int64_t memorySpace = 0;
+  /// SC: kept and printed; it moves no element.
+  llvm::SmallVector<SplitConfig, 1> splitConfigs;
+  /// M: bytes before the data that hold dynamic sizes; 0 = none.
+  int64_t dynamicShapeMetadataPrefixBytes = 0;
+  /// PD: a width for each logical dimension, in elements; empty = none.
+  llvm::SmallVector<int64_t, 6> paddedDimensions;
+  /// PV: the promise that all padding holds it.
+  std::optional<PaddingValue> paddingValue;
+  /// B: bounds of dynamic dimensions, `kDynamic` where there is none; empty =
+  /// none. Only on MLIR types: a Shape has them in its dimensions.
+  llvm::SmallVector<int64_t, 6> bounds;
+
+  /// The layout of descending order without tiles: `{rank-1,...,1,0}`.
+  static Layout descending(int64_t rank);
+
+  /// Number of dimensions that it orders.
+  int64_t rank() const { return static_cast<int64_t>(minorToMajor.size()); }
+
+  /// Whether any field but minorToMajor differs from its default.
+  bool hasAttributes() const;
+
+  /// Exact equality of all fields.
+  bool operator==(const Layout &other) const;
+  bool operator!=(const Layout &other) const { return !(*this == other); }
+
+  /// The rules that need no sizes (labels layout_c1...): permutation, tile
+  /// sizes, positive L, ranges of E, M and S, split configurations, and the
+  /// number of entries of PD and B.
+  llvm::Error verify() const;
+
+  /// Canonical text with braces, `{1,0:T(8,128)}`; `{}` for a scalar without
+  /// attributes, `{:T(256)}` for one with.
+  std::string toString() const;
+  void print(llvm::raw_ostream &os) const;
+};
+
+llvm::hash_code hash_value(const Layout &layout);
+
+/// What LayoutEqual leaves out (XLA's Layout::Equal switches). M is never
+/// compared by XLA; `metadataPrefix = false` compares it all the same.
+struct LayoutEqual {
+  bool ignoreTiles = false;
+  bool ignoreTailPadding = false;
+  bool ignoreElementSize = false;
+  bool ignoreMemorySpace = false;
+  bool ignoreSplitConfigs = false;
+  bool ignorePadding = false; ///< PD and PV.
+  bool ignoreMetadataPrefix = true;
+
+  /// All of these except split configurations (XLA's MinorToMajorOnly).
+  static LayoutEqual minorToMajorOnly();
+
+  bool operator()(const Layout &lhs, const Layout &rhs) const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LAYOUT_LAYOUT_H
