@@ -43,12 +43,17 @@ function(tessera_add_tool name)
 endfunction()
 
 # tessera_add_unittest(name sources... [LINK libraries...]): a GoogleTest
-# program in <build>/unittests, run by the target check-tessera.
+# program in <build>/unittests, run by the target check-tessera. The tests find
+# it by its name, which ends in Tests.
 function(tessera_add_unittest name)
+  if(NOT name MATCHES "Tests$")
+    message(FATAL_ERROR "the unit test ${name} must be named ...Tests")
+  endif()
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock
                         GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/unittests)
   tessera_target_options(${name})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)

@@ -1,0 +1,84 @@
+"""The lit suite: IR, tools, Python and, under Unit, the GoogleTest programs.
+
+A test is a file with RUN lines and one of the suffixes below. Files that tests
+read stand in folders named Inputs, Python modules that they share too.
+
+Parameters (`lit --param name=value`):
+  full=1   the full number of random cases with fresh seeds, instead of a tenth
+           with fixed ones; TESSERA_FULL=1 in the environment does the same.
+"""
+
+import os
+import subprocess
+import sys
+
+import lit.formats
+import lit.util
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "Tessera"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".hlo", ".py"]
+config.excludes = ["Inputs", "environment.cfg.py", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
+
+
+def find_python():
+    """The Python that has the packages of test/requirements.txt."""
+    venv = os.path.join(config.tessera_src_root, "build", "venv", "bin", "python3")
+    return next(filter(os.path.exists, [config.tessera_python, venv]), sys.executable)
+
+
+def has_module(python, name):
+    check = "import importlib.util as u, sys; sys.exit(not u.find_spec('%s'))"
+    return subprocess.call([python, "-c", check % name]) == 0
+
+
+# Where things are.
+tools_dir = os.path.join(config.tessera_obj_root, "bin")
+lib_dir = os.path.join(config.tessera_obj_root, "lib")
+python = find_python()
+config.substitutions += [
+    ("%python", '"%s"' % python),
+    ("%shlibext", config.llvm_shlib_ext),
+    ("%tessera_lib_dir", lib_dir),
+    ("%tessera_obj_root", config.tessera_obj_root),
+    ("%tessera_src_root", config.tessera_src_root),
+]
+llvm_config.use_default_substitutions()
+llvm_config.with_environment("PATH", [tools_dir, config.llvm_tools_dir], append_path=True)
+
+# Our tools and the stock ones, by full path, so that no other one is taken. One
+# that is not built leaves its tests failing, not the configuration.
+tools = [
+    "tessera-compile",
+    "tessera-hlo",
+    "tessera-layout",
+    "tessera-opt",
+    "tessera-run",
+    "tessera-translate",
+    "mlir-opt",
+    "mlir-runner",
+    "mlir-translate",
+    "split-file",
+]
+llvm_config.add_tool_substitutions(
+    [ToolSubst(tool, unresolved="ignore") for tool in tools],
+    [tools_dir, config.llvm_tools_dir],
+)
+
+# What a test may ask for by REQUIRES.
+for module in ["jaxlib", "numpy", "tessera"]:
+    if has_module(python, module):
+        config.available_features.add(module)
+if "numpy" not in config.available_features:
+    lit_config.note(
+        "%s has no numpy: tests that need it are skipped; scripts/test.sh makes "
+        "build/venv, or pass -DTESSERA_PYTHON=<python with test/requirements.txt>"
+        % python
+    )
+lit_config.load_config(
+    config, os.path.join(config.test_source_root, "environment.cfg.py")
+)
