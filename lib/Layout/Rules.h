@@ -1,0 +1,88 @@
+//===- Rules.h - The rules of the notation ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the library. The rules of docs/notation-rules.md as checks of
+// values. A violation says which part of the value it is about, so that the
+// parser can point at the token and Layout::verify needs no text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_LAYOUT_RULES_H
+#define TESSERA_LIB_LAYOUT_RULES_H
+
+#include "tessera/Layout/Shape.h"
+
+#include <tuple>
+
+namespace tessera {
+namespace detail {
+
+enum class Field : uint8_t {
+  Dimensions,
+  MinorToMajor,
+  Tiles,
+  TailPadding,
+  ElementSize,
+  MemorySpace,
+  SplitConfigs,
+  MetadataPrefix,
+  PaddedDimensions,
+  PaddingValue,
+  Bounds,
+};
+
+/// A part of an array shape: entry `j` of entry `i` of a field. kWhole stands
+/// for all entries.
+struct Place {
+  static constexpr int64_t kWhole = -1;
+
+  Field field;
+  int64_t i = kWhole;
+  int64_t j = kWhole;
+
+  bool operator<(const Place &other) const {
+    return std::tie(field, i, j) < std::tie(other.field, other.i, other.j);
+  }
+};
+
+struct Violation {
+  Place place;
+  Diagnostic diagnostic;
+
+  /// The error without a position.
+  llvm::Error takeError() {
+    return llvm::make_error<LayoutError>(std::move(diagnostic));
+  }
+};
+
+/// The first violated rule, or nothing.
+using MaybeViolation = std::optional<Violation>;
+
+/// The rules of one tile size that was written as a number. A number that is
+/// the mark of `*` in Tile::sizes is as negative as any other.
+MaybeViolation checkTileNumber(int64_t size);
+/// The same for a bound in B, where the mark is that of `?`.
+MaybeViolation checkBoundNumber(int64_t bound);
+
+/// The rules of a tile; `index` is its number in the layout.
+MaybeViolation checkTile(const Tile &tile, int64_t index);
+
+/// The rules of Layout::verify.
+MaybeViolation checkLayout(const Layout &layout);
+
+/// The rules of verifyLayout that come on top of checkLayout.
+MaybeViolation checkLayoutOfArray(const Layout &layout, PrimitiveType type,
+                                  llvm::ArrayRef<int64_t> dimensions);
+
+/// All rules of an array shape, those of its layout included.
+MaybeViolation checkArray(const Shape &shape);
+
+} // namespace detail
+} // namespace tessera
+
+#endif // TESSERA_LIB_LAYOUT_RULES_H
