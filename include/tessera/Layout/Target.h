@@ -1,0 +1,78 @@
+//===- Target.h - Machines and the layouts they prefer ----------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table of targets: the memories that S(n) names, and the layout that an
+// array gets when nobody asks for one. docs/targets.md has the figures with
+// their sources, and the rules with what they were checked against.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LAYOUT_TARGET_H
+#define TESSERA_LAYOUT_TARGET_H
+
+#include "tessera/Layout/Shape.h"
+
+namespace tessera {
+
+/// One memory of a target, named S(number) in a layout.
+struct MemorySpace {
+  int64_t number;
+  llvm::StringRef name;
+  /// Bytes that one core can use; 0 = no limit that is known.
+  int64_t capacity;
+  /// Bytes; every buffer starts at a multiple, and its size is rounded up to
+  /// one. Positive.
+  int64_t alignment;
+  /// The address space that it has in LLVM IR.
+  int64_t addressSpace;
+};
+
+/// How a target lays out an array that nobody pinned.
+enum class LayoutRule : uint8_t {
+  /// Row-major, without tiles; types narrower than a byte are packed, pred
+  /// excepted. XLA's choice on CPUs and GPUs.
+  RowMajor,
+  /// Tiles of 8 x 128 words of 32 bits, in the order that pads least. The TPU
+  /// compiler's choice.
+  TPU,
+};
+
+/// The name of a rule in text: `row_major`, `tpu`.
+llvm::StringRef getName(LayoutRule rule);
+std::optional<LayoutRule> parseLayoutRule(llvm::StringRef name);
+
+/// A machine. A view: whoever made it owns names and spaces (the table's are
+/// static).
+struct Target {
+  llvm::StringRef name;
+  llvm::ArrayRef<MemorySpace> spaces; ///< Increasing in number, 0 first.
+  LayoutRule layoutRule;
+
+  /// The space S(number), or null.
+  const MemorySpace *findSpace(int64_t number) const;
+};
+
+/// The presets: cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, nvgpu.
+llvm::ArrayRef<Target> allTargets();
+
+/// The preset of that name. Error: *unsupported*, with the names there are.
+llvm::Expected<const Target *> getTarget(llvm::StringRef name);
+
+/// `shape` with the layout that `rule` gives to each of its arrays, in the
+/// place of whatever layout it has. A `<=N` dimension counts with its bound;
+/// tuples and buffers are filled leaf by leaf; tokens and opaques stay.
+///
+/// Errors: *unsupported* for an unbounded dimension and for types that the
+/// rule does not know (the TPU's: s1 and u1); *invalid* where the padded array
+/// is too large.
+llvm::Expected<Shape> chooseDefaultLayout(LayoutRule rule, Shape shape);
+llvm::Expected<Shape> chooseDefaultLayout(const Target &target, Shape shape);
+
+} // namespace tessera
+
+#endif // TESSERA_LAYOUT_TARGET_H

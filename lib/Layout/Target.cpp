@@ -1,0 +1,244 @@
+//===- Target.cpp - Machines and the layouts they prefer ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Layout/Target.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace llvm;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// The table of targets
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kKiB = 1024;
+static constexpr int64_t kMiB = 1024 * kKiB;
+static constexpr int64_t kGiB = 1024 * kMiB;
+
+// A CPU has one memory: every space that a program names is in it.
+static constexpr MemorySpace kCPUSpaces[] = {
+    {0, "memory", 0, 64, 0},
+    {5, "host", 0, 64, 0},
+};
+
+// The memories of a TPU, by XLA's numbers. HBM per chip is Google Cloud's
+// figure, VMEM and SMEM per core are those of JAX's chip table; the TPU
+// compiler rounds buffers up to 512 bytes.
+static constexpr std::array<MemorySpace, 5> getTPUSpaces(int64_t hbm,
+                                                         int64_t vmem) {
+  return {{{0, "hbm", hbm, 512, 0},
+           {1, "vmem", vmem, 512, 1},
+           {2, "semaphore", 0, 512, 2},
+           {5, "host", 0, 64, 5},
+           {6, "smem", kMiB, 512, 6}}};
+}
+
+static constexpr auto kTPUv4Spaces = getTPUSpaces(32 * kGiB, 16 * kMiB);
+static constexpr auto kTPUv5eSpaces = getTPUSpaces(16 * kGiB, 128 * kMiB);
+static constexpr auto kTPUv5pSpaces = getTPUSpaces(95 * kGiB, 64 * kMiB);
+static constexpr auto kTPUv6eSpaces = getTPUSpaces(32 * kGiB, 128 * kMiB);
+
+// A GPU of compute capability 9.0 (H100). XLA's colours 1 and 2 are parts of
+// the global memory; 3 is ours, numbered as in NVPTX.
+static constexpr MemorySpace kNVGPUSpaces[] = {
+    {0, "global", 80 * kGiB, 256, 1},
+    {1, "collective", 80 * kGiB, 256, 1},
+    {2, "temporary", 80 * kGiB, 256, 1},
+    {3, "shared", 227 * kKiB, 16, 3},
+    {5, "host", 0, 64, 1},
+};
+
+static constexpr Target kTargets[] = {
+    {"cpu", kCPUSpaces, LayoutRule::RowMajor},
+    {"tpu_v4", kTPUv4Spaces, LayoutRule::TPU},
+    {"tpu_v5e", kTPUv5eSpaces, LayoutRule::TPU},
+    {"tpu_v5p", kTPUv5pSpaces, LayoutRule::TPU},
+    {"tpu_v6e", kTPUv6eSpaces, LayoutRule::TPU},
+    {"nvgpu", kNVGPUSpaces, LayoutRule::RowMajor},
+};
+
+StringRef tessera::getName(LayoutRule rule) {
+  return rule == LayoutRule::TPU ? "tpu" : "row_major";
+}
+
+std::optional<LayoutRule> tessera::parseLayoutRule(StringRef name) {
+  return StringSwitch<std::optional<LayoutRule>>(name)
+      .Case("row_major", LayoutRule::RowMajor)
+      .Case("tpu", LayoutRule::TPU)
+      .Default(std::nullopt);
+}
+
+const MemorySpace *Target::findSpace(int64_t number) const {
+  const MemorySpace *space =
+      find_if(spaces, [&](const MemorySpace &s) { return s.number == number; });
+  return space == spaces.end() ? nullptr : space;
+}
+
+ArrayRef<Target> tessera::allTargets() { return kTargets; }
+
+Expected<const Target *> tessera::getTarget(StringRef name) {
+  for (const Target &target : kTargets)
+    if (target.name == name)
+      return &target;
+  std::string names;
+  for (const Target &target : kTargets)
+    names += (names.empty() ? "" : ", ") + target.name.str();
+  return unsupportedError("target", "one of " + names, "'" + name + "'");
+}
+
+//===----------------------------------------------------------------------===//
+// Default layouts
+//===----------------------------------------------------------------------===//
+
+// A vector register of a TPU: 8 sublanes of 128 lanes, a 32-bit word each.
+static constexpr int64_t kSublanes = 8;
+static constexpr int64_t kLanes = 128;
+static constexpr int64_t kWordBits = 32;
+
+/// Bits of an element in the buffers of every target.
+static int64_t getPackedBits(PrimitiveType type) {
+  return isSubByteNonPred(type) ? getBitWidth(type) : 8 * getByteWidth(type);
+}
+
+/// The smallest power of two from `low` that is at least `size`, but at most
+/// `high` (or `low`, where that is more). All are powers of two but `size`.
+static int64_t clampToPowerOf2(int64_t size, int64_t low, int64_t high) {
+  return std::max<int64_t>(low, PowerOf2Ceil(std::min(size, high)));
+}
+
+/// The rows, of `size` in all, that the TPU compiler counts as a unit when it
+/// weighs padding.
+static int64_t getRowGranule(int64_t size, int64_t packing) {
+  return clampToPowerOf2(size, std::min(packing, kSublanes), kSublanes);
+}
+
+/// Rows of a tile: no more than there are, but whole words. Types of a byte
+/// or less fill a whole register where the rows divide into registers.
+static int64_t getTileRows(int64_t size, int64_t packing) {
+  int64_t registerRows = kSublanes * packing;
+  if (packing >= 4 && size % registerRows == 0)
+    return registerRows;
+  return std::max(packing, getRowGranule(size, packing));
+}
+
+/// The dimension on the lanes and the one on the sublanes: the pair that pads
+/// least, and of several the most minor one in logical order.
+static std::pair<int64_t, int64_t> chooseMinorPair(ArrayRef<int64_t> dims,
+                                                   int64_t packing) {
+  uint64_t total = 1;
+  for (int64_t size : dims)
+    total *= size;
+  std::pair<int64_t, int64_t> best;
+  uint64_t leastPlaces = UINT64_MAX;
+  int64_t rank = dims.size();
+  for (int64_t minor = rank - 1; minor >= 0; --minor) {
+    uint64_t columns = alignTo(uint64_t(dims[minor]), kLanes);
+    for (int64_t second = rank - 1; second >= 0; --second) {
+      if (second == minor)
+        continue;
+      uint64_t rows =
+          alignTo(uint64_t(dims[second]), getRowGranule(dims[second], packing));
+      uint64_t others = total / dims[minor] / dims[second];
+      uint64_t places =
+          SaturatingMultiply(others, SaturatingMultiply(rows, columns));
+      if (places < leastPlaces) {
+        leastPlaces = places;
+        best = {minor, second};
+      }
+    }
+  }
+  return best;
+}
+
+/// The order with those two dimensions first and the others descending.
+static SmallVector<int64_t, 6> getOrder(int64_t rank, int64_t minor,
+                                        int64_t second) {
+  SmallVector<int64_t, 6> order = {minor, second};
+  for (int64_t dim = rank - 1; dim >= 0; --dim)
+    if (dim != minor && dim != second)
+      order.push_back(dim);
+  return order;
+}
+
+/// The layout of the TPU compiler, whose generations v4 to v6e agree.
+static Layout getTPULayout(PrimitiveType type, ArrayRef<int64_t> dims) {
+  int64_t rank = dims.size();
+  // Elements that share a word; wider types are kept as arrays of words.
+  int64_t packing = std::max<int64_t>(1, kWordBits / getPackedBits(type));
+  Layout layout = Layout::descending(rank);
+  if (is_contained(dims, 0))
+    return layout;
+  if (rank == 0) {
+    layout.tiles.push_back({{kLanes * packing}});
+    return layout;
+  }
+  if (rank == 1) {
+    layout.tiles.push_back(
+        {{clampToPowerOf2(dims[0], kLanes * packing, kSublanes * kLanes)}});
+    if (packing > 1)
+      layout.tiles.push_back({{kLanes}});
+  } else {
+    auto [minor, second] = chooseMinorPair(dims, packing);
+    layout.minorToMajor = getOrder(rank, minor, second);
+    layout.tiles.push_back({{getTileRows(dims[second], packing), kLanes}});
+  }
+  // Neighbours in a column lie in one word.
+  if (packing > 1)
+    layout.tiles.push_back({{packing, 1}});
+  return layout;
+}
+
+static Error setDefaultLayout(LayoutRule rule, Shape &array) {
+  PrimitiveType type = array.elementType();
+  if (array.hasUnboundedDimension())
+    return unsupportedError("default layout", "dimensions with a size or bound",
+                            array.toString(/*printLayout=*/false),
+                            "give the dimension a bound, as in f32[<=8]");
+  if (rule == LayoutRule::TPU && getPackedBits(type) == 1)
+    return unsupportedError("default layout",
+                            "an element type of 2 bits or more, or pred",
+                            array.toString(/*printLayout=*/false));
+  Layout layout = rule == LayoutRule::TPU
+                      ? getTPULayout(type, array.dimensions())
+                      : Layout::descending(array.rank());
+  if (isSubByteNonPred(type))
+    layout.elementSizeInBits = getBitWidth(type);
+  array.setLayout(std::move(layout));
+  return Error::success();
+}
+
+static Error setDefaultLayouts(LayoutRule rule, Shape &shape) {
+  if (shape.isArray())
+    return setDefaultLayout(rule, shape);
+  for (Shape &element : shape.mutableElements())
+    if (Error error = setDefaultLayouts(rule, element))
+      return error;
+  return Error::success();
+}
+
+Expected<Shape> tessera::chooseDefaultLayout(LayoutRule rule, Shape shape) {
+  // The rule divides by sizes and multiplies them: they must be right.
+  if (Error error = shape.verify())
+    return std::move(error);
+  if (Error error = setDefaultLayouts(rule, shape))
+    return std::move(error);
+  if (Error error = shape.verify())
+    return std::move(error);
+  return shape;
+}
+
+Expected<Shape> tessera::chooseDefaultLayout(const Target &target,
+                                             Shape shape) {
+  return chooseDefaultLayout(target.layoutRule, std::move(shape));
+}
