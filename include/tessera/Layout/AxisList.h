@@ -124,8 +124,8 @@ public:
 
   /// The offset of a step of one along each dimension, in elements, when the
   /// linear index is a sum of index times stride (no axis splits a dimension of
-  /// more than one element); nothing otherwise. Dimensions of size 0 or 1 have
-  /// the stride that their axis has.
+  /// more than one element); nothing otherwise. A dimension of size 1 has the
+  /// stride 0; a stride that depends on a size not known is kDynamic.
   std::optional<llvm::SmallVector<int64_t, 6>> logicalStrides() const;
 
   /// One line for each axis: `[i] extent E: expression`.

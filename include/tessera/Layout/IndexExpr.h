@@ -67,12 +67,15 @@ public:
 
   Kind kind() const;
   bool isZero() const { return kind() == Kind::Constant; }
-  /// One more than the largest value; kDynamic when not known.
+  /// One more than the largest value (an upper bound where padding is
+  /// involved); kDynamic when not known.
   int64_t range() const;
   /// Of a Variable.
   unsigned variableNumber() const;
   /// The divisor of FloorDiv and Mod, the factor of MulAdd.
   int64_t constant() const;
+  /// Nodes of the tree, shared ones counted each time: what a walk costs.
+  int64_t treeSize() const;
   /// The operand of FloorDiv and Mod, the major one of MulAdd.
   IndexExpr lhs() const;
   /// The minor operand of MulAdd.
@@ -88,6 +91,9 @@ public:
   /// for 0. Merged axes that split again where they were merged are such sums.
   std::optional<llvm::SmallVector<DigitTerm, 2>> asDigitSum() const;
 
+  /// Whether variable number `variable` occurs.
+  bool involves(unsigned variable) const;
+
   /// Structural equality.
   bool operator==(const IndexExpr &other) const;
   bool operator!=(const IndexExpr &other) const { return !(*this == other); }
@@ -99,6 +105,8 @@ private:
   struct Node;
   explicit IndexExpr(std::shared_ptr<const Node> node)
       : node(std::move(node)) {}
+  static IndexExpr unary(Kind kind, const IndexExpr &lhs, int64_t constant,
+                         int64_t range);
 
   std::shared_ptr<const Node> node;
 };
