@@ -39,5 +39,9 @@ note "clang-tidy"
 mkdir -p build
 configure release
 cmake --build build/release
-[ ${#files[@]} -gt 0 ] || mapfile -t files < <(git ls-files 'lib/*.cpp' 'tools/*.cpp' 'unittests/*.cpp')
-run-clang-tidy-22 -quiet -p build/release $([ $fix = 1 ] && echo -fix) "${files[@]/#/$PWD/}"
+if [ ${#files[@]} -eq 0 ]; then
+  mapfile -t files < <(git ls-files '*.cpp')
+fi
+options=(-quiet -p build/release)
+[ $fix = 0 ] || options+=(-fix)
+run-clang-tidy-22 "${options[@]}" "${files[@]/#/$PWD/}"

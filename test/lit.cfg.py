@@ -41,6 +41,8 @@ tools_dir = os.path.join(config.tessera_obj_root, "bin")
 lib_dir = os.path.join(config.tessera_obj_root, "lib")
 python = find_python()
 config.substitutions += [
+    ("%cxx", config.tessera_cxx),
+    ("%cc", config.tessera_cc),
     ("%python", '"%s"' % python),
     ("%shlibext", config.llvm_shlib_ext),
     ("%tessera_lib_dir", lib_dir),
