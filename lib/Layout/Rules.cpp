@@ -119,9 +119,6 @@ static MaybeViolation checkSplit(const Layout &layout, int64_t i) {
                    "a physical dimension below the rank " +
                        Twine(layout.rank()),
                    Twine(split.dimension));
-  if (split.indices.empty())
-    return violate({Field::SplitConfigs, i}, "layout_c9",
-                   "split configuration SC", "at least one index", "none");
   int64_t previous = 0;
   for (auto [j, index] : llvm::enumerate(split.indices)) {
     if (index <= previous)
@@ -300,8 +297,10 @@ static MaybeViolation checkSizes(const Shape &shape) {
 }
 
 /// shape_c2: the elements and their bytes can be counted. Unbounded dimensions
-/// do not count.
+/// do not count, and beside a dimension of size 0 nothing else does.
 static MaybeViolation checkProducts(const Shape &shape) {
+  if (llvm::is_contained(shape.dimensions(), 0))
+    return std::nullopt;
   int64_t bytes = getByteWidth(shape.elementType());
   for (auto [i, size] : llvm::enumerate(shape.dimensions()))
     if (size != kDynamic && llvm::MulOverflow(bytes, size, bytes))

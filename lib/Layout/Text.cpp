@@ -18,7 +18,7 @@
 //           | 'M' '(' INT ')' | 'PD' '(' INT { ',' INT } ')'
 //           | 'PV' '(' value ')' | 'B' '(' bound { ',' bound } ')'
 //   tile   := '(' tdim { ',' tdim } ')'      tdim  := INT | '*'
-//   split  := '(' INT ':' INT { ',' INT } ')'
+//   split  := '(' INT ':' [ INT { ',' INT } ] ')'
 //   value  := '0' | '1' | 'zero' | 'one' | 'lowest' | 'highest'
 //   bound  := INT | '?'
 //
@@ -626,6 +626,8 @@ bool Parser::parseSplit(SplitConfig &split, int64_t index) {
   note(Field::SplitConfigs, index);
   if (!parseInteger(split.dimension, kField) || !expect(':', kField))
     return false;
+  if (consumeIf(')'))
+    return true;
   return parseCommaList(')', kField, [&] {
     note(Field::SplitConfigs, index, split.indices.size() + 1);
     return parseInteger(split.indices.emplace_back(), kField);

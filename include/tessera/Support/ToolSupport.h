@@ -1,0 +1,76 @@
+//===- ToolSupport.h - What all tools do alike ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reading arguments and files, showing errors, and writing results, so that
+// every tool has the same exit codes, the same messages, reads `-` as standard
+// input and never leaves a half-written file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_TOOLSUPPORT_H
+#define TESSERA_SUPPORT_TOOLSUPPORT_H
+
+#include "tessera/Layout/Text.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <functional>
+#include <memory>
+
+namespace tessera {
+
+/// Exit codes of all tools.
+enum ExitCode : int {
+  kExitSuccess = 0,
+  kExitNo = 1,       ///< The answer is no, or a comparison failed.
+  kExitBadInput = 2, ///< Bad arguments, texts, IR, files.
+  kExitUnknown = 3,  ///< The question was left open.
+};
+
+/// Prints `error: message` and, when the position in `text` is known, that line
+/// of the text with a caret under the position:
+///
+///     error: invalid tile size: expected a positive number or `*`, ...
+///       f32[3,5]{1,0:T(2,0)}
+///                        ^
+///
+/// Long lines are cut around the caret.
+void printError(llvm::raw_ostream &os, const Diagnostic &diagnostic,
+                llvm::StringRef text = {});
+
+/// Consumes `error`, prints it to stderr as above and returns kExitBadInput.
+int reportError(llvm::Error error, llvm::StringRef text = {});
+
+/// The whole of a file, or of standard input for `-`. The error names the file
+/// and the reason.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readInput(llvm::StringRef path);
+
+/// Parses the shape in a command-line argument; `-` reads standard input. An
+/// error is reported to stderr, and nothing returned: the tool then exits with
+/// kExitBadInput.
+std::optional<Shape> readShapeArgument(llvm::StringRef argument,
+                                       ParseShapeOptions options = {});
+
+/// Writes a file through a temporary one that replaces it at the end, so that a
+/// failure leaves what was there; `-` is standard output. The error names the
+/// file and the reason.
+llvm::Error
+writeOutput(llvm::StringRef path,
+            const std::function<llvm::Error(llvm::raw_ostream &)> &write);
+
+/// What --version prints of a tool, a function for cl::SetVersionPrinter.
+std::function<void(llvm::raw_ostream &)> versionPrinter(llvm::StringRef tool);
+
+/// Flushes standard output and returns `code`, or reports that it could not be
+/// written. The last thing that a tool's main does.
+int finish(int code);
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_TOOLSUPPORT_H

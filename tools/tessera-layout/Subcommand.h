@@ -1,0 +1,52 @@
+//===- Subcommand.h - The subcommands of tessera-layout ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A subcommand is one file that defines one static Subcommand and its options:
+//
+//   static int run();
+//   static Subcommand command("size", "Print how large a shape is", run);
+//   static llvm::cl::opt<std::string> shape(llvm::cl::Positional,
+//                                           llvm::cl::desc("SHAPE"),
+//                                           llvm::cl::Required,
+//                                           llvm::cl::sub(command));
+//
+// Nothing else needs to know of it but the list of files in CMakeLists.txt.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H
+#define TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H
+
+#include "tessera/Support/ToolSupport.h"
+
+#include "llvm/Support/CommandLine.h"
+
+#include <vector>
+
+namespace tessera {
+
+class Subcommand : public llvm::cl::SubCommand {
+public:
+  /// `run` returns the exit code.
+  Subcommand(llvm::StringRef name, llvm::StringRef description, int (*run)())
+      : llvm::cl::SubCommand(name, description), run(run) {
+    all().push_back(this);
+  }
+
+  /// Those of the program, in no particular order.
+  static std::vector<Subcommand *> &all() {
+    static std::vector<Subcommand *> list;
+    return list;
+  }
+
+  int (*const run)();
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H

@@ -1,0 +1,37 @@
+//===- tessera-layout.cpp - Questions about shapes and layouts ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Subcommand.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+
+static constexpr const char *kOverview =
+    "Answers questions about shapes and layouts in XLA's notation.\n\n"
+    "A SHAPE such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}' may be given as `-`, "
+    "which\nreads it from standard input. Bad input is exit code 2, with a "
+    "message on\nstandard error.\n";
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM initLLVM(argc, argv);
+  llvm::cl::SetVersionPrinter(versionPrinter("tessera-layout"));
+  // LLVM's own options are of no use here.
+  llvm::cl::HideUnrelatedOptions(llvm::cl::getGeneralCategory());
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
+    return kExitBadInput;
+
+  const auto *chosen =
+      llvm::find_if(Subcommand::all(), [](Subcommand *sub) { return !!*sub; });
+  if (chosen != Subcommand::all().data() + Subcommand::all().size())
+    return finish((*chosen)->run());
+  return reportError(invalidError("", "command line", "a subcommand", "none",
+                                  "see tessera-layout --help"));
+}
