@@ -8,7 +8,6 @@
 
 #include "Subcommand.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,15 +22,15 @@ static constexpr const char *kOverview =
 int main(int argc, char **argv) {
   llvm::InitLLVM initLLVM(argc, argv);
   llvm::cl::SetVersionPrinter(versionPrinter("tessera-layout"));
-  // LLVM's own options are of no use here.
-  llvm::cl::HideUnrelatedOptions(llvm::cl::getGeneralCategory());
+  // LLVM's own options, which its library registers, are of no use here.
+  llvm::cl::OptionCategory category("tessera-layout options");
+  llvm::cl::HideUnrelatedOptions(category);
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
     return kExitBadInput;
 
-  const auto *chosen =
-      llvm::find_if(Subcommand::all(), [](Subcommand *sub) { return !!*sub; });
-  if (chosen != Subcommand::all().data() + Subcommand::all().size())
-    return finish((*chosen)->run());
+  for (Subcommand *subcommand : Subcommand::all())
+    if (*subcommand)
+      return finish(subcommand->run());
   return reportError(invalidError("", "command line", "a subcommand", "none",
                                   "see tessera-layout --help"));
 }
