@@ -1,0 +1,118 @@
+//===- LayoutUtils.h - Layouts of MLIR's types ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Between MLIR's types and the values of the layout library. Whoever wants to
+// know where the elements of a tensor or memref lie asks here; errors are
+// LayoutErrors, given to users by emitLayoutError.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_TESSERA_IR_LAYOUTUTILS_H
+#define TESSERA_DIALECT_TESSERA_IR_LAYOUTUTILS_H
+
+#include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tessera {
+
+//===--- Errors -----------------------------------------------------------===//
+
+/// Emits the message of `error`, which must be one, and returns failure.
+mlir::LogicalResult
+emitLayoutError(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                llvm::Error error);
+
+//===--- Element types ----------------------------------------------------===//
+
+/// XLA's name for an element type. Error: *unsupported* for a type that is not
+/// in the table of the dialect's description.
+llvm::Expected<PrimitiveType> getPrimitiveType(mlir::Type elementType);
+
+/// The element type of that name; null for token and opaque.
+mlir::Type getElementType(mlir::MLIRContext *context, PrimitiveType type);
+
+//===--- Layouts ----------------------------------------------------------===//
+
+/// The layout of a ranked tensor or memref if its type has one that takes part;
+/// null otherwise (none, strided, an affine map, a foreign attribute).
+LayoutAttrInterface getLayoutAttr(mlir::Type type);
+
+/// The layout of a ranked tensor or memref in XLA's notation, with the memory
+/// space of a memref as S. A type without one is laid out in descending order.
+/// Errors: *unsupported* for layouts that have no such form and for memory
+/// spaces that are not numbers.
+llvm::Expected<Layout> getLayout(mlir::ShapedType type);
+
+/// The shape in XLA's notation; bounds of the layout become `<=N`. Errors as of
+/// getLayout and getPrimitiveType.
+llvm::Expected<Shape> getShape(mlir::ShapedType type);
+
+/// The tensor type of an array shape, bounds in its layout. An explicit layout
+/// stays explicit. Null for other kinds of shapes.
+mlir::RankedTensorType getTensorType(mlir::MLIRContext *context,
+                                     const Shape &shape);
+
+/// The axes of memory of a ranked tensor or memref; of a strided memref
+/// *unsupported*.
+llvm::Expected<AxisList> getAxisList(mlir::ShapedType type);
+
+/// Bits between neighbouring elements in the buffer. Errors as of
+/// getPrimitiveType.
+llvm::Expected<int64_t> getStorageBits(mlir::ShapedType type);
+
+/// What all padding of the buffer holds, if anything is promised.
+std::optional<PaddingValue> getPaddingValue(mlir::ShapedType type);
+
+/// The rules of the type's layout against its dimensions and element type. On
+/// memrefs the type's own verifier knows no element type.
+mlir::LogicalResult
+verifyLayout(mlir::ShapedType type,
+             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+//===--- Memory spaces ----------------------------------------------------===//
+
+/// The number of a memref's memory space or of S(n) of a tensor's layout. A
+/// memory space may be `#tessera.memory_space<n>`, an integer, or absent (0).
+/// Error: *unsupported* for other attributes.
+llvm::Expected<int64_t> getMemorySpaceNumber(mlir::ShapedType type);
+
+/// The memory space of a memref in space `number`; null for 0.
+mlir::Attribute getMemorySpace(mlir::MLIRContext *context, int64_t number);
+
+//===--- Memrefs ----------------------------------------------------------===//
+
+/// The memref of the same bytes as a tensor: its layout without the space, its
+/// space as memory space. A tensor without a layout gives a memref without one.
+llvm::Expected<mlir::MemRefType> getMemRefType(mlir::RankedTensorType type);
+
+/// The memref that is really allocated: identity layout, the same memory space,
+/// the extents of the axes as its shape and the same element type; but
+///   - a flat memref of all allocated elements when L adds a tail, or may add
+///     one (dynamic sizes),
+///   - a flat memref of bytes (`i8`) when elements share bytes by E,
+///   - integers of the storage width when E is a wider container of whole
+///     bytes.
+/// A memref without a layout is its own physical memref. Errors: as of
+/// getAxisList; *unsupported* for M, and for E narrower than the element.
+llvm::Expected<mlir::MemRefType> getPhysicalMemRefType(mlir::MemRefType type);
+
+//===--- Affine expressions -----------------------------------------------===//
+
+/// `expr` with `variables[i]` in place of variable i.
+mlir::AffineExpr toAffineExpr(const IndexExpr &expr,
+                              llvm::ArrayRef<mlir::AffineExpr> variables,
+                              mlir::MLIRContext *context);
+
+/// The map from logical indices to axis indices.
+mlir::AffineMap getAffineMap(const AxisList &axes, mlir::MLIRContext *context);
+
+} // namespace tessera
+
+#endif // TESSERA_DIALECT_TESSERA_IR_LAYOUTUTILS_H

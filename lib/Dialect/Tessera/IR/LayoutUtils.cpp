@@ -1,0 +1,389 @@
+//===- LayoutUtils.cpp - Layouts of MLIR's types --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+
+#include "tessera/Layout/Size.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// The text of an MLIR type or attribute, for messages.
+template <typename T> static std::string toText(T value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+tessera::emitLayoutError(function_ref<InFlightDiagnostic()> emitError,
+                         llvm::Error error) {
+  return emitError() << takeDiagnostic(std::move(error)).message();
+}
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+static Type getFloatOrComplexType(Builder &builder, PrimitiveType type) {
+  switch (type) {
+  case PrimitiveType::F16:
+    return builder.getF16Type();
+  case PrimitiveType::BF16:
+    return builder.getBF16Type();
+  case PrimitiveType::F32:
+    return builder.getF32Type();
+  case PrimitiveType::F64:
+    return builder.getF64Type();
+  case PrimitiveType::F8E5M2:
+    return builder.getType<Float8E5M2Type>();
+  case PrimitiveType::F8E4M3:
+    return builder.getType<Float8E4M3Type>();
+  case PrimitiveType::F8E4M3FN:
+    return builder.getType<Float8E4M3FNType>();
+  case PrimitiveType::F8E4M3B11FNUZ:
+    return builder.getType<Float8E4M3B11FNUZType>();
+  case PrimitiveType::F8E3M4:
+    return builder.getType<Float8E3M4Type>();
+  case PrimitiveType::F8E5M2FNUZ:
+    return builder.getType<Float8E5M2FNUZType>();
+  case PrimitiveType::F8E4M3FNUZ:
+    return builder.getType<Float8E4M3FNUZType>();
+  case PrimitiveType::F8E8M0FNU:
+    return builder.getType<Float8E8M0FNUType>();
+  case PrimitiveType::F4E2M1FN:
+    return builder.getType<Float4E2M1FNType>();
+  case PrimitiveType::C64:
+    return ComplexType::get(builder.getF32Type());
+  case PrimitiveType::C128:
+    return ComplexType::get(builder.getF64Type());
+  default:
+    return {};
+  }
+}
+
+Type tessera::getElementType(MLIRContext *context, PrimitiveType type) {
+  Builder builder(context);
+  auto width = static_cast<unsigned>(getBitWidth(type));
+  if (isUnsignedIntegral(type))
+    return builder.getIntegerType(width, /*isSigned=*/false);
+  if (type == PrimitiveType::S1)
+    return builder.getIntegerType(width, /*isSigned=*/true);
+  if (isSignedIntegral(type) || type == PrimitiveType::Pred)
+    return builder.getIntegerType(width);
+  return getFloatOrComplexType(builder, type);
+}
+
+llvm::Expected<PrimitiveType> tessera::getPrimitiveType(Type elementType) {
+  // The way back is by search, so that there is one table.
+  const auto *found = llvm::find_if(allPrimitiveTypes(), [&](auto candidate) {
+    return getElementType(elementType.getContext(), candidate) == elementType;
+  });
+  if (found != allPrimitiveTypes().end())
+    return *found;
+  return unsupportedError("element type", "a type that XLA has",
+                          "'" + toText(elementType) + "'",
+                          "see the table of element types of the dialect");
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+/// The encoding or layout that the type spells out; null if there is none. A
+/// memref without a layout carries the identity map.
+static Attribute getExplicitLayout(Type type) {
+  if (auto tensorType = dyn_cast<RankedTensorType>(type))
+    return tensorType.getEncoding();
+  auto memrefType = dyn_cast<MemRefType>(type);
+  if (!memrefType)
+    return {};
+  auto map = dyn_cast<AffineMapAttr>(memrefType.getLayout());
+  return map && map.isIdentity() ? Attribute() : memrefType.getLayout();
+}
+
+LayoutAttrInterface tessera::getLayoutAttr(Type type) {
+  return dyn_cast_if_present<LayoutAttrInterface>(getExplicitLayout(type));
+}
+
+static llvm::Error makeForeignLayoutError(Attribute layout) {
+  return unsupportedError("layout", "a layout in XLA's notation",
+                          "'" + toText(layout) + "'",
+                          "use a #tessera.layout<{...}>");
+}
+
+llvm::Expected<Layout> tessera::getLayout(ShapedType type) {
+  Layout layout = Layout::descending(type.getRank());
+  if (Attribute attr = getExplicitLayout(type)) {
+    auto interface = dyn_cast<LayoutAttrInterface>(attr);
+    auto notation =
+        interface ? interface.asLayout(type.getRank()) : std::nullopt;
+    if (!notation)
+      return makeForeignLayoutError(attr);
+    layout = std::move(*notation);
+  }
+  llvm::Expected<int64_t> space = getMemorySpaceNumber(type);
+  if (!space)
+    return space.takeError();
+  layout.memorySpace = *space;
+  return layout;
+}
+
+llvm::Expected<Shape> tessera::getShape(ShapedType type) {
+  llvm::Expected<PrimitiveType> elementType =
+      getPrimitiveType(type.getElementType());
+  if (!elementType)
+    return elementType.takeError();
+  llvm::Expected<Layout> layout = getLayout(type);
+  if (!layout)
+    return layout.takeError();
+
+  SmallVector<int64_t> dims(type.getShape());
+  for (auto [dim, bound] : llvm::zip(dims, layout->bounds))
+    if (dim == kDynamic)
+      dim = bound;
+  layout->bounds.clear();
+  Shape shape = Shape::array(*elementType, dims, std::move(*layout));
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    shape.setDynamicDimension(i, type.isDynamicDim(i));
+  return shape;
+}
+
+RankedTensorType tessera::getTensorType(MLIRContext *context,
+                                        const Shape &shape) {
+  if (!shape.isArray())
+    return {};
+  SmallVector<int64_t> dims(shape.dimensions());
+  SmallVector<int64_t> bounds(shape.rank(), kDynamic);
+  bool isBounded = false;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (!shape.isDynamicDimension(i) || dims[i] == kDynamic)
+      continue;
+    std::swap(dims[i], bounds[i]);
+    isBounded = true;
+  }
+  Attribute encoding;
+  if (shape.hasLayout() || isBounded) {
+    Layout layout = shape.layoutOrDefault();
+    if (isBounded)
+      layout.bounds.assign(bounds.begin(), bounds.end());
+    encoding = LayoutAttr::get(context, std::move(layout));
+  }
+  return RankedTensorType::get(
+      dims, getElementType(context, shape.elementType()), encoding);
+}
+
+llvm::Expected<AxisList> tessera::getAxisList(ShapedType type) {
+  Attribute layout = getExplicitLayout(type);
+  if (!layout)
+    return AxisList::get(type.getShape(), Layout::descending(type.getRank()));
+  if (auto interface = dyn_cast<LayoutAttrInterface>(layout))
+    return interface.getAxisList(type.getShape());
+  return makeForeignLayoutError(layout);
+}
+
+llvm::Expected<int64_t> tessera::getStorageBits(ShapedType type) {
+  llvm::Expected<PrimitiveType> elementType =
+      getPrimitiveType(type.getElementType());
+  if (!elementType)
+    return elementType.takeError();
+  if (LayoutAttrInterface layout = getLayoutAttr(type))
+    return layout.getStorageBits(*elementType);
+  return getByteWidth(*elementType) * 8;
+}
+
+std::optional<PaddingValue> tessera::getPaddingValue(ShapedType type) {
+  LayoutAttrInterface layout = getLayoutAttr(type);
+  return layout ? layout.getPaddingValue() : std::nullopt;
+}
+
+LogicalResult
+tessera::verifyLayout(ShapedType type,
+                      function_ref<InFlightDiagnostic()> emitError) {
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
+  if (!layout)
+    return success();
+  llvm::Expected<PrimitiveType> elementType =
+      getPrimitiveType(type.getElementType());
+  if (!elementType)
+    return emitLayoutError(emitError, elementType.takeError());
+  if (llvm::Error error = verifyLayout(*layout, *elementType, type.getShape()))
+    return emitLayoutError(emitError, std::move(error));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory spaces
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<int64_t> tessera::getMemorySpaceNumber(ShapedType type) {
+  auto memrefType = dyn_cast<BaseMemRefType>(type);
+  if (!memrefType) {
+    LayoutAttrInterface layout = getLayoutAttr(type);
+    return layout ? layout.getMemorySpaceNumber() : 0;
+  }
+  Attribute space = memrefType.getMemorySpace();
+  if (!space)
+    return 0;
+  if (auto attr = dyn_cast<MemorySpaceAttr>(space))
+    return attr.getNumber();
+  if (auto attr = dyn_cast<IntegerAttr>(space))
+    if (auto number = attr.getValue().trySExtValue())
+      return *number;
+  return unsupportedError("memory space", "a number", "'" + toText(space) + "'",
+                          "use #tessera.memory_space<n>");
+}
+
+Attribute tessera::getMemorySpace(MLIRContext *context, int64_t number) {
+  return number == 0 ? Attribute() : MemorySpaceAttr::get(context, number);
+}
+
+//===----------------------------------------------------------------------===//
+// Memrefs
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<MemRefType> tessera::getMemRefType(RankedTensorType type) {
+  Attribute encoding = type.getEncoding();
+  if (!encoding)
+    return MemRefType::get(type.getShape(), type.getElementType());
+  auto layout = dyn_cast<LayoutAttrInterface>(encoding);
+  if (!layout)
+    return makeForeignLayoutError(encoding);
+  llvm::Expected<MemRefLayoutAttrInterface> memrefLayout =
+      layout.getMemRefLayout(type.getShape());
+  if (!memrefLayout)
+    return memrefLayout.takeError();
+  return MemRefType::get(
+      type.getShape(), type.getElementType(), *memrefLayout,
+      getMemorySpace(type.getContext(), layout.getMemorySpaceNumber()));
+}
+
+/// Fields that the physical memref has no place for.
+static llvm::Error checkPhysical(const Layout &layout, PrimitiveType type) {
+  if (layout.dynamicShapeMetadataPrefixBytes != 0)
+    return unsupportedError("M", "no metadata before the data",
+                            Twine(layout.dynamicShapeMetadataPrefixBytes) +
+                                " bytes",
+                            "relayout to a layout without M");
+  if (layout.elementSizeInBits != 0 &&
+      layout.elementSizeInBits < getBitWidth(type))
+    return unsupportedError("E",
+                            "at least the " + Twine(getBitWidth(type)) +
+                                " bits of " + getName(type),
+                            Twine(layout.elementSizeInBits), "drop E");
+  return llvm::Error::success();
+}
+
+/// Bytes of `count` elements, kDynamic for kDynamic.
+static llvm::Expected<int64_t> getPackedBytes(int64_t count,
+                                              int64_t storageBits) {
+  int64_t bits = 0;
+  if (count == kDynamic)
+    return kDynamic;
+  if (llvm::MulOverflow(count, storageBits, bits))
+    return invalidError("", "size", "bits that fit in 64 bits",
+                        Twine(count) + " elements of " + Twine(storageBits) +
+                            " bits");
+  return llvm::divideCeil(bits, 8);
+}
+
+/// Whether the buffer is longer than its axes, as far as the sizes tell.
+static bool mayHaveTail(const Layout &layout, const AxisList &axes) {
+  if (axes.isStatic())
+    return axes.numAllocated() != axes.numPlaces();
+  return layout.tailPaddingAlignment != 1;
+}
+
+/// The shape and element type of the buffer, without the memory space.
+static llvm::Expected<MemRefType>
+buildPhysicalType(MemRefType type, const Layout &layout, int64_t storageBits) {
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (!axes)
+    return axes.takeError();
+  int64_t count = axes->numAllocated();
+  if (storageBits % 8 != 0) {
+    llvm::Expected<int64_t> bytes = getPackedBytes(count, storageBits);
+    if (!bytes)
+      return bytes.takeError();
+    return MemRefType::get(*bytes, IntegerType::get(type.getContext(), 8));
+  }
+  // A container wider than the type is an integer that MLIR stores as wide.
+  Type element = type.getElementType();
+  PrimitiveType primitive = llvm::cantFail(getPrimitiveType(element));
+  if (storageBits != getByteWidth(primitive) * 8)
+    element = IntegerType::get(type.getContext(), storageBits);
+  if (mayHaveTail(layout, *axes))
+    return MemRefType::get(count, element);
+  return MemRefType::get(axes->physicalShape(), element);
+}
+
+llvm::Expected<MemRefType> tessera::getPhysicalMemRefType(MemRefType type) {
+  if (!getExplicitLayout(type))
+    return type;
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  if (!attr)
+    return makeForeignLayoutError(type.getLayout());
+  llvm::Expected<PrimitiveType> elementType =
+      getPrimitiveType(type.getElementType());
+  if (!elementType)
+    return elementType.takeError();
+  Layout layout = attr.asLayout(type.getRank())
+                      .value_or(Layout::descending(type.getRank()));
+  if (llvm::Error error = checkPhysical(layout, *elementType))
+    return error;
+  llvm::Expected<MemRefType> physical =
+      buildPhysicalType(type, layout, attr.getStorageBits(*elementType));
+  if (!physical)
+    return physical.takeError();
+  return MemRefType::get(physical->getShape(), physical->getElementType(),
+                         MemRefLayoutAttrInterface(), type.getMemorySpace());
+}
+
+//===----------------------------------------------------------------------===//
+// Affine expressions
+//===----------------------------------------------------------------------===//
+
+AffineExpr tessera::toAffineExpr(const IndexExpr &expr,
+                                 ArrayRef<AffineExpr> variables,
+                                 MLIRContext *context) {
+  auto convert = [&](const IndexExpr &operand) {
+    return toAffineExpr(operand, variables, context);
+  };
+  switch (expr.kind()) {
+  case IndexExpr::Kind::Constant:
+    return getAffineConstantExpr(0, context);
+  case IndexExpr::Kind::Variable:
+    return variables[expr.variableNumber()];
+  case IndexExpr::Kind::FloorDiv:
+    return convert(expr.lhs()).floorDiv(expr.constant());
+  case IndexExpr::Kind::Mod:
+    return convert(expr.lhs()) % expr.constant();
+  case IndexExpr::Kind::MulAdd:
+    return convert(expr.lhs()) * expr.constant() + convert(expr.rhs());
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+AffineMap tessera::getAffineMap(const AxisList &axes, MLIRContext *context) {
+  unsigned rank = axes.dimensions().size();
+  SmallVector<AffineExpr> dims(rank);
+  bindDimsList(context, MutableArrayRef(dims));
+  SmallVector<AffineExpr> results;
+  for (const Axis &axis : axes.axes())
+    results.push_back(toAffineExpr(axis.index, dims, context));
+  return AffineMap::get(rank, /*symbolCount=*/0, results, context);
+}

@@ -1,0 +1,60 @@
+//===- TesseraDialect.cpp - The tessera dialect ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+
+#include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/InliningUtils.h"
+
+using namespace mlir;
+using namespace tessera;
+
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.cpp.inc"
+
+namespace {
+/// Layouts are long and repeat: they print as `#layout`.
+struct TesseraAsmInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
+    if (!isa<LayoutAttr>(attribute))
+      return AliasResult::NoAlias;
+    os << LayoutAttr::getMnemonic();
+    return AliasResult::OverridableAlias;
+  }
+};
+
+/// No operation of the dialect depends on the function that it is in.
+struct TesseraInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
+} // namespace
+
+void TesseraDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "tessera/Dialect/Tessera/IR/TesseraOps.cpp.inc"
+      >();
+  addInterfaces<TesseraAsmInterface, TesseraInlinerInterface>();
+}
+
+Operation *TesseraDialect::materializeConstant(OpBuilder &builder,
+                                               Attribute value, Type type,
+                                               Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}

@@ -1,0 +1,20 @@
+//===- InitAll.cpp - Everything of Tessera for a tool ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/InitAll.h"
+
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Dialect/Tessera/Transforms/Passes.h"
+
+void tessera::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<TesseraDialect>();
+}
+
+void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {}
+
+void tessera::registerAllPasses() { registerTesseraPasses(); }
