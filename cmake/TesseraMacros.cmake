@@ -5,6 +5,9 @@
 function(tessera_target_options name)
   llvm_update_compile_flags(${name})
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  # g++ sees uninitialized values where LLVM's optional types are.
+  target_compile_options(${name} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(TESSERA_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
   endif()

@@ -3,7 +3,7 @@
 # Installs what is missing (Debian 12, as root or with sudo), builds, and runs
 # all tests. The last line is `N passed, N failed, N skipped`.
 #
-#   scripts/test.sh [--full] [--preset=release|debug|asan] [LIT OPTIONS]
+#   scripts/test.sh [--full] [--preset=release|debug|asan|gcc] [LIT OPTIONS]
 #
 #   --full     every randomized test in full, with fresh seeds (an hour or so)
 #   --preset   the build to test; release by default

@@ -88,7 +88,6 @@ private:
   bool parseInteger(int64_t &value, StringRef field);
   bool parseCommaList(char close, StringRef field,
                       llvm::function_ref<bool()> parseElement);
-  bool parseNumberInParens(int64_t &value, StringRef field);
 
   // Shapes.
   bool parseTuple(Shape &shape, int depth);
@@ -280,10 +279,6 @@ bool Parser::parseCommaList(char close, StringRef field,
     if (!consumeIf(','))
       return fail(pos, "text_c1", field, "`,` or `" + Twine(close) + "`");
   }
-}
-
-bool Parser::parseNumberInParens(int64_t &value, StringRef field) {
-  return expect('(', field) && parseInteger(value, field) && expect(')', field);
 }
 
 //===----------------------------------------------------------------------===//
