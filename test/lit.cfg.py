@@ -72,7 +72,7 @@ llvm_config.add_tool_substitutions(
 )
 
 # What a test may ask for by REQUIRES.
-for module in ["jaxlib", "numpy", "tessera"]:
+for module in ["jaxlib", "libtpu", "numpy", "tessera"]:
     if has_module(python, module):
         config.available_features.add(module)
 if "numpy" not in config.available_features:

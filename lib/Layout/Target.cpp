@@ -8,6 +8,8 @@
 
 #include "tessera/Layout/Target.h"
 
+#include "tessera/Layout/AxisList.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -132,23 +134,27 @@ static int64_t getTileRows(int64_t size, int64_t packing) {
   return std::max(packing, getRowGranule(size, packing));
 }
 
-/// The dimension on the lanes and the one on the sublanes: the pair that pads
-/// least, and of several the most minor one in logical order.
+/// The dimension on the lanes and the one on the sublanes: a pair that needs no
+/// padding, else the pair that pads least; of several the most minor one in
+/// logical order. `dims` has no 0 and two entries or more.
 static std::pair<int64_t, int64_t> chooseMinorPair(ArrayRef<int64_t> dims,
                                                    int64_t packing) {
   uint64_t total = 1;
   for (int64_t size : dims)
     total *= size;
-  std::pair<int64_t, int64_t> best;
-  uint64_t leastPlaces = UINT64_MAX;
   int64_t rank = dims.size();
+  std::pair<int64_t, int64_t> best = {rank - 1, rank - 2};
+  uint64_t leastPlaces = UINT64_MAX;
   for (int64_t minor = rank - 1; minor >= 0; --minor) {
-    uint64_t columns = alignTo(uint64_t(dims[minor]), kLanes);
+    uint64_t columns = alignTo(dims[minor], kLanes);
     for (int64_t second = rank - 1; second >= 0; --second) {
       if (second == minor)
         continue;
+      if (dims[minor] % kLanes == 0 &&
+          dims[second] % getTileRows(dims[second], packing) == 0)
+        return {minor, second};
       uint64_t rows =
-          alignTo(uint64_t(dims[second]), getRowGranule(dims[second], packing));
+          alignTo(dims[second], getRowGranule(dims[second], packing));
       uint64_t others = total / dims[minor] / dims[second];
       uint64_t places =
           SaturatingMultiply(others, SaturatingMultiply(rows, columns));
@@ -215,7 +221,8 @@ static Error setDefaultLayout(LayoutRule rule, Shape &array) {
   if (isSubByteNonPred(type))
     layout.elementSizeInBits = getBitWidth(type);
   array.setLayout(std::move(layout));
-  return Error::success();
+  // The padding may make the array too large.
+  return AxisList::get(array).takeError();
 }
 
 static Error setDefaultLayouts(LayoutRule rule, Shape &shape) {
@@ -232,8 +239,6 @@ Expected<Shape> tessera::chooseDefaultLayout(LayoutRule rule, Shape shape) {
   if (Error error = shape.verify())
     return std::move(error);
   if (Error error = setDefaultLayouts(rule, shape))
-    return std::move(error);
-  if (Error error = shape.verify())
     return std::move(error);
   return shape;
 }

@@ -103,6 +103,8 @@ TEST(Target, RefusesUnknownTargets) {
 TEST(Target, RefusesArraysWhosePaddingOverflows) {
   EXPECT_THAT(choose("tpu_v5e", "s8[9223372036854775807,1]"),
               HasSubstr("invalid"));
+  EXPECT_THAT(choose("tpu_v5e", "s8[2147483647,1,1,1,1,4294967296]"),
+              HasSubstr("invalid"));
 }
 
 TEST(Target, SpacesAreSortedAndAligned) {
