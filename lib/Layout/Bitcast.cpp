@@ -1,0 +1,857 @@
+//===- Bitcast.cpp - Same bytes, another reading --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elements of two arrays that correspond are written over common *variables*:
+// one for each dimension of a relayout or transposition, one for each group of
+// dimensions of a reshape ([4,6,5] to [24,5] has two, of 24 and of 5). A place
+// is then a sum of functions of single variables wherever the axes allow, and
+// such a function is a short list of steps that decides equality and gives the
+// witness. Only variables that are entangled (`*` over unaligned axes, tiles
+// that do not divide each other) are enumerated, alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+#include <numeric>
+
+using namespace tessera;
+
+namespace {
+
+using Index = llvm::SmallVector<int64_t, 6>;
+using Exprs = llvm::SmallVector<IndexExpr, 8>;
+
+//===----------------------------------------------------------------------===//
+// Functions of one variable
+//===----------------------------------------------------------------------===//
+
+/// Digit number `divisor` of a variable moves by `stride`.
+struct Step {
+  int64_t divisor;
+  int64_t stride;
+
+  bool operator==(const Step &other) const {
+    return divisor == other.divisor && stride == other.stride;
+  }
+};
+
+/// A function of one variable in mixed radix: the sum over all steps of stride
+/// times `(i floordiv divisor) mod (next divisor / divisor)`. Divisors start at
+/// 1 and each divides the next. No step merely continues the one before, which
+/// makes the list unique: two functions are equal if and only if their steps
+/// are, and otherwise they differ at the first divisor where the steps do.
+using Steps = llvm::SmallVector<Step, 4>;
+
+/// The steps of a variable of `size` values whose digits are `terms`; nothing
+/// when the divisors form no chain.
+std::optional<Steps> getSteps(llvm::SmallVector<DigitTerm, 4> terms,
+                              int64_t size) {
+  llvm::sort(terms, [](const DigitTerm &lhs, const DigitTerm &rhs) {
+    return lhs.digit.divisor < rhs.digit.divisor;
+  });
+  Steps steps;
+  int64_t next = 1; // 0 after a digit without a mod, which is the last one.
+  for (const DigitTerm &term : terms) {
+    int64_t divisor = term.digit.divisor;
+    if (divisor >= size) // Always 0.
+      break;
+    if (divisor != next)
+      return std::nullopt;
+    next = llvm::checkedMul(divisor, term.digit.extent).value_or(0);
+    bool continues =
+        !steps.empty() &&
+        term.coefficient == llvm::checkedMul(steps.back().stride,
+                                             divisor / steps.back().divisor);
+    if (!continues)
+      steps.push_back({divisor, term.coefficient});
+  }
+  // Digits that stop below the size repeat places, which no layout does.
+  if (next != 0 && next < size)
+    return std::nullopt;
+  return steps;
+}
+
+/// A value below `size` at which the two functions differ, if there is one.
+std::optional<int64_t> getDifference(const Steps &lhs, const Steps &rhs) {
+  size_t common = std::min(lhs.size(), rhs.size());
+  for (size_t i = 0; i < common; ++i)
+    if (!(lhs[i] == rhs[i]))
+      return std::min(lhs[i].divisor, rhs[i].divisor);
+  if (lhs.size() == rhs.size())
+    return std::nullopt;
+  return (lhs.size() > rhs.size() ? lhs : rhs)[common].divisor;
+}
+
+//===----------------------------------------------------------------------===//
+// Places as functions of several variables
+//===----------------------------------------------------------------------===//
+
+/// `expr` with `values[i]` for variable i.
+IndexExpr substitute(const IndexExpr &expr, llvm::ArrayRef<IndexExpr> values) {
+  switch (expr.kind()) {
+  case IndexExpr::Kind::Constant:
+    return expr;
+  case IndexExpr::Kind::Variable:
+    return values[expr.variableNumber()];
+  case IndexExpr::Kind::FloorDiv:
+    return substitute(expr.lhs(), values).floorDiv(expr.constant());
+  case IndexExpr::Kind::Mod:
+    return substitute(expr.lhs(), values).mod(expr.constant());
+  case IndexExpr::Kind::MulAdd:
+    return IndexExpr::mulAdd(substitute(expr.lhs(), values), expr.constant(),
+                             substitute(expr.rhs(), values));
+  }
+  llvm_unreachable("all kinds of expressions are handled");
+}
+
+/// Adds the variables of `expr` to `variables`.
+void collectVariables(const IndexExpr &expr,
+                      llvm::SmallVectorImpl<unsigned> &variables) {
+  switch (expr.kind()) {
+  case IndexExpr::Kind::Constant:
+    return;
+  case IndexExpr::Kind::Variable:
+    if (!llvm::is_contained(variables, expr.variableNumber()))
+      variables.push_back(expr.variableNumber());
+    return;
+  case IndexExpr::Kind::MulAdd:
+    collectVariables(expr.rhs(), variables);
+    [[fallthrough]];
+  case IndexExpr::Kind::FloorDiv:
+  case IndexExpr::Kind::Mod:
+    collectVariables(expr.lhs(), variables);
+    return;
+  }
+}
+
+Index evaluate(llvm::ArrayRef<IndexExpr> exprs, llvm::ArrayRef<int64_t> at) {
+  Index values;
+  for (const IndexExpr &expr : exprs)
+    values.push_back(expr.evaluate(at));
+  return values;
+}
+
+/// The places of an array over common variables.
+struct Places {
+  /// The steps of each variable; nothing where it is entangled.
+  llvm::SmallVector<std::optional<Steps>, 6> steps;
+  /// Variables that occur together in an axis that is no sum of digits.
+  llvm::SmallVector<llvm::SmallVector<unsigned>, 2> entangled;
+};
+
+/// The places of `list`, whose logical index is `indices` over variables of
+/// `sizes` values.
+Places getPlaces(const AxisList &list, llvm::ArrayRef<IndexExpr> indices,
+                 llvm::ArrayRef<int64_t> sizes) {
+  Places result;
+  llvm::SmallVector<llvm::SmallVector<DigitTerm, 4>, 6> terms(sizes.size());
+  for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
+    IndexExpr expr = substitute(axis.index, indices);
+    std::optional<llvm::SmallVector<DigitTerm, 2>> digits = expr.asDigitSum();
+    if (!digits) {
+      collectVariables(expr, result.entangled.emplace_back());
+      continue;
+    }
+    for (DigitTerm term : *digits) {
+      term.coefficient *= stride;
+      terms[term.digit.variable].push_back(term);
+    }
+  }
+  for (auto [ofVariable, size] : llvm::zip_equal(terms, sizes))
+    result.steps.push_back(getSteps(ofVariable, size));
+  for (llvm::ArrayRef<unsigned> variables : result.entangled)
+    for (unsigned variable : variables)
+      result.steps[variable] = std::nullopt;
+  return result;
+}
+
+/// Whether `holds` for all values of `variables` in `index` (the others stay).
+/// After No, `index` is one for which it does not; after Unknown, the `budget`
+/// of visits is used up.
+Answer holdsForAll(llvm::ArrayRef<unsigned> variables,
+                   llvm::ArrayRef<int64_t> sizes, Index &index, int64_t &budget,
+                   llvm::function_ref<bool()> holds) {
+  for (;;) {
+    if (budget == 0)
+      return Answer::Unknown;
+    --budget;
+    if (!holds())
+      return Answer::No;
+    auto it = llvm::find_if(llvm::reverse(variables), [&](unsigned variable) {
+      if (++index[variable] < sizes[variable])
+        return true;
+      index[variable] = 0;
+      return false;
+    });
+    if (it == variables.rend())
+      return Answer::Yes;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Corresponding elements
+//===----------------------------------------------------------------------===//
+
+/// Which elements of two arrays of the same number of elements correspond:
+/// logical indices of both as expressions of common variables.
+struct Correspondence {
+  Index sizes;
+  Exprs from;
+  Exprs to;
+};
+
+/// Dimension i of the second array is dimension permutation[i] of the first.
+Correspondence getTransposition(llvm::ArrayRef<int64_t> dimensions,
+                                llvm::ArrayRef<int64_t> permutation) {
+  Correspondence result;
+  result.sizes.assign(dimensions.begin(), dimensions.end());
+  for (auto [dim, size] : llvm::enumerate(dimensions))
+    result.from.push_back(IndexExpr::variable(dim, size));
+  for (int64_t dim : permutation)
+    result.to.push_back(result.from[dim]);
+  return result;
+}
+
+/// The indices of `dimensions` of which `variable` is the row-major position.
+void splitVariable(IndexExpr variable, llvm::ArrayRef<int64_t> dimensions,
+                   llvm::MutableArrayRef<IndexExpr> indices) {
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    indices[i] = variable.mod(dimensions[i]);
+    variable = variable.floorDiv(dimensions[i]);
+  }
+}
+
+/// Row-major reshape of non-empty arrays. A variable stands for the smallest
+/// groups of neighbouring dimensions with equal products.
+Correspondence getReshape(llvm::ArrayRef<int64_t> from,
+                          llvm::ArrayRef<int64_t> to) {
+  Correspondence result;
+  result.from.resize(from.size());
+  result.to.resize(to.size());
+  size_t fromBegin = 0, toBegin = 0;
+  while (fromBegin < from.size() || toBegin < to.size()) {
+    size_t fromEnd = fromBegin, toEnd = toBegin;
+    int64_t fromSize = 1, toSize = 1;
+    // Start with a dimension of each side, then extend the smaller product.
+    do {
+      if (fromEnd < from.size() && (fromSize <= toSize || toEnd == to.size()))
+        fromSize *= from[fromEnd++];
+      else
+        toSize *= to[toEnd++];
+    } while (fromSize != toSize);
+    IndexExpr variable = IndexExpr::variable(result.sizes.size(), fromSize);
+    result.sizes.push_back(fromSize);
+    splitVariable(variable, from.slice(fromBegin, fromEnd - fromBegin),
+                  llvm::MutableArrayRef<IndexExpr>(result.from)
+                      .slice(fromBegin, fromEnd - fromBegin));
+    splitVariable(variable, to.slice(toBegin, toEnd - toBegin),
+                  llvm::MutableArrayRef<IndexExpr>(result.to).slice(
+                      toBegin, toEnd - toBegin));
+    fromBegin = fromEnd;
+    toBegin = toEnd;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Equality of places
+//===----------------------------------------------------------------------===//
+
+/// Whether corresponding elements have equal places; for No the variables of
+/// an element that moves.
+struct PlaceAnswer {
+  Answer answer = Answer::Yes;
+  Index witness;
+};
+
+/// Variables that have to be enumerated together: those entangled with each
+/// other on either side. Variables decided by their steps are in none.
+llvm::SmallVector<llvm::SmallVector<unsigned>>
+getEntangledClasses(const Places &from, const Places &to,
+                    llvm::ArrayRef<int64_t> sizes) {
+  llvm::IntEqClasses classes(sizes.size());
+  for (const Places *places : {&from, &to})
+    for (llvm::ArrayRef<unsigned> variables : places->entangled)
+      for (unsigned variable : variables)
+        classes.join(variables.front(), variable);
+  classes.compress();
+  llvm::SmallVector<llvm::SmallVector<unsigned>> members(
+      classes.getNumClasses());
+  for (unsigned variable = 0; variable < sizes.size(); ++variable)
+    if (!from.steps[variable] || !to.steps[variable])
+      members[classes[variable]].push_back(variable);
+  llvm::erase_if(members, [](const auto &group) { return group.empty(); });
+  return members;
+}
+
+/// Compares the places of all corresponding elements. Neither array is empty.
+PlaceAnswer comparePlaces(const AxisList &from, const AxisList &to,
+                          const Correspondence &elements, int64_t cap) {
+  Places fromPlaces = getPlaces(from, elements.from, elements.sizes);
+  Places toPlaces = getPlaces(to, elements.to, elements.sizes);
+  Index index(elements.sizes.size(), 0);
+  for (size_t variable = 0; variable < index.size(); ++variable) {
+    const std::optional<Steps> &lhs = fromPlaces.steps[variable];
+    const std::optional<Steps> &rhs = toPlaces.steps[variable];
+    if (!lhs || !rhs)
+      continue;
+    if (std::optional<int64_t> difference = getDifference(*lhs, *rhs)) {
+      index[variable] = *difference;
+      return {Answer::No, index};
+    }
+  }
+
+  // The other variables are 0, where each of their functions is 0.
+  PlaceAnswer result;
+  auto isSamePlace = [&] {
+    return from.linearIndex(evaluate(elements.from, index)) ==
+           to.linearIndex(evaluate(elements.to, index));
+  };
+  for (llvm::ArrayRef<unsigned> variables :
+       getEntangledClasses(fromPlaces, toPlaces, elements.sizes)) {
+    Answer answer =
+        holdsForAll(variables, elements.sizes, index, cap, isSamePlace);
+    if (answer == Answer::No)
+      return {Answer::No, index};
+    if (answer == Answer::Unknown)
+      result.answer = Answer::Unknown;
+    index.assign(index.size(), 0);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions that need no axes
+//===----------------------------------------------------------------------===//
+
+BitcastAnswer yes() { return {Answer::Yes, ""}; }
+BitcastAnswer no(const llvm::Twine &reason) {
+  return {Answer::No, reason.str()};
+}
+BitcastAnswer unknown(const llvm::Twine &reason) {
+  return {Answer::Unknown, reason.str()};
+}
+
+std::string toText(llvm::ArrayRef<int64_t> index) {
+  std::string text = "(";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(index, os, ",");
+  os << ')';
+  return text;
+}
+
+/// Bits of a buffer, as bytes and the bits of the last byte that are used,
+/// since the bits themselves may not fit in 64 bits.
+struct Footprint {
+  int64_t bytes;
+  int64_t lastBits;
+
+  bool operator==(const Footprint &other) const {
+    return bytes == other.bytes && lastBits == other.lastBits;
+  }
+  std::string toString() const {
+    if (lastBits == 0)
+      return llvm::itostr(bytes) + " bytes";
+    return llvm::itostr((bytes - 1) * 8 + lastBits) + " bits";
+  }
+};
+
+/// One side of a question.
+struct Side {
+  const Shape &shape;
+  Layout layout;
+  AxisList axes;
+  int64_t storageBits = 0;
+  Footprint footprint = {0, 0};
+
+  bool isEmpty() const { return llvm::is_contained(axes.dimensions(), 0); }
+};
+
+/// The axes and the footprint of a static array.
+llvm::Expected<Side> getSide(const Shape &shape) {
+  if (!shape.isArray())
+    return invalidError("", "shape", "an array", shape.toString());
+  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  if (!axes)
+    return axes.takeError();
+  if (!axes->isStatic() || llvm::is_contained(axes->dimensions(), kDynamic))
+    return unsupportedError("shape", "dimensions with a size or a bound",
+                            shape.toString());
+  Side side{shape, shape.layoutOrDefault(), std::move(*axes)};
+  side.storageBits = getStorageBits(shape.elementType(), side.layout);
+  int64_t elements = side.axes.numAllocated();
+  llvm::Expected<int64_t> bytes =
+      getStorageBytes(elements, shape.elementType(), side.layout);
+  if (!bytes)
+    return bytes.takeError();
+  side.footprint = {*bytes, (elements % 8) * (side.storageBits % 8) % 8};
+  return side;
+}
+
+/// What every bitcast needs: one buffer of one size in one space. Nothing when
+/// these conditions hold.
+std::optional<BitcastAnswer> checkBuffers(const Side &from, const Side &to,
+                                          const BitcastOptions &options) {
+  if (!(from.footprint == to.footprint))
+    return no("footprints differ: " + from.footprint.toString() + " against " +
+              to.footprint.toString());
+  if (!options.ignoreMemorySpace &&
+      from.layout.memorySpace != to.layout.memorySpace)
+    return no("memory spaces differ: S(" +
+              llvm::Twine(from.layout.memorySpace) + ") against S(" +
+              llvm::Twine(to.layout.memorySpace) + ")");
+  if (from.layout.dynamicShapeMetadataPrefixBytes !=
+      to.layout.dynamicShapeMetadataPrefixBytes)
+    return no("metadata prefixes differ: M(" +
+              llvm::Twine(from.layout.dynamicShapeMetadataPrefixBytes) +
+              ") against M(" +
+              llvm::Twine(to.layout.dynamicShapeMetadataPrefixBytes) + ")");
+  // Only zero is the same bits in every type.
+  if (to.layout.paddingValue &&
+      (from.layout.paddingValue != to.layout.paddingValue ||
+       (*to.layout.paddingValue != PaddingValue::Zero &&
+        from.shape.elementType() != to.shape.elementType())))
+    return no("the second promises PV(" + getName(*to.layout.paddingValue) +
+              ") for its padding, the first does not");
+  return std::nullopt;
+}
+
+/// Two shapes as the sides of a question, or the answer why there are none.
+struct Sides {
+  std::optional<Side> from, to;
+  BitcastAnswer answer;
+};
+
+Sides getSides(const Shape &fromShape, const Shape &toShape) {
+  Sides sides;
+  for (auto [shape, side] :
+       {std::pair(&fromShape, &sides.from), std::pair(&toShape, &sides.to)}) {
+    llvm::Expected<Side> made = getSide(*shape);
+    if (!made) {
+      sides.answer = unknown(takeDiagnostic(made.takeError()).message());
+      return sides;
+    }
+    side->emplace(std::move(*made));
+  }
+  return sides;
+}
+
+/// Whether corresponding elements of two arrays of one type share their bytes.
+BitcastAnswer checkSamePlaces(const Shape &fromShape, const Shape &toShape,
+                              const Correspondence &elements,
+                              const BitcastOptions &options) {
+  Sides sides = getSides(fromShape, toShape);
+  if (!sides.to)
+    return sides.answer;
+  const Side &from = *sides.from, &to = *sides.to;
+  if (std::optional<BitcastAnswer> answer = checkBuffers(from, to, options))
+    return *answer;
+  if (from.isEmpty())
+    return yes();
+  if (from.storageBits != to.storageBits)
+    return no("elements take " + llvm::Twine(from.storageBits) +
+              " bits against " + llvm::Twine(to.storageBits));
+
+  PlaceAnswer places =
+      comparePlaces(from.axes, to.axes, elements, options.enumerationCap);
+  if (places.answer == Answer::Yes)
+    return yes();
+  if (places.answer == Answer::Unknown)
+    return unknown("more than " + llvm::Twine(options.enumerationCap) +
+                   " elements would have to be compared");
+  Index fromIndex = evaluate(elements.from, places.witness);
+  Index toIndex = evaluate(elements.to, places.witness);
+  return no("element " + toText(fromIndex) + " is at place " +
+            llvm::Twine(from.axes.linearIndex(fromIndex)) + ", but as " +
+            toText(toIndex) + " of the second at " +
+            llvm::Twine(to.axes.linearIndex(toIndex)));
+}
+
+/// The answer when two shapes cannot be compared element by element.
+std::optional<BitcastAnswer> checkArrays(const Shape &from, const Shape &to) {
+  if (!from.isArray() || !to.isArray())
+    return no("only arrays have elements: " + from.toString() + " against " +
+              to.toString());
+  if (from.elementType() != to.elementType())
+    return no("element types differ: " + getName(from.elementType()) +
+              " against " + getName(to.elementType()));
+  return std::nullopt;
+}
+
+/// Elements of an array whose dimensions may overflow only if one is 0.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dimensions) {
+  if (llvm::is_contained(dimensions, kDynamic))
+    return std::nullopt;
+  if (llvm::is_contained(dimensions, 0))
+    return 0;
+  int64_t count = 1;
+  for (int64_t size : dimensions) {
+    std::optional<int64_t> product = llvm::checkedMul(count, size);
+    if (!product)
+      return std::nullopt;
+    count = *product;
+  }
+  return count;
+}
+
+} // namespace
+
+/// Whether two shapes are the same array, written with its layout or without:
+/// the only answer there is for dimensions without a size.
+static bool isSameArray(const Shape &from, const Shape &to) {
+  return from.isArray() && to.isArray() &&
+         from.elementType() == to.elementType() &&
+         from.dimensions() == to.dimensions() &&
+         from.layoutOrDefault() == to.layoutOrDefault();
+}
+
+BitcastAnswer tessera::isRelayoutBitcast(const Shape &from, const Shape &to,
+                                         BitcastOptions options) {
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
+  return isTransposeBitcast(from, to, permutation, options);
+}
+
+BitcastAnswer tessera::isTransposeBitcast(const Shape &from, const Shape &to,
+                                          llvm::ArrayRef<int64_t> permutation,
+                                          BitcastOptions options) {
+  if (isSameArray(from, to) &&
+      llvm::equal(permutation, llvm::seq<int64_t>(0, from.rank())))
+    return yes();
+  if (std::optional<BitcastAnswer> answer = checkArrays(from, to))
+    return *answer;
+  auto sorted = llvm::to_vector(permutation);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, from.rank())))
+    return no(toText(permutation) + " is no permutation of " +
+              llvm::Twine(from.rank()) + " dimensions");
+  llvm::SmallVector<int64_t> transposed;
+  for (int64_t dim : permutation)
+    transposed.push_back(from.dimensions()[dim]);
+  if (to.dimensions() != llvm::ArrayRef(transposed))
+    return no("dimensions differ: expected " + toText(transposed) + ", found " +
+              toText(to.dimensions()));
+  return checkSamePlaces(
+      from, to, getTransposition(from.dimensions(), permutation), options);
+}
+
+BitcastAnswer tessera::isReshapeBitcast(const Shape &from, const Shape &to,
+                                        BitcastOptions options) {
+  if (isSameArray(from, to))
+    return yes();
+  if (std::optional<BitcastAnswer> answer = checkArrays(from, to))
+    return *answer;
+  if (from.dimensions() == to.dimensions())
+    return isRelayoutBitcast(from, to, options);
+  std::optional<int64_t> fromCount = countElements(from.dimensions());
+  std::optional<int64_t> toCount = countElements(to.dimensions());
+  if (!fromCount || !toCount)
+    return unknown("the number of elements is not known");
+  if (*fromCount != *toCount)
+    return no("numbers of elements differ: " + llvm::Twine(*fromCount) +
+              " against " + llvm::Twine(*toCount));
+  Correspondence elements;
+  if (*fromCount != 0)
+    elements = getReshape(from.dimensions(), to.dimensions());
+  return checkSamePlaces(from, to, elements, options);
+}
+
+//===----------------------------------------------------------------------===//
+// Places within places
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The largest value of an expression, and where it is taken.
+struct Maximum {
+  bool isKnown = true;
+  int64_t value = 0;
+  Index at;
+};
+
+/// Where a sum of non-negative multiples of digits of one variable may be
+/// largest: at the last value, or at one that agrees with it down to some
+/// divisor, is one less there, and as large as can be below. Nothing when the
+/// divisors form no chain.
+std::optional<Index> getMaximumCandidates(llvm::ArrayRef<DigitTerm> terms,
+                                          int64_t size) {
+  Index divisors;
+  for (const DigitTerm &term : terms) {
+    divisors.push_back(term.digit.divisor);
+    if (term.digit.extent != 0)
+      divisors.push_back(llvm::checkedMul(term.digit.divisor, term.digit.extent)
+                             .value_or(term.digit.divisor));
+  }
+  llvm::sort(divisors);
+  Index candidates{size - 1};
+  int64_t last = 1;
+  for (int64_t divisor : divisors) {
+    if (divisor % last != 0)
+      return std::nullopt;
+    last = divisor;
+    if (int64_t value = (size - 1) / divisor * divisor - 1; value >= 0)
+      candidates.push_back(value);
+  }
+  return candidates;
+}
+
+/// Maximum of `expr` by digits, one variable after the other.
+std::optional<Maximum> getMaximumByForm(const IndexExpr &expr,
+                                        llvm::ArrayRef<int64_t> sizes) {
+  std::optional<llvm::SmallVector<DigitTerm, 2>> digits = expr.asDigitSum();
+  if (!digits)
+    return std::nullopt;
+  llvm::SmallVector<llvm::SmallVector<DigitTerm, 4>, 6> terms(sizes.size());
+  for (const DigitTerm &term : *digits)
+    terms[term.digit.variable].push_back(term);
+  Maximum result;
+  result.at.assign(sizes.size(), 0);
+  for (auto [variable, ofVariable] : llvm::enumerate(terms)) {
+    std::optional<Index> candidates =
+        getMaximumCandidates(ofVariable, sizes[variable]);
+    if (!candidates)
+      return std::nullopt;
+    // The variables are independent: whatever the others are, the best value
+    // of this one is the same.
+    Index index = result.at;
+    for (int64_t candidate : *candidates) {
+      index[variable] = candidate;
+      if (int64_t value = expr.evaluate(index); value > result.value) {
+        result.value = value;
+        result.at = index;
+      }
+    }
+  }
+  return result;
+}
+
+/// Maximum of `expr` by trying all values of its variables; stops at the first
+/// value that reaches `limit`.
+Maximum getMaximumByEnumeration(const IndexExpr &expr,
+                                llvm::ArrayRef<int64_t> sizes, int64_t limit,
+                                int64_t &budget) {
+  llvm::SmallVector<unsigned> variables;
+  collectVariables(expr, variables);
+  Maximum result;
+  Index index(sizes.size(), 0);
+  Answer belowLimit = holdsForAll(variables, sizes, index, budget, [&] {
+    int64_t value = expr.evaluate(index);
+    if (value >= result.value) {
+      result.value = value;
+      result.at = index;
+    }
+    return value < limit;
+  });
+  result.isKnown = belowLimit != Answer::Unknown;
+  return result;
+}
+
+/// The variables over which the places of `inner` are written: its logical
+/// indices, and the bits of one of its elements in units of `unit` bits.
+struct InnerPlaces {
+  Index sizes;
+  /// Position in the units of `outer`'s elements.
+  IndexExpr position;
+};
+
+/// The positions in elements of `outer` that the elements of `inner` touch;
+/// nothing where they do not fit in 64 bits.
+std::optional<InnerPlaces> getInnerPlaces(const Side &outer,
+                                          const Side &inner) {
+  InnerPlaces result;
+  result.sizes.assign(inner.axes.dimensions().begin(),
+                      inner.axes.dimensions().end());
+  for (const Axis &axis : inner.axes.axes())
+    result.position =
+        IndexExpr::mulAdd(result.position, axis.extent.value, axis.index);
+  int64_t unit = std::gcd(outer.storageBits, inner.storageBits);
+  int64_t parts = inner.storageBits / unit;
+  if (!llvm::checkedMul(inner.axes.numAllocated(), parts))
+    return std::nullopt;
+  IndexExpr part = IndexExpr::variable(result.sizes.size(), parts);
+  result.sizes.push_back(parts);
+  result.position = IndexExpr::mulAdd(result.position, parts, part)
+                        .floorDiv(outer.storageBits / unit);
+  return result;
+}
+
+/// Whether every place of an element of `inner` is one of `outer`: whether no
+/// condition of `outer` for being an element, a maximum of an expression each,
+/// is exceeded over the elements of `inner`. For No the witness is an index of
+/// `inner`, and a number for the part of that element.
+PlaceAnswer isWithin(const Side &inner, const Side &outer, int64_t cap) {
+  if (inner.isEmpty())
+    return {};
+  std::optional<InnerPlaces> places = getInnerPlaces(outer, inner);
+  if (!places)
+    return {Answer::Unknown, {}};
+  llvm::SmallVector<std::pair<IndexExpr, int64_t>> conditions;
+  Exprs axes;
+  for (auto [axis, stride] :
+       llvm::zip_equal(outer.axes.axes(), outer.axes.strides()))
+    axes.push_back(places->position.floorDiv(stride).mod(axis.extent.value));
+  for (const AxisCondition &condition : outer.axes.inverse().conditions)
+    conditions.push_back(
+        {substitute(condition.index, axes), condition.limit.value});
+  conditions.push_back({places->position, outer.axes.numPlaces()});
+
+  PlaceAnswer result;
+  for (auto &[expr, limit] : conditions) {
+    if (expr.range() != kDynamic && expr.range() <= limit)
+      continue;
+    std::optional<Maximum> maximum = getMaximumByForm(expr, places->sizes);
+    if (!maximum)
+      maximum = getMaximumByEnumeration(expr, places->sizes, limit, cap);
+    if (maximum->value >= limit)
+      return {Answer::No, maximum->at};
+    if (!maximum->isKnown)
+      result.answer = Answer::Unknown;
+  }
+  return result;
+}
+
+} // namespace
+
+BitcastAnswer tessera::mayBitcast(const Shape &from, const Shape &to,
+                                  BitcastOptions options) {
+  if (isSameArray(from, to))
+    return yes();
+  if (!from.isArray() || !to.isArray())
+    return no("only arrays have elements: " + from.toString() + " against " +
+              to.toString());
+  Sides sides = getSides(from, to);
+  if (!sides.to)
+    return sides.answer;
+  if (std::optional<BitcastAnswer> answer =
+          checkBuffers(*sides.from, *sides.to, options))
+    return *answer;
+
+  auto check = [&](const Side &inner, const Side &outer,
+                   llvm::StringRef innerName,
+                   llvm::StringRef outerName) -> BitcastAnswer {
+    PlaceAnswer within = isWithin(inner, outer, options.enumerationCap);
+    if (within.answer == Answer::Yes)
+      return yes();
+    if (within.answer == Answer::Unknown)
+      return unknown("more than " + llvm::Twine(options.enumerationCap) +
+                     " elements would have to be visited");
+    Index index = within.witness;
+    index.pop_back(); // The part of the element.
+    return no("element " + toText(index) + " of the " + innerName +
+              " is at place " + llvm::Twine(inner.axes.linearIndex(index)) +
+              ", which is padding in the " + outerName);
+  };
+  BitcastAnswer answer = check(*sides.to, *sides.from, "second", "first");
+  // A promise about padding holds only if no element becomes padding.
+  if (answer && sides.to->layout.paddingValue)
+    return check(*sides.from, *sides.to, "first", "second");
+  return answer;
+}
+
+//===----------------------------------------------------------------------===//
+// Contiguous runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The end of the step that moves by `stride`, as a divisor: the next one, or
+/// 0 when it is the variable's last.
+struct Run {
+  unsigned variable;
+  int64_t begin;
+  int64_t end;
+};
+
+/// The step with `stride` of a variable with more than one value.
+std::optional<Run> findStep(const Places &places, int64_t stride) {
+  for (auto [variable, steps] : llvm::enumerate(places.steps))
+    for (size_t i = 0; i < steps->size(); ++i)
+      if ((*steps)[i].stride == stride) {
+        int64_t end = i + 1 < steps->size() ? (*steps)[i + 1].divisor : 0;
+        return Run{static_cast<unsigned>(variable), (*steps)[i].divisor, end};
+      }
+  return std::nullopt;
+}
+
+/// Run length from the steps: as long as both sides go on in one dimension, and
+/// that dimension is complete, the next one may continue the run.
+int64_t getRunByForm(const Places &from, const Places &to,
+                     llvm::ArrayRef<int64_t> sizes) {
+  int64_t run = 1;
+  for (;;) {
+    std::optional<Run> lhs = findStep(from, run);
+    std::optional<Run> rhs = findStep(to, run);
+    if (!lhs || !rhs || lhs->variable != rhs->variable ||
+        lhs->begin != rhs->begin)
+      return run;
+    int64_t size = sizes[lhs->variable];
+    // A step that ends on one side alone cuts the other's at its multiples.
+    int64_t end = std::gcd(lhs->end, rhs->end);
+    int64_t length =
+        end != 0 ? end / lhs->begin : (size + lhs->begin - 1) / lhs->begin;
+    run *= length;
+    bool complete = size % (end != 0 ? end : lhs->begin) == 0;
+    if (!complete || lhs->end != rhs->end)
+      return run;
+  }
+}
+
+/// A length that all runs are multiples of, by walking over all elements.
+int64_t getRunByEnumeration(const AxisList &from, const AxisList &to) {
+  int64_t result = 0, run = 0, previous = -2;
+  for (int64_t place = 0; place < from.numPlaces(); ++place) {
+    auto index = from.logicalIndex(place);
+    int64_t other = index ? to.linearIndex(*index) : -2;
+    if (index && run != 0 && other == previous + 1) {
+      ++run;
+    } else {
+      result = std::gcd(result, run);
+      run = index ? 1 : 0;
+    }
+    previous = other;
+  }
+  return std::gcd(result, run);
+}
+
+} // namespace
+
+llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
+                                                      const Shape &to) {
+  if (from.dimensions() != to.dimensions())
+    return invalidError("", "dimensions of a relayout",
+                        toText(from.dimensions()), toText(to.dimensions()));
+  llvm::Expected<Side> lhs = getSide(from);
+  if (!lhs)
+    return lhs.takeError();
+  llvm::Expected<Side> rhs = getSide(to);
+  if (!rhs)
+    return rhs.takeError();
+  if (lhs->isEmpty())
+    return 0;
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
+  Correspondence elements = getTransposition(from.dimensions(), permutation);
+  Places lhsPlaces = getPlaces(lhs->axes, elements.from, elements.sizes);
+  Places rhsPlaces = getPlaces(rhs->axes, elements.to, elements.sizes);
+  auto isKnown = [](const std::optional<Steps> &steps) {
+    return steps.has_value();
+  };
+  if (llvm::all_of(lhsPlaces.steps, isKnown) &&
+      llvm::all_of(rhsPlaces.steps, isKnown))
+    return getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
+  // One element at a time is always right.
+  if (lhs->axes.numPlaces() > BitcastOptions().enumerationCap)
+    return 1;
+  return getRunByEnumeration(lhs->axes, rhs->axes);
+}

@@ -1,0 +1,113 @@
+//===- Size.cpp - Elements and bytes of a shape ---------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Layout/Size.h"
+
+#include "llvm/Support/CheckedArithmetic.h"
+
+#include <limits>
+
+using namespace tessera;
+
+int64_t tessera::getStorageBits(PrimitiveType type, const Layout &layout) {
+  return layout.elementSizeInBits != 0 ? layout.elementSizeInBits
+                                       : getByteWidth(type) * 8;
+}
+
+llvm::Expected<int64_t> tessera::getStorageBytes(int64_t elements,
+                                                 PrimitiveType type,
+                                                 const Layout &layout) {
+  int64_t bits = getStorageBits(type, layout);
+  // Eight elements take `bits` bytes, so that only the bytes, not the bits,
+  // have to fit; the rest is at most seven elements.
+  std::optional<int64_t> whole = llvm::checkedMul(elements / 8, bits);
+  std::optional<int64_t> restBits = llvm::checkedMul(elements % 8, bits);
+  std::optional<int64_t> bytes;
+  if (whole && restBits)
+    bytes = llvm::checkedAdd(*whole, *restBits / 8 + (*restBits % 8 != 0));
+  if (!bytes)
+    return invalidError("size_c1", "size", "bytes that fit in 64 bits",
+                        llvm::Twine(elements) + " elements of " +
+                            llvm::Twine(bits) + " bits",
+                        "make the array smaller");
+  return *bytes;
+}
+
+double ShapeSize::expansion() const {
+  if (bytes == 0)
+    return 1;
+  if (logicalBytes == 0)
+    return std::numeric_limits<double>::infinity();
+  return static_cast<double>(bytes) / static_cast<double>(logicalBytes);
+}
+
+static llvm::Expected<ShapeSize> getArraySize(const Shape &shape) {
+  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  if (!axes)
+    return axes.takeError();
+  for (auto [dim, size] : llvm::enumerate(axes->dimensions()))
+    if (size == kDynamic)
+      return unsupportedError("size of " + shape.toString(),
+                              "every dimension to have a size or a bound",
+                              "`?` in dimension " + llvm::Twine(dim),
+                              "write a bound, `<=N`");
+
+  ShapeSize result;
+  result.physicalShape = axes->physicalShape();
+  result.logicalElements = 1;
+  for (int64_t size : axes->dimensions())
+    // Cannot overflow unless another size is 0: then the rest does not count.
+    result.logicalElements =
+        llvm::checkedMul(result.logicalElements, size).value_or(0);
+  if (llvm::is_contained(axes->dimensions(), 0))
+    result.logicalElements = 0;
+  result.allocatedElements = axes->numAllocated();
+
+  const Layout layout = shape.layoutOrDefault();
+  auto inBytes = [&](int64_t elements) {
+    return getStorageBytes(elements, shape.elementType(), layout);
+  };
+  if (llvm::Error error =
+          inBytes(result.allocatedElements).moveInto(result.bytes))
+    return error;
+  if (llvm::Error error =
+          inBytes(result.logicalElements).moveInto(result.logicalBytes))
+    return error;
+  result.paddingBytes = result.bytes - result.logicalBytes;
+  return result;
+}
+
+/// Adds `size` to `sum`; false on overflow.
+static bool accumulate(ShapeSize &sum, const ShapeSize &size) {
+  auto add = [](int64_t &to, int64_t value) {
+    std::optional<int64_t> total = llvm::checkedAdd(to, value);
+    to = total.value_or(0);
+    return total.has_value();
+  };
+  return add(sum.logicalElements, size.logicalElements) &&
+         add(sum.allocatedElements, size.allocatedElements) &&
+         add(sum.bytes, size.bytes) &&
+         add(sum.logicalBytes, size.logicalBytes) &&
+         add(sum.paddingBytes, size.paddingBytes);
+}
+
+llvm::Expected<ShapeSize> tessera::getSize(const Shape &shape) {
+  if (shape.isArray())
+    return getArraySize(shape);
+  ShapeSize sum; // Tokens and opaques have no elements.
+  for (const Shape &element : shape.elements()) {
+    llvm::Expected<ShapeSize> size = getSize(element);
+    if (!size)
+      return size.takeError();
+    if (!accumulate(sum, *size))
+      return invalidError("size_c1", "size", "bytes that fit in 64 bits",
+                          "a tuple whose elements sum to more",
+                          "make the tuple smaller");
+  }
+  return sum;
+}
