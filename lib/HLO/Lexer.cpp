@@ -413,7 +413,6 @@ bool Lexer::skipJson() {
       ++depth;
     } else if (c == '}' && --depth == 0) {
       jump(p);
-      lastEnd = p;
       return true;
     }
   }

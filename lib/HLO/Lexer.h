@@ -88,7 +88,8 @@ public:
   const char *bufferBegin() const { return begin; }
   const char *bufferEnd() const { return end; }
 
-  /// Makes the token at `position`, a place in the buffer, the current one.
+  /// Makes the token at or behind `position`, a place in the buffer, the
+  /// current one.
   void jump(const char *position);
 
   /// With `{` current: takes everything to its `}` as one JSON text and moves

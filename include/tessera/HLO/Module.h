@@ -12,8 +12,8 @@
 // shapes are shared.
 //
 // Attribute values stay text (printing them back is then exact); their grammar
-// was checked by the parser, and the readers in Attributes.h take apart what a
-// client wants to know.
+// was checked by the parser, and the readers in Attributes.h and Literal.h take
+// apart what a client wants to know.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,7 @@
 #include "llvm/Support/Allocator.h"
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace tessera::hlo {
@@ -34,6 +35,7 @@ namespace tessera::hlo {
 class Computation;
 class Module;
 struct Instruction;
+struct SourceDiagnostic;
 
 /// A place in the text, counted from 1; columns in bytes.
 struct SourceLocation {
@@ -51,6 +53,8 @@ struct Attribute {
   llvm::ArrayRef<Computation *> computations;
   /// What InstructionList refers to.
   llvm::ArrayRef<Instruction *> instructions;
+  /// Of Shape and ShapeList.
+  llvm::ArrayRef<const Shape *> shapes;
 };
 
 /// One instruction, and the value that it defines.
@@ -171,6 +175,8 @@ public:
 
 private:
   friend class ParserImpl;
+  friend std::unique_ptr<Module> parse(llvm::StringRef text,
+                                       std::vector<SourceDiagnostic> &errors);
   llvm::StringRef buffer;
   llvm::StringRef moduleName;
   bool single = false;
@@ -188,9 +194,13 @@ private:
   llvm::StringMap<Shape> shapes;
 };
 
-/// One line of HLO, `%name = shape opcode(operands), attributes`, as print
-/// writes it; without indentation and line end.
-void print(const Instruction &instruction, llvm::raw_ostream &os);
+/// One line of HLO, `%name = shape opcode(operands), attributes`, without
+/// indentation and line end. `operandShapes` writes the shapes of operands too.
+void print(const Instruction &instruction, llvm::raw_ostream &os,
+           bool operandShapes = false);
+
+/// Whether two shapes differ in nothing but layouts (XLA's Compatible).
+bool areCompatible(const Shape &lhs, const Shape &rhs);
 
 } // namespace tessera::hlo
 

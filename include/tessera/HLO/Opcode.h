@@ -38,6 +38,8 @@ enum class LayoutTrait : uint8_t {
   /// Operands of the result's rank have the result's layout, but for tiles and
   /// memory space (XLA's layout-sensitive rule).
   Keeps,
+  /// The same, and operands have the result's type and dimensions.
+  Elementwise,
   /// The same, and element sizes E may differ too (convert, compare, select).
   KeepsButElementSize,
 };
