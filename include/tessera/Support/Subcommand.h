@@ -1,4 +1,4 @@
-//===- Subcommand.h - The subcommands of tessera-layout ---------*- C++ -*-===//
+//===- Subcommand.h - Subcommands of tools ----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H
-#define TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H
+#ifndef TESSERA_SUPPORT_SUBCOMMAND_H
+#define TESSERA_SUPPORT_SUBCOMMAND_H
 
 #include "tessera/Support/ToolSupport.h"
 
@@ -49,4 +49,4 @@ public:
 
 } // namespace tessera
 
-#endif // TESSERA_TOOLS_TESSERA_LAYOUT_SUBCOMMAND_H
+#endif // TESSERA_SUPPORT_SUBCOMMAND_H

@@ -1,0 +1,23 @@
+//===- ReadModule.cpp - Reading the modules of tessera-hlo ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReadModule.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+
+std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
+                                                 llvm::StringRef name,
+                                                 llvm::raw_ostream &os) {
+  std::vector<hlo::SourceDiagnostic> errors;
+  std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
+  for (const hlo::SourceDiagnostic &error : errors)
+    os << name << ':' << error.message() << '\n';
+  return errors.empty() ? std::move(module) : nullptr;
+}
