@@ -1,0 +1,89 @@
+//===- ElementAccess.h - One element in its physical memref -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads and writes one element of a laid-out memref in the physical memref that
+// stands for it, whatever the layout: an access along the axes, along one flat
+// axis (L), or to some bits of a byte (E).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_TESSERATOAFFINE_ELEMENTACCESS_H
+#define TESSERA_CONVERSION_TESSERATOAFFINE_ELEMENTACCESS_H
+
+#include "tessera/Layout/AxisList.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tessera {
+
+/// Subscripts of an access: the results of a map over operands. While the
+/// operands are valid affine operands, accesses are those of the affine
+/// dialect; else `map` is the identity and accesses are memref's.
+struct Subscripts {
+  mlir::AffineMap map;
+  llvm::SmallVector<mlir::Value> operands;
+  bool isAffine = true;
+
+  /// Subscripts `map(operands)`; affine when all operands are valid dimensions
+  /// or symbols at `op`, else the values are computed.
+  static Subscripts get(mlir::OpBuilder &builder, mlir::Operation *op,
+                        mlir::AffineMap map, mlir::ValueRange operands);
+
+  /// The values of all subscripts.
+  llvm::SmallVector<mlir::Value> materialize(mlir::OpBuilder &builder,
+                                             mlir::Location loc) const;
+};
+
+/// How elements of memrefs of one type are reached.
+class ElementAccess {
+public:
+  /// Errors: as of getPhysicalMemRefType and getAxisList; *unsupported* where
+  /// elements that share bytes have a type without arithmetic (unsigned ones),
+  /// and for L with dynamic sizes.
+  static llvm::Expected<ElementAccess> get(mlir::MemRefType type);
+
+  mlir::MemRefType physicalType() const { return physical; }
+  const AxisList &axes() const { return axisList; }
+
+  /// The place of the element at `logical` subscripts in the physical memref.
+  /// floordiv and mod remain only where the ranges of the operands do not
+  /// decide them.
+  Subscripts getAxisSubscripts(mlir::OpBuilder &builder, mlir::Location loc,
+                               const Subscripts &logical) const;
+
+  /// Reads the element at `logical` from `memref`, which has the physical type.
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value memref, const Subscripts &logical) const;
+
+  /// Writes it. Elements that share its byte are kept, by reading the byte
+  /// first: no other thread may write to it meanwhile.
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+             mlir::Value memref, const Subscripts &logical) const;
+
+private:
+  explicit ElementAccess(AxisList axes) : axisList(std::move(axes)) {}
+
+  bool isPacked() const { return storageBits < 8; }
+  mlir::Value toElement(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value stored) const;
+  mlir::Value toStored(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value element) const;
+
+  AxisList axisList;
+  mlir::MemRefType physical;
+  mlir::Type elementType;
+  int64_t storageBits = 0;
+  /// Whether the physical memref has one axis in place of the list.
+  bool isFlat = false;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_TESSERATOAFFINE_ELEMENTACCESS_H
