@@ -102,13 +102,16 @@ void hlo::print(const Instruction &instruction, llvm::raw_ostream &os,
   os << '%' << instruction.name << " = ";
   instruction.shape->print(os);
   os << ' ' << instruction.opcodeName() << '(' << instruction.payload;
-  llvm::interleaveComma(instruction.operands, os, [&](Instruction *operand) {
-    if (operandShapes) {
-      operand->shape->print(os);
-      os << ' ';
-    }
+  for (auto [i, operand] : llvm::enumerate(instruction.operands)) {
+    // XLA counts long lists for the reader.
+    if (i > 0)
+      os << ", ";
+    if (i > 0 && i % 5 == 0)
+      os << "/*index=" << i << "*/";
+    if (operandShapes)
+      os << *operand->shape << ' ';
     os << '%' << operand->name;
-  });
+  }
   os << ')';
   printAttributes(instruction.attributes, os);
 }

@@ -698,10 +698,102 @@ LogicalResult ParserImpl::parseSharding() {
   return parseBraces("sharding", [&] { return parseSingleSharding(); });
 }
 
+/// `, device_ids=([2,2]T(1,0))` or `, device_ids=(3,2,1,0)`
+LogicalResult ParserImpl::parseMeshDevices() {
+  if (!lexer.token().is(TokenKind::Comma))
+    return success();
+  Token next = lexer.peek();
+  if (!next.is(TokenKind::AttributeName) || next.text != "device_ids")
+    return success();
+  lexer.lex();
+  lexer.lex();
+  if (failed(expect(TokenKind::LParen, "device_ids", "(")))
+    return failure();
+  int64_t value;
+  auto parseItem = [&] { return parseInt("device_ids", value); };
+  if (!lexer.token().is(TokenKind::LSquare)) {
+    do {
+      if (failed(parseItem()))
+        return failure();
+    } while (eat(TokenKind::Comma));
+    return expect(TokenKind::RParen, "device_ids", ")");
+  }
+  if (failed(parseList("device_ids", TokenKind::LSquare, "[",
+                       TokenKind::RSquare, "]", parseItem)))
+    return failure();
+  if (lexer.token().isWord("T")) {
+    lexer.lex();
+    if (failed(parseList("device_ids", TokenKind::LParen, "(",
+                         TokenKind::RParen, ")", parseItem)))
+      return failure();
+  }
+  return expect(TokenKind::RParen, "device_ids", ")");
+}
+
+/// `mesh['x'=2,'y'=4] {'y','x':(1)2}`: axes with sizes, then the axes, or parts
+/// `(offset)size` of them, whose devices form a group.
+LogicalResult ParserImpl::parseMeshGroups() {
+  lexer.lex();
+  llvm::SmallDenseMap<StringRef, int64_t> axes;
+  auto axisName = [&] { return lexer.token().text.drop_front().drop_back(); };
+  auto parseAxis = [&]() -> LogicalResult {
+    const char *place = lexer.tokenBegin();
+    StringRef name = lexer.token().text;
+    int64_t size;
+    if (failed(parseString("mesh axis")) ||
+        failed(expect(TokenKind::Equal, "mesh axis", "=")) ||
+        failed(parseInt("mesh axis", size)))
+      return failure();
+    if (!axes.try_emplace(name.drop_front().drop_back(), size).second)
+      return error(place, "mesh axis", "each axis once", name);
+    return success();
+  };
+  if (failed(parseList("mesh", TokenKind::LSquare, "[", TokenKind::RSquare, "]",
+                       parseAxis)) ||
+      failed(parseMeshDevices()))
+    return failure();
+  const char *groupPlace = lexer.tokenBegin();
+  llvm::SmallVector<StringRef, 4> used;
+  llvm::SmallVector<int64_t, 4> sizes;
+  auto parseGroupAxis = [&]() -> LogicalResult {
+    const char *place = lexer.tokenBegin();
+    StringRef name = lexer.token().is(TokenKind::String) ? axisName() : "";
+    auto axis = axes.find(name);
+    if (axis == axes.end() || llvm::is_contained(used, name))
+      return unexpected("replica_groups", "an axis of the mesh, each once");
+    lexer.lex();
+    used.push_back(name);
+    int64_t &size = sizes.emplace_back(axis->second);
+    if (!eat(TokenKind::Colon))
+      return success();
+    int64_t offset;
+    if (failed(expect(TokenKind::LParen, "part of an axis", "(")) ||
+        failed(parseInt("part of an axis", offset)) ||
+        failed(expect(TokenKind::RParen, "part of an axis", ")")) ||
+        failed(parseInt("part of an axis", size)))
+      return failure();
+    std::optional<int64_t> step = product({offset, size});
+    if (!step || axis->second % *step != 0)
+      return error(place, "part of an axis",
+                   "(offset)size whose product divides " + Twine(axis->second),
+                   "another");
+    return success();
+  };
+  if (failed(parseBraces("replica_groups", parseGroupAxis)))
+    return failure();
+  std::optional<int64_t> groupSize = product(sizes);
+  if (!groupSize || *groupSize < 2)
+    return error(groupPlace, "replica_groups",
+                 "more than one device in a group", "fewer");
+  return success();
+}
+
 LogicalResult ParserImpl::parseReplicaGroups() {
   if (lexer.token().is(TokenKind::LBrace))
     return parseBraces("replica_groups",
                        [&] { return parseIntList("replica group"); });
+  if (lexer.token().isWord("mesh"))
+    return parseMeshGroups();
   const char *place = lexer.tokenBegin();
   ShardingFields fields;
   fields.allowDevices = false;

@@ -110,6 +110,8 @@ private:
   llvm::LogicalResult parseShardingField(struct ShardingFields &fields);
   llvm::LogicalResult parseTileAssignment(struct ShardingFields &fields);
   llvm::LogicalResult parseReplicaGroups();
+  llvm::LogicalResult parseMeshGroups();
+  llvm::LogicalResult parseMeshDevices();
   llvm::LogicalResult parseFrontendAttributes();
   llvm::LogicalResult parseStatistics();
   llvm::LogicalResult parseShapeIndex();
