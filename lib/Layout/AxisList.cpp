@@ -324,6 +324,17 @@ llvm::Expected<AxisList> AxisList::get(const Shape &shape) {
   return get(shape.dimensions(), shape.layoutOrDefault());
 }
 
+llvm::Expected<AxisList> AxisList::getStatic(const Shape &shape) {
+  if (!shape.isArray())
+    return invalidError("axes_array", "shape", "an array", shape.toString());
+  for (auto [dim, size] : llvm::enumerate(shape.dimensions()))
+    if (size == kDynamic)
+      return unsupportedError(
+          "shape " + shape.toString(), "dimensions with a size or a bound",
+          "`?` in dimension " + llvm::Twine(dim), "write a bound, `<=N`");
+  return get(shape);
+}
+
 bool AxisList::isStatic() const {
   return llvm::all_of(axisList,
                       [](const Axis &axis) { return axis.extent.isStatic(); });

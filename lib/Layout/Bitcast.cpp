@@ -382,14 +382,9 @@ struct Side {
 
 /// The axes and the footprint of a static array.
 llvm::Expected<Side> getSide(const Shape &shape) {
-  if (!shape.isArray())
-    return invalidError("", "shape", "an array", shape.toString());
-  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
     return axes.takeError();
-  if (!axes->isStatic() || llvm::is_contained(axes->dimensions(), kDynamic))
-    return unsupportedError("shape", "dimensions with a size or a bound",
-                            shape.toString());
   Side side{shape, shape.layoutOrDefault(), std::move(*axes)};
   side.storageBits = getStorageBits(shape.elementType(), side.layout);
   int64_t elements = side.axes.numAllocated();
@@ -474,10 +469,11 @@ BitcastAnswer checkSamePlaces(const Shape &fromShape, const Shape &toShape,
                    " elements would have to be compared");
   Index fromIndex = evaluate(elements.from, places.witness);
   Index toIndex = evaluate(elements.to, places.witness);
-  return no("element " + toText(fromIndex) + " is at place " +
-            llvm::Twine(from.axes.linearIndex(fromIndex)) + ", but as " +
-            toText(toIndex) + " of the second at " +
-            llvm::Twine(to.axes.linearIndex(toIndex)));
+  return no(
+      "element " + toText(fromIndex) + " is at place " +
+      llvm::Twine(from.axes.linearIndex(fromIndex)) + " of the first, but " +
+      (fromIndex == toIndex ? "" : "as " + toText(toIndex) + " ") + "at " +
+      llvm::Twine(to.axes.linearIndex(toIndex)) + " of the second");
 }
 
 /// The answer when two shapes cannot be compared element by element.

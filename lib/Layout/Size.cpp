@@ -11,6 +11,7 @@
 #include "llvm/Support/CheckedArithmetic.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace tessera;
 
@@ -46,26 +47,22 @@ double ShapeSize::expansion() const {
   return static_cast<double>(bytes) / static_cast<double>(logicalBytes);
 }
 
+/// Product of the sizes, which may leave 64 bits only where one of them is 0.
+static int64_t countElements(llvm::ArrayRef<int64_t> dimensions) {
+  if (llvm::is_contained(dimensions, 0))
+    return 0;
+  return std::accumulate(dimensions.begin(), dimensions.end(), int64_t(1),
+                         std::multiplies<int64_t>());
+}
+
 static llvm::Expected<ShapeSize> getArraySize(const Shape &shape) {
-  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
     return axes.takeError();
-  for (auto [dim, size] : llvm::enumerate(axes->dimensions()))
-    if (size == kDynamic)
-      return unsupportedError("size of " + shape.toString(),
-                              "every dimension to have a size or a bound",
-                              "`?` in dimension " + llvm::Twine(dim),
-                              "write a bound, `<=N`");
 
   ShapeSize result;
   result.physicalShape = axes->physicalShape();
-  result.logicalElements = 1;
-  for (int64_t size : axes->dimensions())
-    // Cannot overflow unless another size is 0: then the rest does not count.
-    result.logicalElements =
-        llvm::checkedMul(result.logicalElements, size).value_or(0);
-  if (llvm::is_contained(axes->dimensions(), 0))
-    result.logicalElements = 0;
+  result.logicalElements = countElements(axes->dimensions());
   result.allocatedElements = axes->numAllocated();
 
   const Layout layout = shape.layoutOrDefault();

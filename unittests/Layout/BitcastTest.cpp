@@ -120,8 +120,11 @@ TEST(Bitcast, MemorySpaces) {
 TEST(Bitcast, WitnessIsAnElementThatMoves) {
   BitcastAnswer answer = isRelayoutBitcast(parse("f32[16,256]"),
                                            parse("f32[16,256]{1,0:T(8,128)}"));
-  EXPECT_EQ(answer.reason, "element (1,0) is at place 256, but as (1,0) of the "
-                           "second at 128");
+  EXPECT_EQ(answer.reason, "element (1,0) is at place 256 of the first, but at "
+                           "128 of the second");
+  answer = isTransposeBitcast(parse("f32[2,3]"), parse("f32[3,2]"), {1, 0});
+  EXPECT_EQ(answer.reason, "element (1,0) is at place 3 of the first, but as "
+                           "(0,1) at 1 of the second");
 }
 
 TEST(Bitcast, PaddingValues) {

@@ -81,6 +81,9 @@ public:
                                       const Layout &layout);
   /// The axes of an array shape; `<=N` counts with its bound.
   static llvm::Expected<AxisList> get(const Shape &shape);
+  /// The axes of an array whose dimensions all have a size or a bound. Errors:
+  /// *invalid* where `shape` is no array, *unsupported* where it has a `?`.
+  static llvm::Expected<AxisList> getStatic(const Shape &shape);
 
   llvm::ArrayRef<Axis> axes() const { return axisList; }
   size_t size() const { return axisList.size(); }
