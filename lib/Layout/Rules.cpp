@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Rules.h"
+#include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -263,6 +264,54 @@ checkBoundedDimensions(const Layout &layout,
   return std::nullopt;
 }
 
+/// Whether the buffer's bits surely number less than 2^63. Each round-up to a
+/// multiple of t gives at most t times as many places, so that the product of
+/// everything bounds the buffer; nearly all layouts are decided here.
+static bool surelyFits(const Layout &layout, PrimitiveType type,
+                       llvm::ArrayRef<int64_t> dimensions) {
+  uint64_t bits = layout.elementSizeInBits ? layout.elementSizeInBits
+                                           : getByteWidth(type) * 8;
+  auto multiply = [&](int64_t factor) {
+    if (factor > 1)
+      bits = llvm::SaturatingMultiply<uint64_t>(bits, factor);
+  };
+  bool isPadded = !layout.paddedDimensions.empty();
+  llvm::for_each(isPadded ? llvm::ArrayRef(layout.paddedDimensions)
+                          : dimensions,
+                 multiply);
+  llvm::for_each(layout.bounds, multiply);
+  for (const Tile &tile : layout.tiles)
+    llvm::for_each(tile.sizes, multiply);
+  multiply(layout.tailPaddingAlignment);
+  return bits <= INT64_MAX;
+}
+
+/// layout_c17: the elements and the bytes of the buffer can be counted.
+static MaybeViolation checkFootprint(const Layout &layout, PrimitiveType type,
+                                     llvm::ArrayRef<int64_t> dimensions) {
+  if (surelyFits(layout, type, dimensions))
+    return std::nullopt;
+  Violation tooLarge =
+      violate({Field::MinorToMajor}, "layout_c17", "size of the buffer",
+              "at most 2^63 - 1 elements and bytes, padding included", "more");
+  llvm::Expected<AxisList> axes = AxisList::get(dimensions, layout);
+  if (!axes) {
+    // What is not done is legal all the same; overflow is not.
+    Diagnostic diagnostic = takeDiagnostic(axes.takeError());
+    if (diagnostic.kind == DiagnosticKind::Unsupported)
+      return std::nullopt;
+    return tooLarge;
+  }
+  if (!axes->isStatic())
+    return std::nullopt;
+  llvm::Expected<int64_t> bytes =
+      getStorageBytes(axes->numAllocated(), type, layout);
+  if (bytes)
+    return std::nullopt;
+  llvm::consumeError(bytes.takeError());
+  return tooLarge;
+}
+
 MaybeViolation detail::checkLayoutOfArray(const Layout &layout,
                                           PrimitiveType type,
                                           llvm::ArrayRef<int64_t> dimensions) {
@@ -275,7 +324,9 @@ MaybeViolation detail::checkLayoutOfArray(const Layout &layout,
     return violation;
   if (MaybeViolation violation = checkPaddingValue(layout, type))
     return violation;
-  return checkBoundedDimensions(layout, dimensions);
+  if (MaybeViolation violation = checkBoundedDimensions(layout, dimensions))
+    return violation;
+  return checkFootprint(layout, type, dimensions);
 }
 
 //===----------------------------------------------------------------------===//

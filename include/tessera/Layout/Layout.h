@@ -103,9 +103,9 @@ struct Layout {
   bool operator==(const Layout &other) const;
   bool operator!=(const Layout &other) const { return !(*this == other); }
 
-  /// The rules that need no sizes (labels layout_c1...): permutation, tile
-  /// sizes, positive L, ranges of E, M and S, split configurations, and the
-  /// number of entries of PD and B.
+  /// The rules that need no sizes, layout_c1 to layout_c12 of
+  /// docs/notation-rules.md: permutation, tile sizes, positive L, ranges of E,
+  /// M and S, split configurations, and the number of entries of PD and B.
   llvm::Error verify() const;
 
   /// Canonical text with braces, `{1,0:T(8,128)}`; `{}` for a scalar without

@@ -78,7 +78,8 @@ public:
 
   /// All rules of the notation, leaves of tuples included: sizes, products of
   /// dimensions and of bytes, the layout's own rules and those against the
-  /// dimensions and the element type (labels shape_c1..., layout_c1...).
+  /// dimensions and the element type (shape_c1..., layout_c1... of
+  /// docs/notation-rules.md).
   llvm::Error verify() const;
 
   /// Exact equality, layouts included.
@@ -102,10 +103,12 @@ private:
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Shape &shape);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Layout &layout);
 
-/// The rules of `layout` against an array (layout_c...): rank, PD widths at
-/// least the sizes, PV and E against the type, bounds against dynamic
-/// dimensions. `dimensions` may hold kDynamic. Includes Layout::verify and
-/// that the axis list exists (no overflow).
+/// The rules of `layout` against an array, layout_c1 to layout_c17 of
+/// docs/notation-rules.md: those of Layout::verify, rank, PD widths at least
+/// the sizes, PV against the type, bounds against dynamic dimensions, and a
+/// buffer whose elements and bytes can be counted. `dimensions` may hold
+/// kDynamic. A layout that satisfies them may still be one for which
+/// AxisList::get answers *unsupported* (`*` over an axis of unknown extent).
 llvm::Error verifyLayout(const Layout &layout, PrimitiveType type,
                          llvm::ArrayRef<int64_t> dimensions);
 
