@@ -13,6 +13,10 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#ifdef TESSERA_INCLUDE_TESTS
+#include "TestTesseraDialect.h"
+#endif
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -21,6 +25,9 @@ int main(int argc, char **argv) {
   tessera::registerAllDialects(registry);
   tessera::registerAllExtensions(registry);
   tessera::registerAllPasses();
+#ifdef TESSERA_INCLUDE_TESTS
+  registry.insert<tessera::test::TestTesseraDialect>();
+#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tessera's optimizer driver\n", registry));
 }

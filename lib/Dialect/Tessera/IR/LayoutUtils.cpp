@@ -31,7 +31,9 @@ template <typename T> static std::string toText(T value) {
 LogicalResult
 tessera::emitLayoutError(function_ref<InFlightDiagnostic()> emitError,
                          llvm::Error error) {
-  return emitError() << takeDiagnostic(std::move(error)).message();
+  // An inactive diagnostic, of a caller that wants no message, is no failure.
+  emitError() << takeDiagnostic(std::move(error)).message();
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,6 +213,15 @@ std::optional<PaddingValue> tessera::getPaddingValue(ShapedType type) {
 }
 
 LogicalResult
+tessera::verifyLayout(const Layout &layout, PrimitiveType type,
+                      ArrayRef<int64_t> dimensions,
+                      function_ref<InFlightDiagnostic()> emitError) {
+  if (llvm::Error error = verifyLayout(layout, type, dimensions))
+    return emitLayoutError(emitError, std::move(error));
+  return success();
+}
+
+LogicalResult
 tessera::verifyLayout(ShapedType type,
                       function_ref<InFlightDiagnostic()> emitError) {
   LayoutAttrInterface attr = getLayoutAttr(type);
@@ -221,9 +232,7 @@ tessera::verifyLayout(ShapedType type,
       getPrimitiveType(type.getElementType());
   if (!elementType)
     return emitLayoutError(emitError, elementType.takeError());
-  if (llvm::Error error = verifyLayout(*layout, *elementType, type.getShape()))
-    return emitLayoutError(emitError, std::move(error));
-  return success();
+  return verifyLayout(*layout, *elementType, type.getShape(), emitError);
 }
 
 //===----------------------------------------------------------------------===//

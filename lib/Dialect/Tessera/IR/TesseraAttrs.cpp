@@ -134,9 +134,7 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
   llvm::Expected<PrimitiveType> type = getPrimitiveType(elementType);
   if (!type)
     return emitLayoutError(emitError, type.takeError());
-  if (llvm::Error error = ::tessera::verifyLayout(getLayout(), *type, shape))
-    return emitLayoutError(emitError, std::move(error));
-  return success();
+  return ::tessera::verifyLayout(getLayout(), *type, shape, emitError);
 }
 
 //===--- As the layout of a memref ----------------------------------------===//
@@ -177,9 +175,9 @@ LayoutAttr::verifyLayout(ArrayRef<int64_t> shape,
   Layout untyped = getLayout();
   untyped.elementSizeInBits = 0;
   untyped.paddingValue.reset();
-  if (llvm::Error error =
-          ::tessera::verifyLayout(untyped, PrimitiveType::S8, shape))
-    return emitLayoutError(emitError, std::move(error));
+  if (failed(::tessera::verifyLayout(untyped, PrimitiveType::S8, shape,
+                                     emitError)))
+    return failure();
   // memref_layout_c2
   llvm::Expected<AxisList> axes = getAxesOfAnySize(getLayout());
   if (axes)
@@ -344,10 +342,11 @@ LogicalResult ShapeAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!shape)
     return emitLayoutError(emitError, shape.takeError());
   // Equal shapes are equal attributes only if each has one text.
-  if (shape->toString() != text)
-    return emitError() << "expected the canonical text \"" << shape->toString()
-                       << "\" of a shape, found \"" << text << "\"";
-  return success();
+  if (shape->toString() == text)
+    return success();
+  return emitLayoutError(
+      emitError, invalidError("", "text of a shape",
+                              "the canonical " + shape->toString(), text));
 }
 
 //===----------------------------------------------------------------------===//

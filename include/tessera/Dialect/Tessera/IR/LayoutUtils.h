@@ -70,8 +70,14 @@ llvm::Expected<int64_t> getStorageBits(mlir::ShapedType type);
 /// What all padding of the buffer holds, if anything is promised.
 std::optional<PaddingValue> getPaddingValue(mlir::ShapedType type);
 
-/// The rules of the type's layout against its dimensions and element type. On
-/// memrefs the type's own verifier knows no element type.
+/// The rules of a layout against dimensions and element type.
+mlir::LogicalResult
+verifyLayout(const Layout &layout, PrimitiveType type,
+             llvm::ArrayRef<int64_t> dimensions,
+             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The same of the layout of a type that has one. The verifier of a tensor type
+/// has done so already; that of a memref knows no element type.
 mlir::LogicalResult
 verifyLayout(mlir::ShapedType type,
              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

@@ -1,0 +1,96 @@
+// RUN: tessera-opt %s -allow-unregistered-dialect -cse | FileCheck %s --check-prefix=CSE
+// RUN: tessera-opt %s -allow-unregistered-dialect -inline | FileCheck %s --check-prefix=INLINE
+// RUN: tessera-opt %s -allow-unregistered-dialect -sccp | FileCheck %s --check-prefix=SCCP
+// RUN: tessera-opt %s -allow-unregistered-dialect -loop-invariant-code-motion | FileCheck %s --check-prefix=LICM
+// RUN: tessera-opt %s -allow-unregistered-dialect -resolve-ranked-shaped-type-result-dims -canonicalize | FileCheck %s --check-prefix=DIMS
+// RUN: tessera-opt %s -allow-unregistered-dialect -canonicalize | FileCheck %s --check-prefix=CAST
+
+// Upstream's passes on the dialect's operations: what is pure is shared, moved
+// and inlined; what writes memory stays where it is.
+
+#tiled = #tessera.layout<{1,0:T(8,128)}>
+#columns = #tessera.layout<{0,1}>
+
+// CSE-LABEL: func.func @values
+// CSE-COUNT-1: tessera.relayout
+// CSE-NOT: tessera.relayout
+// CSE-LABEL: func.func @memory
+func.func @values(%a: tensor<4x5xf32>) -> (tensor<4x5xf32, #tiled>, tensor<4x5xf32, #tiled>) {
+  %0 = tessera.relayout %a : tensor<4x5xf32> to tensor<4x5xf32, #tiled>
+  %1 = tessera.relayout %a : tensor<4x5xf32> to tensor<4x5xf32, #tiled>
+  return %0, %1 : tensor<4x5xf32, #tiled>, tensor<4x5xf32, #tiled>
+}
+
+// CSE: tessera.relayout
+// CSE: tessera.relayout
+func.func @memory(%a: memref<4x5xf32>, %b: memref<4x5xf32, #tiled>) {
+  tessera.relayout %a into %b : memref<4x5xf32>, memref<4x5xf32, #tiled>
+  tessera.relayout %a into %b : memref<4x5xf32>, memref<4x5xf32, #tiled>
+  return
+}
+
+// INLINE-LABEL: func.func @caller
+// INLINE-NOT: call
+// INLINE: tessera.relayout
+// INLINE: return
+func.func private @callee(%a: tensor<4x5xf32>) -> tensor<4x5xf32, #tiled> {
+  %0 = tessera.relayout %a : tensor<4x5xf32> to tensor<4x5xf32, #tiled>
+  return %0 : tensor<4x5xf32, #tiled>
+}
+func.func @caller(%a: tensor<4x5xf32>) -> tensor<4x5xf32, #tiled> {
+  %0 = call @callee(%a) : (tensor<4x5xf32>) -> tensor<4x5xf32, #tiled>
+  return %0 : tensor<4x5xf32, #tiled>
+}
+
+// SCCP-LABEL: func.func @branches
+// SCCP: tessera.relayout
+// SCCP: tessera.bitcast
+func.func @branches(%c: i1, %a: tensor<4x5xf32>) -> tensor<20xf32> {
+  %0 = tessera.relayout %a : tensor<4x5xf32> to tensor<4x5xf32, #columns>
+  cf.cond_br %c, ^bb1(%0 : tensor<4x5xf32, #columns>), ^bb1(%0 : tensor<4x5xf32, #columns>)
+^bb1(%x: tensor<4x5xf32, #columns>):
+  %1 = tessera.bitcast %x : tensor<4x5xf32, #columns> to tensor<20xf32>
+  return %1 : tensor<20xf32>
+}
+
+// LICM-LABEL: func.func @loop
+// LICM: tessera.relayout %{{.*}} : tensor
+// LICM: scf.for
+// LICM: tessera.relayout %{{.*}} into
+func.func @loop(%n: index, %a: tensor<4x5xf32>, %s: memref<4x5xf32>, %d: memref<4x5xf32, #tiled>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = tessera.relayout %a : tensor<4x5xf32> to tensor<4x5xf32, #tiled>
+    "test.use"(%0) : (tensor<4x5xf32, #tiled>) -> ()
+    tessera.relayout %s into %d : memref<4x5xf32>, memref<4x5xf32, #tiled>
+  }
+  return
+}
+
+// Dynamic sizes are asked of the operand.
+// DIMS-LABEL: func.func @dims
+// DIMS-SAME: %[[A:.*]]: tensor<?x32xf32>, %[[N:.*]]: index
+// DIMS-NOT: tessera
+// DIMS: %[[D0:.*]] = tensor.dim %[[A]]
+// DIMS: %[[D1:.*]] = tensor.dim %[[A]]
+// DIMS: return %[[D0]], %[[D1]], %[[N]]
+func.func @dims(%a: tensor<?x32xf32>, %n: index) -> (index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = tessera.relayout %a : tensor<?x32xf32> to tensor<?x32xf32, #tiled>
+  %1 = tessera.bitcast %a : tensor<?x32xf32> to tensor<32x?xf32, #columns>
+  %2 = tessera.empty(%n) : tensor<?x32xf32, #tiled>
+  %d0 = tensor.dim %0, %c0 : tensor<?x32xf32, #tiled>
+  %d1 = tensor.dim %1, %c1 : tensor<32x?xf32, #columns>
+  %d2 = tensor.dim %2, %c0 : tensor<?x32xf32, #tiled>
+  return %d0, %d1, %d2 : index, index, index
+}
+
+// A cast must not drop what the layout says about memory: packing, alignment.
+// CAST-LABEL: func.func @strided
+// CAST: memref.subview %{{.*}}[0, 0] [2, 2] [1, 1] : memref<4x5xf32, #{{.*}}> to memref<2x2xf32, strided<[1, 4]>>
+func.func @strided(%m: memref<4x5xf32, #columns>) -> memref<2x2xf32, strided<[1, 4]>> {
+  %0 = memref.subview %m[0, 0] [2, 2] [1, 1] : memref<4x5xf32, #columns> to memref<2x2xf32, strided<[1, 4]>>
+  return %0 : memref<2x2xf32, strided<[1, 4]>>
+}
