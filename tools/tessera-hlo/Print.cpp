@@ -10,7 +10,10 @@
 
 #include "tessera/Support/Subcommand.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
 
 using namespace tessera;
 namespace cl = llvm::cl;
@@ -25,6 +28,25 @@ static cl::opt<std::string>
               cl::desc("The file holds several modules between lines like this "
                        "one; so does the output, with errors in place of an "
                        "invalid module"));
+
+static cl::opt<unsigned>
+    timed("time", cl::sub(command), cl::value_desc("n"), cl::init(0),
+          cl::desc("Instead of the module, print the least seconds that "
+                   "parsing it takes in n runs"));
+
+/// The parser alone, without verification and printing.
+static int printTime(llvm::StringRef text) {
+  using Clock = std::chrono::steady_clock;
+  std::chrono::duration<double> best = std::chrono::hours(1);
+  for (unsigned i = 0; i < timed; ++i) {
+    std::vector<hlo::SourceDiagnostic> errors;
+    Clock::time_point start = Clock::now();
+    std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start));
+  }
+  llvm::outs() << llvm::format("%.9f\n", best.count());
+  return kExitSuccess;
+}
 
 /// Prints the modules of `text` one by one; what follows an invalid one is
 /// still read.
@@ -51,6 +73,8 @@ static int run() {
   auto input = readInput(file);
   if (!input)
     return reportError(input.takeError());
+  if (timed > 0)
+    return printTime((*input)->getBuffer());
   if (!separator.empty())
     return printAll((*input)->getBuffer());
   auto module = readModule((*input)->getBuffer(), file, llvm::errs());

@@ -8,6 +8,8 @@
 
 #include "ReadModule.h"
 
+#include "tessera/HLO/Verifier.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -17,6 +19,8 @@ std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
                                                  llvm::raw_ostream &os) {
   std::vector<hlo::SourceDiagnostic> errors;
   std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
+  if (module)
+    hlo::verify(*module, errors);
   for (const hlo::SourceDiagnostic &error : errors)
     os << name << ':' << error.message() << '\n';
   return errors.empty() ? std::move(module) : nullptr;

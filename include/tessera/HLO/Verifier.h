@@ -1,0 +1,52 @@
+//===- Verifier.h - Rules of HLO instructions -------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the parser does not look at: whether shapes and layouts agree along each
+// instruction.
+//
+//   hlo_c1  a bitcast reads the operand's bytes: footprints are equal in bits,
+//           and every place that the result reads is an element's place in the
+//           operand; the space stays, but for values inside fusions, where
+//           spaces are not kept
+//   hlo_c2  elementwise and the like keep layouts: operands of the result's
+//           rank have its layout, but for tiles and space (and element size for
+//           convert, compare, select)
+//   hlo_c3  elementwise instructions keep type and dimensions
+//   hlo_c4  copy keeps dimensions (the TPU compiler folds conversions of the
+//           type into it), copy-start and copy-done the type too; the pair's
+//           tuple holds destination and source
+//   hlo_c5  tuple and get-tuple-element keep the shapes of elements, layouts
+//           included
+//   hlo_c6  operands fit the parameters of the called computation, and its root
+//           fits the result, but for layouts
+//   hlo_c7  transpose permutes dimensions, reshape keeps their product
+//   hlo_c8  the entry's parameters and root have the shapes of
+//           entry_computation_layout
+//   hlo_c9  aliases name parts that exist, of equal shapes
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_HLO_VERIFIER_H
+#define TESSERA_HLO_VERIFIER_H
+
+#include "tessera/HLO/Parser.h"
+
+namespace tessera::hlo {
+
+/// Appends what is wrong with `module` to `errors`, in the order of the text.
+/// Whether nothing is.
+bool verify(const Module &module, std::vector<SourceDiagnostic> &errors);
+
+/// Whether the space of the values of `computation` is kept: false in fusions.
+inline bool keepsMemorySpaces(const Computation &computation) {
+  return !computation.isFused();
+}
+
+} // namespace tessera::hlo
+
+#endif // TESSERA_HLO_VERIFIER_H
