@@ -46,6 +46,17 @@ function(tessera_add_tool name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_TOOLS ${name})
 endfunction()
 
+# tessera_add_plugin(Name sources... [LINK libraries...]): <build>/lib/Name.so,
+# for the options --load-dialect-plugin and --load-pass-plugin.
+function(tessera_add_plugin name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES PREFIX "")
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  tessera_target_options(${name})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_PLUGINS ${name})
+endfunction()
+
 # tessera_add_unittest(name sources... [LINK libraries...]): a GoogleTest
 # program in <build>/unittests, run by the target check-tessera. The tests find
 # it by its name, which ends in Tests.
