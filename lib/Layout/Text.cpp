@@ -77,7 +77,12 @@ public:
 private:
   // Characters.
   char peek();
-  bool skipBlanks();
+  bool skipBlanks() {
+    // Nearly always there are none: printed texts have no blanks.
+    bool isToken = pos < text.size() && text[pos] > ' ' && text[pos] != '/';
+    return isToken || skipBlanksAndComments();
+  }
+  bool skipBlanksAndComments();
   bool skipBlockComment();
   bool consumeIf(char c);
   StringRef peekWord();
@@ -195,7 +200,7 @@ bool Parser::report(Violation violation, size_t start,
 //===----------------------------------------------------------------------===//
 
 /// Skips white space and comments; false when a comment does not end.
-bool Parser::skipBlanks() {
+bool Parser::skipBlanksAndComments() {
   while (pos < text.size()) {
     char c = text[pos];
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
@@ -263,6 +268,14 @@ bool Parser::parseInteger(int64_t &value, StringRef field) {
   if (llvm::isAlpha(after) || after == '_' || after == '.')
     return fail(start, "text_c1", field, "an integer");
   pos = start + isNegative + digits.size();
+  // No number of so few digits overflows.
+  if (digits.size() < 19) {
+    value = 0;
+    for (char digit : digits)
+      value = value * 10 + (digit - '0');
+    value = isNegative ? -value : value;
+    return true;
+  }
   if (text.slice(start, pos).getAsInteger(10, value))
     return fail(start, "text_c2", field, "an integer of 64 bits");
   return true;
