@@ -452,10 +452,18 @@ static bool collectCuts(unsigned dim, const IndexExpr &index,
 
 DimensionCuts tessera::getCuts(unsigned dim,
                                llvm::ArrayRef<const AxisList *> lists) {
-  DimensionCuts cuts;
+  llvm::SmallVector<IndexExpr> indices;
   for (const AxisList *list : lists)
     for (const Axis &axis : list->axes())
-      cuts.isChain &= collectCuts(dim, axis.index, cuts.divisors);
+      indices.push_back(axis.index);
+  return getCuts(dim, indices);
+}
+
+DimensionCuts tessera::getCuts(unsigned dim,
+                               llvm::ArrayRef<IndexExpr> indices) {
+  DimensionCuts cuts;
+  for (const IndexExpr &index : indices)
+    cuts.isChain &= collectCuts(dim, index, cuts.divisors);
   llvm::sort(cuts.divisors);
   cuts.divisors.erase(llvm::unique(cuts.divisors), cuts.divisors.end());
   llvm::erase(cuts.divisors, 1);

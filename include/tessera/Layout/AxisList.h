@@ -152,6 +152,8 @@ struct DimensionCuts {
   bool isChain = true;
 };
 DimensionCuts getCuts(unsigned dim, llvm::ArrayRef<const AxisList *> lists);
+/// The same for expressions of the logical indices, such as axis indices.
+DimensionCuts getCuts(unsigned dim, llvm::ArrayRef<IndexExpr> indices);
 
 } // namespace tessera
 

@@ -1,0 +1,101 @@
+//===- LoopNest.h - Loops over elements and padding -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which loops visit every element of an array, or every place of its padding,
+// so that the axes of its layouts are indexed by sums of loop variables times
+// constants. Each logical dimension is cut at the divisors of all layouts that
+// take part; one loop runs over each piece:
+//
+//   f32[20]{0} to f32[20]{0:T(8)}, cut at 8:
+//     for a = 0 to 2  for b = 0 to 8    src[a * 8 + b], dst[a, b]
+//     for b = 0 to 4                    src[16 + b],    dst[2, b]
+//
+// The second nest is the remainder. Nests are data (affine maps), so that they
+// can be checked, costed and built separately.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_TESSERATOAFFINE_LOOPNEST_H
+#define TESSERA_CONVERSION_TESSERATOAFFINE_LOOPNEST_H
+
+#include "tessera/Layout/AxisList.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/IntegerSet.h"
+
+namespace tessera {
+
+/// `for v = max(lower) to min(upper)`. Dimensions of the maps are the loops
+/// outside this one, symbols the sizes that are not known.
+struct NestLoop {
+  mlir::AffineMap lower;
+  mlir::AffineMap upper;
+};
+
+/// The part of a variable that one loop, or a constant, stands for.
+struct NestPiece {
+  int64_t divisor = 1;    ///< The variable is the sum of divisor * value.
+  mlir::AffineExpr value; ///< A loop variable or a constant.
+};
+
+/// A perfect nest of loops. Its *variables* are what index expressions are
+/// written over: the logical dimensions where it visits elements, the axes
+/// where it visits places.
+struct LoopNest {
+  mlir::MLIRContext *context = nullptr;
+  /// Outermost first.
+  llvm::SmallVector<NestLoop> loops;
+  /// For each variable its pieces, by increasing divisor.
+  llvm::SmallVector<llvm::SmallVector<NestPiece, 4>, 6> variables;
+  /// Symbols of every map: one for each unknown logical size, in order.
+  unsigned numSymbols = 0;
+  /// When set, only points *outside* this set (over loops and sizes) are meant.
+  std::optional<mlir::IntegerSet> exclude;
+
+  /// `expr`, over the variables, as an expression of loop variables. Free of
+  /// floordiv and mod where the variables are cut at its digits.
+  mlir::AffineExpr expand(const IndexExpr &expr) const;
+
+  /// The index along each axis of `list`. Variables are dimensions.
+  mlir::AffineMap getAxisMap(const AxisList &list) const;
+
+  /// The variables themselves.
+  mlir::AffineMap getVariableMap() const;
+
+  /// `results` as a map over the loops and sizes.
+  mlir::AffineMap getMap(llvm::ArrayRef<mlir::AffineExpr> results) const;
+};
+
+struct LoopNestOptions {
+  /// Main and remainder nests that may be made; beyond it, dimensions get
+  /// loops whose bounds depend on the loops outside.
+  unsigned maxNests = 16;
+};
+
+/// Nests that together visit every element of an array of `sizes` (kDynamic
+/// where unknown) once. Dimensions are cut so that `indices`, over dimensions,
+/// expand to sums where that is possible. Loops are in the order of the axes of
+/// `target`, most major first.
+std::vector<LoopNest> getElementNests(mlir::MLIRContext *context,
+                                      llvm::ArrayRef<int64_t> sizes,
+                                      llvm::ArrayRef<IndexExpr> indices,
+                                      const AxisList &target,
+                                      LoopNestOptions options = {});
+
+/// Nests that together visit every place of `list` that holds no element once;
+/// `sizes` as above. The most minor axis is also cut at `minorCut`. What L adds
+/// is not visited: it is no place of the axes.
+std::vector<LoopNest> getPaddingNests(mlir::MLIRContext *context,
+                                      llvm::ArrayRef<int64_t> sizes,
+                                      const AxisList &list,
+                                      int64_t minorCut = 1,
+                                      LoopNestOptions options = {});
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_TESSERATOAFFINE_LOOPNEST_H
