@@ -1,0 +1,140 @@
+//===- RelayoutPlan.h - How to copy one layout into another -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A relayout as a few strided nests, each with a kernel, blocks and an order of
+// loops. Made from the two axis lists alone: every dimension is cut at all
+// divisors of both sides, a piece is a loop with a constant stride on either
+// side, and pieces that are neighbours on both sides become one.
+//
+//   f32[512,512]{1,0} to {0,1}
+//     for 32 by 16 (c)  src 1 dst 512
+//       for 32 by 16 (r)  src 512 dst 1
+//         transpose 16x16
+//
+// The plan holds no MLIR: it is made, printed and tested alone, and the code
+// generator only spells it out. docs/performance.md has the cost model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H
+#define TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H
+
+#include "tessera/Layout/AxisList.h"
+
+namespace tessera {
+
+/// What the plan knows of the machine. Sizes in bytes.
+struct RelayoutTarget {
+  /// The widest register: 16, 32 or 64.
+  int64_t vectorBytes = 32;
+  /// Whether stores can bypass the cache (and need a fence after them).
+  bool hasStreamingStores = false;
+  /// Stores bypass the cache where both buffers are at least this large: about
+  /// twice the second-level cache.
+  int64_t streamingBytes = 4 << 20;
+  /// Threads to share the work of buffers of at least `parallelBytes`.
+  int64_t threads = 1;
+  int64_t parallelBytes = 1 << 20;
+
+  static constexpr int64_t kLineBytes = 64;
+};
+
+/// A loop of a nest. Strides are elements between neighbouring steps.
+struct PlanLoop {
+  int64_t count = 1;
+  int64_t srcStride = 0;
+  int64_t dstStride = 0;
+  /// Iterations that one block takes; the last block takes what is left.
+  int64_t step = 1;
+  /// What the steps of a block are to the kernel.
+  enum class Role : uint8_t { Outer, Rows, Columns };
+  Role role = Role::Outer;
+  /// Whether its blocks are shared among threads.
+  bool isParallel = false;
+
+  int64_t numBlocks() const { return (count + step - 1) / step; }
+};
+
+/// The innermost code of a nest.
+enum class KernelKind : uint8_t {
+  Copy,         ///< Runs contiguous on both sides.
+  Transpose,    ///< Registers of rows become registers of columns.
+  Interleave,   ///< 2, 4 or 8 rows woven into one run.
+  Deinterleave, ///< The mirror image.
+  Gather,       ///< Element by element: no side has anything to offer.
+  Fill,         ///< Padding gets its value.
+};
+
+llvm::StringRef getName(KernelKind kind);
+
+/// How the destination is written.
+enum class StoreKind : uint8_t {
+  Plain,
+  Streaming, ///< Whole aligned lines that bypass the cache.
+  Staged,    ///< Into a small buffer first, streamed from there in long runs.
+};
+
+/// Elements that one strided nest copies (or fills), and how.
+///
+/// The kernel moves *units*: `unit` elements contiguous on both sides. A block
+/// is a rectangle of rows (units contiguous in the destination) and columns
+/// (units contiguous in the source). `rows` and `columns` list the loops inside
+/// a block, most minor first; each may be continued by one loop in `loops` with
+/// that role.
+struct PlanNest {
+  KernelKind kernel = KernelKind::Copy;
+  StoreKind stores = StoreKind::Plain;
+  int64_t srcOffset = 0; ///< In elements; unused by Fill.
+  int64_t dstOffset = 0;
+  int64_t unit = 1;
+  llvm::SmallVector<PlanLoop, 2> rows;
+  llvm::SmallVector<PlanLoop, 2> columns;
+  /// The loops around a block, outermost first.
+  llvm::SmallVector<PlanLoop, 6> loops;
+  /// Whether rows are fetched ahead, along the innermost loop of columns.
+  bool prefetch = false;
+
+  /// Units of a full block.
+  int64_t blockRows() const;
+  int64_t blockColumns() const;
+  /// Elements that the nest writes.
+  int64_t numElements() const;
+};
+
+/// A whole relayout: the nests write disjoint elements, in any order.
+struct RelayoutPlan {
+  int64_t elementBits = 0;
+  int64_t srcElements = 0; ///< Of the buffers, padding included.
+  int64_t dstElements = 0;
+  llvm::SmallVector<PlanNest, 4> nests;
+
+  /// Whether any nest needs a destination aligned to a line.
+  bool needsAlignment() const;
+  /// Whether any store bypasses the cache.
+  bool isStreaming() const;
+
+  /// One line for each loop and kernel.
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// Plans the copy of all elements from `src` to `dst`, which have the same
+/// dimensions. `elementBits` is the distance of neighbours on both sides. With
+/// `fillPadding` all padding of `dst` is filled too.
+///
+/// Errors: *unsupported* where a list is dynamic, where the divisors of a
+/// dimension form no chain, where remainders make more than 64 nests, where
+/// elements are no 1, 2, 4, 8 or 16 bytes, and for padding that is not the tail
+/// of a dimension.
+llvm::Expected<RelayoutPlan> planRelayout(const AxisList &src,
+                                          const AxisList &dst,
+                                          int64_t elementBits, bool fillPadding,
+                                          const RelayoutTarget &target);
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H

@@ -1,0 +1,497 @@
+//===- RelayoutPlan.cpp - How to copy one layout into another -------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rule, in the order in which it is applied to a nest (the figures behind
+// it are in docs/performance.md):
+//
+//   1. A loop contiguous on both sides is the unit. Units of 16 bytes and less
+//      can be shuffled in registers; longer ones are copied.
+//   2. The loops contiguous in the destination are the rows of a block, those
+//      contiguous in the source its columns. Two, four or eight rows that weave
+//      into a dense run are interleaved, the mirror image deinterleaved, all
+//      else is transposed. Without rows or columns there is only the gather.
+//   3. Where both sides outgrow the cache, stores bypass it, but only as whole
+//      lines: directly where lines are complete and aligned, else through a
+//      small buffer. Loops then follow the source, so that it is read in long
+//      streams, unless the destination is one sequential run.
+//   4. In cache, loops follow the destination.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
+#include "StridedNests.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace tessera;
+
+/// The buffer of a staged block stays within half the first-level cache.
+static constexpr int64_t kStageBytes = 16 << 10;
+/// What a block writes in one go: a few lines, so that memory sees a run.
+static constexpr int64_t kRunBytes = 256;
+/// The same where runs begin within a line, so that their ragged ends matter.
+static constexpr int64_t kRaggedRunBytes = 1024;
+/// Runs of a copy that advance side by side, so that several pages are read.
+static constexpr int64_t kStreams = 8;
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+llvm::StringRef tessera::getName(KernelKind kind) {
+  switch (kind) {
+  case KernelKind::Copy:
+    return "copy";
+  case KernelKind::Transpose:
+    return "transpose";
+  case KernelKind::Interleave:
+    return "interleave";
+  case KernelKind::Deinterleave:
+    return "deinterleave";
+  case KernelKind::Gather:
+    return "gather";
+  case KernelKind::Fill:
+    return "fill";
+  }
+  return "";
+}
+
+static int64_t countUnits(llvm::ArrayRef<PlanLoop> inner,
+                          llvm::ArrayRef<PlanLoop> loops, PlanLoop::Role role) {
+  int64_t units = 1;
+  for (const PlanLoop &loop : inner)
+    units *= loop.count;
+  for (const PlanLoop &loop : loops)
+    if (loop.role == role)
+      units *= loop.step;
+  return units;
+}
+
+int64_t PlanNest::blockRows() const {
+  return countUnits(rows, loops, PlanLoop::Role::Rows);
+}
+
+int64_t PlanNest::blockColumns() const {
+  return countUnits(columns, loops, PlanLoop::Role::Columns);
+}
+
+int64_t PlanNest::numElements() const {
+  int64_t elements = unit;
+  for (llvm::ArrayRef<PlanLoop> list :
+       {llvm::ArrayRef<PlanLoop>(rows), llvm::ArrayRef<PlanLoop>(columns),
+        llvm::ArrayRef<PlanLoop>(loops)})
+    for (const PlanLoop &loop : list)
+      elements *= loop.count;
+  return elements;
+}
+
+bool RelayoutPlan::isStreaming() const {
+  return llvm::any_of(nests, [](const PlanNest &nest) {
+    return nest.stores != StoreKind::Plain;
+  });
+}
+
+bool RelayoutPlan::needsAlignment() const {
+  return llvm::any_of(nests, [](const PlanNest &nest) {
+    return nest.stores == StoreKind::Streaming;
+  });
+}
+
+static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
+  os << loop.count;
+  if (loop.role != PlanLoop::Role::Outer)
+    os << " by " << loop.step;
+  os << "  src " << loop.srcStride << " dst " << loop.dstStride;
+  if (loop.role != PlanLoop::Role::Outer)
+    os << (loop.role == PlanLoop::Role::Rows ? "  rows" : "  columns");
+  if (loop.isParallel)
+    os << "  parallel";
+  os << "\n";
+}
+
+static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
+  bool isFill = nest.kernel == KernelKind::Fill;
+  os << "nest";
+  if (!isFill)
+    os << " src " << nest.srcOffset;
+  os << " dst " << nest.dstOffset << "\n";
+  unsigned indent = 2;
+  for (const PlanLoop &loop : nest.loops) {
+    os.indent(indent) << "for ";
+    printLoop(loop, os);
+    indent += 2;
+  }
+  os.indent(indent) << getName(nest.kernel) << " " << nest.blockRows() << "x"
+                    << nest.blockColumns() << " units of " << nest.unit;
+  if (nest.stores == StoreKind::Streaming)
+    os << ", streaming";
+  if (nest.stores == StoreKind::Staged)
+    os << ", staged and streaming";
+  if (nest.prefetch)
+    os << ", prefetch";
+  os << "\n";
+  for (const PlanLoop &loop : nest.rows)
+    printLoop(loop, os.indent(indent + 2) << "rows ");
+  for (const PlanLoop &loop : nest.columns)
+    printLoop(loop, os.indent(indent + 2) << "columns ");
+}
+
+void RelayoutPlan::print(llvm::raw_ostream &os) const {
+  os << "relayout of " << elementBits << "-bit elements, " << srcElements
+     << " to " << dstElements << "\n";
+  for (const PlanNest &nest : nests)
+    printNest(nest, os);
+}
+
+//===----------------------------------------------------------------------===//
+// Planner
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Chain = llvm::SmallVector<PlanLoop, 6>;
+using Role = PlanLoop::Role;
+
+/// Plans one nest.
+class NestPlanner {
+public:
+  NestPlanner(const StridedNest &strided, int64_t elementBytes,
+              const RelayoutTarget &target, bool mayStream)
+      : bytes(elementBytes), target(target), mayStream(mayStream) {
+    nest.srcOffset = strided.srcOffset;
+    nest.dstOffset = strided.dstOffset;
+    nest.loops = strided.loops;
+  }
+
+  PlanNest plan();
+  PlanNest planFill();
+
+private:
+  /// Takes the loop of stride 1 (on both sides, or in the destination) out of
+  /// the nest as the unit.
+  void takeUnit(bool bothSides);
+  /// The loops that continue the unit, and one another, in the destination or
+  /// the source, most minor first. A loop that is in `taken` ends it.
+  Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
+  /// Makes blocks of about `wanted` units of `chain`, or up to `most` where
+  /// that avoids a cut: whole loops move into the block, and one is cut.
+  void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,
+                 Role role);
+
+  void planCopy();
+  void planTranspose(const Chain &rows, const Chain &columns);
+  void planStreamingTranspose(const Chain &rows, const Chain &columns);
+  void planInterleave(const Chain &rows, const Chain &columns);
+  void planDeinterleave(const Chain &rows, const Chain &columns);
+  bool isWeave(const Chain &narrow, int64_t count, int64_t stride) const;
+  bool interleavesRows(const Chain &rows, const Chain &columns) const;
+
+  int64_t unitBytes() const { return nest.unit * bytes; }
+  /// Whether all runs of `run` elements in the destination are whole lines: a
+  /// run for each step of the loops around a block and of `inner`.
+  /// Columns of a block are runs of their own unless they are `dense`.
+  bool isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner = {},
+                    bool isDense = false) const;
+  /// Sorts the loops around a block by a stride, most major first.
+  void orderLoops(bool bySource);
+
+  int64_t bytes;
+  const RelayoutTarget &target;
+  bool mayStream;
+  PlanNest nest;
+};
+} // namespace
+
+static bool isSameLoop(const PlanLoop &a, const PlanLoop &b) {
+  return a.srcStride == b.srcStride && a.dstStride == b.dstStride;
+}
+
+static int64_t countSteps(llvm::ArrayRef<PlanLoop> chain) {
+  int64_t steps = 1;
+  for (const PlanLoop &loop : chain)
+    steps *= loop.count;
+  return steps;
+}
+
+void NestPlanner::takeUnit(bool bothSides) {
+  PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == 1 && (!bothSides || loop.srcStride == 1);
+  });
+  if (it == nest.loops.end())
+    return;
+  nest.unit = it->count;
+  nest.loops.erase(it);
+}
+
+Chain NestPlanner::findChain(bool inDestination,
+                             llvm::ArrayRef<PlanLoop> taken) const {
+  Chain chain;
+  int64_t next = nest.unit;
+  while (true) {
+    const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+      return (inDestination ? loop.dstStride : loop.srcStride) == next;
+    });
+    bool ends = it == nest.loops.end() ||
+                llvm::any_of(taken, [&](const PlanLoop &loop) {
+                  return isSameLoop(*it, loop);
+                });
+    if (ends)
+      return chain;
+    chain.push_back(*it);
+    next *= it->count;
+  }
+}
+
+void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
+                            int64_t most, Role role) {
+  auto &inner = role == Role::Rows ? nest.rows : nest.columns;
+  int64_t units = 1;
+  for (const PlanLoop &loop : chain) {
+    PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &other) {
+      return isSameLoop(loop, other);
+    });
+    if (units * loop.count <= most) {
+      inner.push_back(loop);
+      inner.back().role = role;
+      units *= loop.count;
+      nest.loops.erase(it);
+      continue;
+    }
+    int64_t step = std::max<int64_t>(wanted / units, 1);
+    if (step > 1 || units == 1) {
+      it->step = step;
+      it->role = role;
+    }
+    return;
+  }
+}
+
+bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
+                               bool isDense) const {
+  int64_t line = RelayoutTarget::kLineBytes;
+  bool result = nest.dstOffset * bytes % line == 0 && run * bytes % line == 0;
+  for (const PlanLoop &loop : nest.loops) {
+    bool isWhole = loop.role != Role::Columns || isDense;
+    int64_t stride = loop.dstStride * (isWhole ? loop.step : 1);
+    result &= stride * bytes % line == 0;
+  }
+  for (const PlanLoop &loop : inner)
+    result &= loop.dstStride * bytes % line == 0;
+  return result;
+}
+
+void NestPlanner::orderLoops(bool bySource) {
+  llvm::sort(nest.loops, [&](const PlanLoop &a, const PlanLoop &b) {
+    auto src = std::pair(a.srcStride * a.step, b.srcStride * b.step);
+    auto dst = std::pair(a.dstStride * a.step, b.dstStride * b.step);
+    auto [first, second] = bySource ? std::pair(src, dst) : std::pair(dst, src);
+    return first.first != first.second ? first.first > first.second
+                                       : second.first > second.second;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Runs that are contiguous on both sides. Where they stream, several advance
+/// side by side; the loop over those is the shortest one that is dense on
+/// either side, because it stays within a tile.
+void NestPlanner::planCopy() {
+  nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
+  orderLoops(/*bySource=*/false);
+  if (!mayStream || unitBytes() < kRunBytes)
+    return;
+  if (!isWholeLines(nest.unit)) {
+    // Runs that follow one another, but not on lines, are joined in a buffer.
+    Chain rows = findChain(/*inDestination=*/true, {});
+    int64_t wanted = kStageBytes / unitBytes();
+    if (wanted > 1)
+      takeBlock(rows, wanted, wanted, Role::Rows);
+    if (nest.blockRows() * unitBytes() >= kRaggedRunBytes)
+      nest.stores = StoreKind::Staged;
+    return;
+  }
+  nest.stores = StoreKind::Streaming;
+  auto isTile = [&](const PlanLoop &loop) {
+    return loop.srcStride == nest.unit || loop.dstStride == nest.unit;
+  };
+  auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
+    return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
+  };
+  PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
+  if (streams == nest.loops.end())
+    return;
+  streams->role = Role::Rows;
+  streams->step = std::min(streams->count, kStreams);
+  std::rotate(streams, streams + 1, nest.loops.end());
+}
+
+/// Whether the loops of `narrow` are 2, 4 or 8 units that fit into 16 bytes,
+/// and `count` steps of the other side, at `stride`, go on right behind them.
+bool NestPlanner::isWeave(const Chain &narrow, int64_t count,
+                          int64_t stride) const {
+  int64_t units = countSteps(narrow);
+  return (units == 2 || units == 4 || units == 8) &&
+         units * unitBytes() <= 16 && stride == units * nest.unit &&
+         count * unitBytes() >= target.vectorBytes;
+}
+
+void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Interleave;
+  int64_t units = countSteps(rows), wide = kRunBytes / unitBytes();
+  takeBlock(rows, units, units, Role::Rows);
+  takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
+  if (mayStream &&
+      isWholeLines(nest.blockRows() * nest.blockColumns() * nest.unit, {},
+                   /*isDense=*/true))
+    nest.stores = StoreKind::Streaming;
+  orderLoops(/*bySource=*/false);
+}
+
+void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Deinterleave;
+  int64_t units = countSteps(columns), wide = kRunBytes / unitBytes();
+  takeBlock(columns, units, units, Role::Columns);
+  takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
+  if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+    nest.stores = StoreKind::Streaming;
+  orderLoops(/*bySource=*/false);
+}
+
+/// In cache: a block reads whole lines and writes whole lines, and blocks
+/// follow the destination.
+void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  int64_t line = RelayoutTarget::kLineBytes / unitBytes();
+  takeBlock(columns, line, line + line / 4, Role::Columns);
+  takeBlock(rows, line, line + line / 4, Role::Rows);
+  orderLoops(/*bySource=*/false);
+}
+
+/// Beyond the cache: a block writes runs of several lines each. Where all rows
+/// fit in a block and columns go on behind them, the block is one run, and the
+/// destination is written from end to end; else blocks follow the source.
+void NestPlanner::planStreamingTranspose(const Chain &rows,
+                                         const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  int64_t line = RelayoutTarget::kLineBytes / unitBytes();
+  int64_t runRows = std::max(line, kRunBytes / unitBytes());
+  int64_t allRows = countSteps(rows);
+  bool isDense = allRows <= 2 * runRows && columns.front().count >= line &&
+                 columns.front().dstStride == allRows * nest.unit;
+  if (isDense) {
+    int64_t wanted = kStageBytes / 2 / (allRows * unitBytes());
+    takeBlock(rows, allRows, allRows, Role::Rows);
+    takeBlock(columns.front(), wanted, wanted, Role::Columns);
+  } else {
+    const PlanNest untouched = nest;
+    takeBlock(columns, line, line + line / 4, Role::Columns);
+    takeBlock(rows, runRows, 2 * runRows, Role::Rows);
+    if (!isWholeLines(nest.blockRows() * nest.unit, nest.columns)) {
+      nest = untouched;
+      takeBlock(columns, line, line + line / 4, Role::Columns);
+      takeBlock(rows, kRaggedRunBytes / unitBytes(),
+                2 * kRaggedRunBytes / unitBytes(), Role::Rows);
+    }
+  }
+  orderLoops(/*bySource=*/!isDense);
+  // Registers as wide as a line write whole lines themselves.
+  bool writesLines = target.vectorBytes == RelayoutTarget::kLineBytes &&
+                     isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+  nest.stores = writesLines ? StoreKind::Streaming : StoreKind::Staged;
+  nest.prefetch = !isDense && !nest.loops.empty() &&
+                  nest.loops.back().role == Role::Columns;
+}
+
+PlanNest NestPlanner::plan() {
+  takeUnit(/*bothSides=*/true);
+  bool fitsRegisters = unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes());
+  Chain rows, columns;
+  if (fitsRegisters) {
+    // A loop that continues both chains goes to the one that starts with it,
+    // else to the rows.
+    Chain source = findChain(/*inDestination=*/false, {});
+    source.truncate(std::min<size_t>(source.size(), 1));
+    rows = findChain(/*inDestination=*/true, source);
+    columns = findChain(/*inDestination=*/false, rows);
+  }
+  if (rows.empty() || columns.empty()) {
+    planCopy();
+    return nest;
+  }
+  const PlanLoop &column = columns.front(), &row = rows.front();
+  if (isWeave(rows, column.count, column.dstStride))
+    planInterleave(rows, columns);
+  else if (isWeave(columns, row.count, row.srcStride))
+    planDeinterleave(rows, columns);
+  else if (mayStream)
+    planStreamingTranspose(rows, columns);
+  else
+    planTranspose(rows, columns);
+  return nest;
+}
+
+PlanNest NestPlanner::planFill() {
+  nest.kernel = KernelKind::Fill;
+  takeUnit(/*bothSides=*/false);
+  orderLoops(/*bySource=*/false);
+  return nest;
+}
+
+/// Shares the outermost loop with enough blocks among threads.
+static void parallelize(PlanNest &nest, const RelayoutTarget &target,
+                        int64_t elementBytes) {
+  if (target.threads <= 1 ||
+      nest.numElements() * elementBytes < target.parallelBytes)
+    return;
+  PlanLoop *loop = llvm::find_if(nest.loops, [&](const PlanLoop &candidate) {
+    return candidate.numBlocks() >= 2 * target.threads;
+  });
+  if (loop == nest.loops.end())
+    return;
+  loop->isParallel = true;
+  std::rotate(nest.loops.begin(), loop, loop + 1);
+}
+
+llvm::Expected<RelayoutPlan>
+tessera::planRelayout(const AxisList &src, const AxisList &dst,
+                      int64_t elementBits, bool fillPadding,
+                      const RelayoutTarget &target) {
+  if (!llvm::is_contained({8, 16, 32, 64, 128}, elementBits))
+    return unsupportedError("relayout plan", "elements of 1 to 16 whole bytes",
+                            llvm::Twine(elementBits) + " bits",
+                            "lower it with --tessera-lower-relayouts");
+  llvm::Expected<std::vector<StridedNest>> copies = cutElements(src, dst);
+  if (!copies)
+    return copies.takeError();
+  RelayoutPlan plan;
+  plan.elementBits = elementBits;
+  plan.srcElements = src.numAllocated();
+  plan.dstElements = dst.numAllocated();
+  int64_t bytes = elementBits / 8;
+  bool mayStream = target.hasStreamingStores &&
+                   std::min(plan.srcElements, plan.dstElements) >=
+                       target.streamingBytes / bytes;
+  for (const StridedNest &nest : *copies)
+    plan.nests.push_back(NestPlanner(nest, bytes, target, mayStream).plan());
+  if (fillPadding) {
+    llvm::Expected<std::vector<StridedNest>> fills = cutPadding(dst);
+    if (!fills)
+      return fills.takeError();
+    for (const StridedNest &nest : *fills)
+      plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
+  }
+  for (PlanNest &nest : plan.nests)
+    parallelize(nest, target, bytes);
+  return plan;
+}

@@ -1,0 +1,34 @@
+//===- StridedNests.h - Cut two layouts into strided nests ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
+#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
+
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
+namespace tessera {
+
+/// A perfect nest with constant bounds; strides and offsets in elements. Loops
+/// are ordered by the destination, most major first; none has a single step,
+/// and no two are neighbours on both sides.
+struct StridedNest {
+  int64_t srcOffset = 0;
+  int64_t dstOffset = 0;
+  llvm::SmallVector<PlanLoop, 6> loops;
+};
+
+/// Disjoint nests that together copy every element from `src` to `dst`.
+llvm::Expected<std::vector<StridedNest>> cutElements(const AxisList &src,
+                                                     const AxisList &dst);
+
+/// Disjoint nests over all padding of `list`, as destination.
+llvm::Expected<std::vector<StridedNest>> cutPadding(const AxisList &list);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
