@@ -137,6 +137,17 @@ void collectVariables(const IndexExpr &expr,
   }
 }
 
+/// Visits that an evaluation of expressions of `treeSize` nodes counts for:
+/// one, unless a hostile layout makes them huge.
+int64_t getCost(int64_t treeSize) { return 1 + treeSize / 256; }
+
+int64_t getCost(const AxisList &list) {
+  int64_t treeSize = 0;
+  for (const Axis &axis : list.axes())
+    treeSize += axis.index.treeSize();
+  return getCost(treeSize);
+}
+
 Index evaluate(llvm::ArrayRef<IndexExpr> exprs, llvm::ArrayRef<int64_t> at) {
   Index values;
   for (const IndexExpr &expr : exprs)
@@ -180,14 +191,14 @@ Places getPlaces(const AxisList &list, llvm::ArrayRef<IndexExpr> indices,
 
 /// Whether `holds` for all values of `variables` in `index` (the others stay).
 /// After No, `index` is one for which it does not; after Unknown, the `budget`
-/// of visits is used up.
+/// of visits, of which each takes `cost`, is used up.
 Answer holdsForAll(llvm::ArrayRef<unsigned> variables,
                    llvm::ArrayRef<int64_t> sizes, Index &index, int64_t &budget,
-                   llvm::function_ref<bool()> holds) {
+                   int64_t cost, llvm::function_ref<bool()> holds) {
   for (;;) {
-    if (budget == 0)
+    if (budget < cost)
       return Answer::Unknown;
-    --budget;
+    budget -= cost;
     if (!holds())
       return Answer::No;
     auto it = llvm::find_if(llvm::reverse(variables), [&](unsigned variable) {
@@ -322,8 +333,8 @@ PlaceAnswer comparePlaces(const AxisList &from, const AxisList &to,
   };
   for (llvm::ArrayRef<unsigned> variables :
        getEntangledClasses(fromPlaces, toPlaces, elements.sizes)) {
-    Answer answer =
-        holdsForAll(variables, elements.sizes, index, cap, isSamePlace);
+    Answer answer = holdsForAll(variables, elements.sizes, index, cap,
+                                getCost(from) + getCost(to) - 1, isSamePlace);
     if (answer == Answer::No)
       return {Answer::No, index};
     if (answer == Answer::Unknown)
@@ -642,7 +653,8 @@ Maximum getMaximumByEnumeration(const IndexExpr &expr,
   collectVariables(expr, variables);
   Maximum result;
   Index index(sizes.size(), 0);
-  Answer belowLimit = holdsForAll(variables, sizes, index, budget, [&] {
+  int64_t cost = getCost(expr.treeSize());
+  Answer belowLimit = holdsForAll(variables, sizes, index, budget, cost, [&] {
     int64_t value = expr.evaluate(index);
     if (value >= result.value) {
       result.value = value;
@@ -683,6 +695,9 @@ std::optional<InnerPlaces> getInnerPlaces(const Side &outer,
   return result;
 }
 
+/// Nodes that an expression may have.
+constexpr int64_t kMaxTreeSize = int64_t(1) << 20;
+
 /// Whether every place of an element of `inner` is one of `outer`: whether no
 /// condition of `outer` for being an element, a maximum of an expression each,
 /// is exceeded over the elements of `inner`. For No the witness is an index of
@@ -698,9 +713,16 @@ PlaceAnswer isWithin(const Side &inner, const Side &outer, int64_t cap) {
   for (auto [axis, stride] :
        llvm::zip_equal(outer.axes.axes(), outer.axes.strides()))
     axes.push_back(places->position.floorDiv(stride).mod(axis.extent.value));
-  for (const AxisCondition &condition : outer.axes.inverse().conditions)
+  int64_t largest = 1;
+  for (const IndexExpr &axis : axes)
+    largest = std::max(largest, axis.treeSize());
+  for (const AxisCondition &condition : outer.axes.inverse().conditions) {
+    // Shared subtrees multiply: such expressions could not even be walked.
+    if (condition.index.treeSize() > kMaxTreeSize / largest)
+      return {Answer::Unknown, {}};
     conditions.push_back(
         {substitute(condition.index, axes), condition.limit.value});
+  }
   conditions.push_back({places->position, outer.axes.numPlaces()});
 
   PlaceAnswer result;
