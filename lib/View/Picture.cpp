@@ -1,0 +1,476 @@
+//===- Picture.cpp - Which element lies where, as a picture ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/View/Picture.h"
+
+#include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+
+using Index = llvm::SmallVector<int64_t, 6>;
+using Numbers = llvm::SmallVector<int64_t, 16>;
+
+/// A line of memory has at least so many places, where there are as many: lines
+/// of pairs would be hard to read.
+static constexpr int64_t kMinLineWidth = 3;
+/// Places of a line or column that are searched for the edge of the padding.
+static constexpr int64_t kMaxScan = 4096;
+/// Slices of an array of more than two dimensions that are drawn.
+static constexpr int64_t kMaxSlices = 3;
+
+size_t PictureGrid::getBorder(int64_t place, int64_t otherPlace) const {
+  size_t level = 0;
+  while (level < blocks.size() &&
+         place / blocks[level].places == otherPlace / blocks[level].places)
+    ++level;
+  return level;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// What to show
+//===----------------------------------------------------------------------===//
+
+/// Numbers below `count` to draw: all if they are at most `limit`, else the
+/// first ones, both sides of each edge (the first number behind it), and the
+/// last one.
+Numbers select(int64_t count, int64_t limit, llvm::ArrayRef<int64_t> edges) {
+  Numbers shown;
+  auto add = [&](int64_t begin, int64_t end) {
+    for (int64_t i = std::max<int64_t>(begin, 0); i < std::min(end, count); ++i)
+      shown.push_back(i);
+  };
+  if (count <= limit) {
+    add(0, count);
+    return shown;
+  }
+  add(0, limit / 2);
+  for (int64_t edge : edges)
+    add(edge - 1, edge + 1);
+  add(count - 1, count);
+  llvm::sort(shown);
+  shown.erase(llvm::unique(shown), shown.end());
+  return shown;
+}
+
+/// Lines with the numbers `shown`, each times `unit`.
+llvm::SmallVector<PictureLine, 16> makeLines(llvm::ArrayRef<int64_t> shown,
+                                             int64_t unit) {
+  llvm::SmallVector<PictureLine, 16> lines;
+  int64_t expected = 0;
+  for (int64_t number : shown) {
+    lines.push_back({number * unit, number != expected});
+    expected = number + 1;
+  }
+  return lines;
+}
+
+/// The blocks of memory that tiles fill without a hole, largest first. A tile
+/// is such a block unless a later one reaches over its counts.
+llvm::SmallVector<PictureBlock, 2> getBlocks(const Layout &layout,
+                                             const AxisList &axes) {
+  struct Inner {
+    size_t axes; ///< Trailing axes that the tile spans.
+    const Tile *tile;
+  };
+  llvm::SmallVector<Inner, 2> inner;
+  for (const Tile &tile : layout.tiles) {
+    size_t plain = tile.sizes.size() - llvm::count(tile.sizes, Tile::kCombine);
+    llvm::erase_if(inner, [&](const Inner &outer) {
+      return outer.axes < tile.sizes.size();
+    });
+    for (Inner &outer : inner)
+      outer.axes = outer.axes - tile.sizes.size() + 2 * plain;
+    inner.push_back({plain, &tile});
+  }
+  llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
+  llvm::SmallVector<PictureBlock, 2> blocks;
+  for (const Inner &block : inner) {
+    int64_t places = 1;
+    for (int64_t extent : llvm::ArrayRef(extents).take_back(block.axes))
+      places *= extent;
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    auto printSize = [&](int64_t size) {
+      size == Tile::kCombine ? os << '*' : os << size;
+    };
+    os << '(';
+    llvm::interleave(block.tile->sizes, os, printSize, ",");
+    os << ')';
+    // A block of one place would put a border around every cell.
+    if (places > 1 && (blocks.empty() || places < blocks.back().places))
+      blocks.push_back({places, name});
+  }
+  return blocks;
+}
+
+/// An array that is being drawn.
+struct Drawn {
+  const Shape &shape;
+  Layout layout;
+  AxisList axes;
+  /// The same memory with all padding of the dimensions seen as elements;
+  /// nothing where padding is not at the ends of dimensions alone.
+  std::optional<AxisList> padded;
+  llvm::SmallVector<PictureBlock, 2> blocks;
+  /// Places of one colour.
+  int64_t colorUnit = 1;
+};
+
+/// The axes of the array that fills the padding of `axes`: each dimension as
+/// large as the same physical shape allows.
+std::optional<AxisList> getPadded(const Layout &layout, const AxisList &axes) {
+  Layout unpadded = layout;
+  unpadded.paddedDimensions.clear();
+  llvm::SmallVector<int64_t, 8> physicalShape = axes.physicalShape();
+  Index sizes(axes.dimensions().begin(), axes.dimensions().end());
+  if (!layout.paddedDimensions.empty())
+    sizes.assign(layout.paddedDimensions.begin(),
+                 layout.paddedDimensions.end());
+  auto getAxes = [&]() -> std::optional<AxisList> {
+    llvm::Expected<AxisList> list = AxisList::get(sizes, unpadded);
+    if (list && list->physicalShape() == physicalShape)
+      return std::move(*list);
+    if (!list)
+      llvm::consumeError(list.takeError());
+    return std::nullopt;
+  };
+  for (int64_t &size : sizes) {
+    // The largest size is in [low, high).
+    int64_t low = size, high = axes.numPlaces() + 1;
+    while (low + 1 < high) {
+      size = low + (high - low) / 2;
+      (getAxes() ? low : high) = size;
+    }
+    size = low;
+  }
+  return getAxes();
+}
+
+llvm::Expected<Drawn> getDrawn(const Shape &shape) {
+  llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
+  if (!axes)
+    return axes.takeError();
+  Drawn drawn{shape, shape.layoutOrDefault(), std::move(*axes), {}, {}, 1};
+  if (drawn.axes.numPlaces() != 0)
+    drawn.padded = getPadded(drawn.layout, drawn.axes);
+  drawn.blocks = getBlocks(drawn.layout, drawn.axes);
+  if (!drawn.blocks.empty())
+    drawn.colorUnit = drawn.blocks.front().places;
+  else
+    for (int64_t extent : llvm::reverse(drawn.axes.physicalShape()))
+      if (extent > 1) {
+        drawn.colorUnit = extent;
+        break;
+      }
+  return drawn;
+}
+
+//===----------------------------------------------------------------------===//
+// Logical views
+//===----------------------------------------------------------------------===//
+
+/// The dimensions of the rows and columns of a logical view: the two most minor
+/// ones, in their logical order, since that is where tiles are.
+struct ViewDimensions {
+  std::optional<int64_t> row, column;
+};
+
+ViewDimensions getViewDimensions(const Layout &layout) {
+  ViewDimensions dims;
+  if (layout.rank() >= 1)
+    dims.column = layout.minorToMajor[0];
+  if (layout.rank() >= 2)
+    dims.row = layout.minorToMajor[1];
+  if (dims.row && *dims.row > *dims.column)
+    std::swap(dims.row, dims.column);
+  return dims;
+}
+
+/// Indices along one dimension to draw, padding included.
+Numbers selectIndices(const Drawn &array, std::optional<int64_t> dim,
+                      int64_t limit) {
+  if (!dim)
+    return {0};
+  int64_t size = array.axes.dimensions()[*dim];
+  int64_t padded = array.padded ? array.padded->dimensions()[*dim] : size;
+  llvm::SmallVector<int64_t, 3> edges{size};
+  // The end of the first tile.
+  llvm::SmallVector<int64_t, 4> cuts = getCuts(*dim, {&array.axes}).divisors;
+  if (!cuts.empty())
+    edges.push_back(cuts.back());
+  return select(padded, limit, edges);
+}
+
+PictureGrid makeSlice(const Drawn &array, Index index,
+                      const ViewDimensions &dims, llvm::ArrayRef<int64_t> rows,
+                      llvm::ArrayRef<int64_t> columns) {
+  PictureGrid grid;
+  grid.rows = makeLines(rows, 1);
+  grid.columns = makeLines(columns, 1);
+  grid.blocks = array.blocks;
+  const AxisList &places = array.padded ? *array.padded : array.axes;
+  for (int64_t row : rows)
+    for (int64_t column : columns) {
+      if (dims.row)
+        index[*dims.row] = row;
+      if (dims.column)
+        index[*dims.column] = column;
+      PictureCell &cell = grid.cells.emplace_back();
+      cell.place = places.linearIndex(index);
+      cell.element = array.axes.logicalIndex(cell.place);
+      cell.color = cell.place / array.colorUnit;
+    }
+  return grid;
+}
+
+/// Which dimensions a slice shows, and where the others stand.
+std::string getSliceSubtitle(const ViewDimensions &dims,
+                             llvm::ArrayRef<int64_t> index) {
+  llvm::SmallVector<std::string, 4> parts;
+  if (dims.row)
+    parts.push_back("d" + llvm::itostr(*dims.row) + " down");
+  if (dims.column)
+    parts.push_back("d" + llvm::itostr(*dims.column) + " across");
+  for (auto [dim, value] : llvm::enumerate(index))
+    if (static_cast<int64_t>(dim) != dims.row &&
+        static_cast<int64_t>(dim) != dims.column)
+      parts.push_back("d" + llvm::utostr(dim) + " = " + llvm::itostr(value));
+  return llvm::join(parts, ", ");
+}
+
+/// Moves to the next index of the dimensions that are not shown as rows or
+/// columns; false after the last.
+bool nextSlice(Index &index, const ViewDimensions &dims,
+               llvm::ArrayRef<int64_t> sizes) {
+  for (int64_t dim = sizes.size(); dim-- > 0;) {
+    if (dim == dims.row || dim == dims.column)
+      continue;
+    if (++index[dim] < sizes[dim])
+      return true;
+    index[dim] = 0;
+  }
+  return false;
+}
+
+void addLogicalGrids(const Drawn &array, const PictureOptions &options,
+                     Picture &picture) {
+  ViewDimensions dims = getViewDimensions(array.layout);
+  Numbers rows = selectIndices(array, dims.row, options.maxRows);
+  Numbers columns = selectIndices(array, dims.column, options.maxColumns);
+  llvm::ArrayRef<int64_t> sizes = array.axes.dimensions();
+  Index index(sizes.size(), 0);
+  int64_t slices = 0;
+  bool isMore = true;
+  for (; isMore && slices < kMaxSlices; ++slices) {
+    PictureGrid &grid =
+        picture.left.emplace_back(makeSlice(array, index, dims, rows, columns));
+    grid.title = "logical: place of each element";
+    grid.subtitle = getSliceSubtitle(dims, index);
+    isMore = nextSlice(index, dims, sizes);
+  }
+  if (isMore)
+    picture.notes.push_back("only the first " + llvm::itostr(slices) +
+                            " slices of the other dimensions are drawn");
+  if (llvm::any_of(picture.left.front().rows,
+                   [](const PictureLine &line) { return line.followsGap; }) ||
+      llvm::any_of(picture.left.front().columns,
+                   [](const PictureLine &line) { return line.followsGap; }))
+    picture.notes.push_back("large: only the first tiles and the ragged edges "
+                            "are drawn");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory views
+//===----------------------------------------------------------------------===//
+
+/// Places in a line of the memory view: whole minor axes.
+int64_t getLineWidth(const AxisList &axes) {
+  int64_t width = 1;
+  for (int64_t extent : llvm::reverse(axes.physicalShape())) {
+    width *= extent;
+    if (width >= kMinLineWidth)
+      break;
+  }
+  return width;
+}
+
+/// Where elements turn into padding among `count` places at a distance of
+/// `stride`, at the first turns only.
+void addPaddingEdges(const AxisList &axes, int64_t count, int64_t stride,
+                     llvm::SmallVectorImpl<int64_t> &edges) {
+  bool wasElement = true;
+  size_t most = edges.size() + 2;
+  for (int64_t i = 0; i < std::min(count, kMaxScan) && edges.size() < most;
+       ++i) {
+    bool isElement = axes.logicalIndex(i * stride).has_value();
+    if (isElement != wasElement)
+      edges.push_back(i);
+    wasElement = isElement;
+  }
+}
+
+PictureGrid makeMemoryGrid(const Drawn &array, const PictureOptions &options) {
+  PictureGrid grid;
+  grid.kind = PictureGrid::Kind::Memory;
+  grid.subtitle = "place = number of row + column";
+  grid.blocks = array.blocks;
+  int64_t allocated = array.axes.numAllocated();
+  int64_t width = std::min(getLineWidth(array.axes), allocated);
+  int64_t lines = llvm::divideCeil(allocated, width);
+
+  llvm::SmallVector<int64_t, 4> lineEdges, columnEdges;
+  for (const PictureBlock &block : array.blocks) {
+    if (block.places > width && block.places % width == 0)
+      lineEdges.push_back(block.places / width);
+    if (block.places < width)
+      columnEdges.push_back(block.places);
+  }
+  addPaddingEdges(array.axes, lines, width, lineEdges);
+  addPaddingEdges(array.axes, width, 1, columnEdges);
+  Numbers rows = select(lines, options.maxRows, lineEdges);
+  Numbers columns = select(width, options.maxColumns, columnEdges);
+  grid.rows = makeLines(rows, width);
+  grid.columns = makeLines(columns, 1);
+  for (int64_t row : rows)
+    for (int64_t column : columns) {
+      PictureCell &cell = grid.cells.emplace_back();
+      // The last line may be shorter; what it lacks is drawn as nothing.
+      cell.place = row * width + column;
+      cell.element = array.axes.logicalIndex(cell.place);
+      cell.color = cell.place / array.colorUnit;
+      if (cell.place >= allocated)
+        cell.place = PictureCell::kNoPlace;
+    }
+  return grid;
+}
+
+//===----------------------------------------------------------------------===//
+// Captions
+//===----------------------------------------------------------------------===//
+
+std::string describe(const Shape &shape, const ShapeSize &size) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto printCount = [&](int64_t count, llvm::StringRef unit) {
+    os << count << ' ' << unit << (count == 1 ? "" : "s");
+  };
+  os << shape << ": ";
+  printCount(size.logicalElements, "element");
+  os << " in ";
+  printCount(size.allocatedElements, "place");
+  os << ", ";
+  printCount(size.bytes, "byte");
+  if (size.paddingBytes != 0)
+    os << ", " << size.paddingBytes << " of them padding (expansion "
+       << llvm::format("%.3g", size.expansion()) << ")";
+  return text;
+}
+
+/// Adds the first caption of an array; returns whether there is anything to
+/// draw below it.
+llvm::Expected<bool> addCaption(const Drawn &array, Picture &picture) {
+  llvm::Expected<ShapeSize> size = getSize(array.shape);
+  if (!size)
+    return size.takeError();
+  picture.captions.push_back(describe(array.shape, *size));
+  picture.storageBits = getStorageBits(array.shape.elementType(), array.layout);
+  return size->allocatedElements != 0;
+}
+
+} // namespace
+
+llvm::Expected<Picture> tessera::makePicture(const Shape &shape,
+                                             PictureOptions options) {
+  llvm::Expected<Drawn> array = getDrawn(shape);
+  if (!array)
+    return array.takeError();
+  Picture picture;
+  llvm::Expected<bool> isDrawn = addCaption(*array, picture);
+  if (!isDrawn)
+    return isDrawn.takeError();
+  if (!*isDrawn) {
+    picture.notes.push_back("an empty array takes no memory");
+    return picture;
+  }
+  addLogicalGrids(*array, options, picture);
+  picture.right.push_back(makeMemoryGrid(*array, options));
+  picture.right.back().title = "memory: element at each place";
+  return picture;
+}
+
+/// One side of a relayout, whose cells know the other side's places. Colours
+/// are those of the first side, so that its tiles can be found in the second.
+static void addRelayoutSide(const Drawn &side, const Drawn &other,
+                            const Drawn &first, const PictureOptions &options,
+                            llvm::StringRef title,
+                            std::vector<PictureGrid> &grids) {
+  PictureGrid &grid = grids.emplace_back(makeMemoryGrid(side, options));
+  grid.title = title.str();
+  for (PictureCell &cell : grid.cells)
+    if (cell.element) {
+      cell.otherPlace = other.axes.linearIndex(*cell.element);
+      cell.color = first.axes.linearIndex(*cell.element) / first.colorUnit;
+    }
+}
+
+/// In words, whether and how a relayout moves elements.
+static llvm::Error addRelayoutNotes(const Shape &from, const Shape &to,
+                                    Picture &picture) {
+  BitcastAnswer answer = isRelayoutBitcast(from, to);
+  if (answer.answer == Answer::Yes)
+    picture.notes.push_back("moves nothing: the relayout is a bitcast");
+  else
+    picture.notes.push_back("not a bitcast: " + answer.reason);
+  llvm::Expected<int64_t> run = largestContiguousRun(from, to);
+  if (!run)
+    return run.takeError();
+  picture.notes.push_back("longest run that is contiguous on both sides: " +
+                          llvm::itostr(*run));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Picture> tessera::makeRelayoutPicture(const Shape &from,
+                                                     const Shape &to,
+                                                     PictureOptions options) {
+  llvm::Expected<Drawn> first = getDrawn(from);
+  if (!first)
+    return first.takeError();
+  llvm::Expected<Drawn> second = getDrawn(to);
+  if (!second)
+    return second.takeError();
+  if (from.elementType() != to.elementType() ||
+      from.dimensions() != to.dimensions())
+    return invalidError("", "second shape of a relayout",
+                        "the type and dimensions of " + from.toString(false),
+                        to.toString(false));
+  Picture picture;
+  picture.isRelayout = true;
+  for (const Drawn *array : {&*first, &*second}) {
+    llvm::Expected<bool> isDrawn = addCaption(*array, picture);
+    if (!isDrawn)
+      return isDrawn.takeError();
+    if (!*isDrawn) {
+      picture.notes.push_back("an empty array has nothing to move");
+      return picture;
+    }
+  }
+  addRelayoutSide(*first, *second, *first, options, "from", picture.left);
+  addRelayoutSide(*second, *first, *first, options, "to", picture.right);
+  if (llvm::Error error = addRelayoutNotes(from, to, picture))
+    return std::move(error);
+  return picture;
+}
