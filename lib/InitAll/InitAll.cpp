@@ -8,6 +8,7 @@
 
 #include "tessera/InitAll.h"
 
+#include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 
@@ -17,4 +18,7 @@ void tessera::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {}
 
-void tessera::registerAllPasses() { registerTesseraPasses(); }
+void tessera::registerAllPasses() {
+  registerTesseraPasses();
+  registerTesseraConversionPasses();
+}

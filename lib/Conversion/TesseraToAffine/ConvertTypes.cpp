@@ -1,0 +1,373 @@
+//===- ConvertTypes.cpp - Physical memrefs in place of laid-out ones ------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The type conversion of --tessera-lower-layouts. A laid-out memref of n
+// dynamic dimensions becomes 1 + n values: its physical memref, and the logical
+// sizes that the physical shape does not tell.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Types and sizes
+//===----------------------------------------------------------------------===//
+
+PhysicalTypeConverter::PhysicalTypeConverter() {
+  addConversion([](Type type) { return type; });
+  addConversion([](MemRefType type, SmallVectorImpl<Type> &results)
+                    -> std::optional<LogicalResult> {
+    if (!getLaidOutMemRef(type))
+      return std::nullopt;
+    llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
+    if (!physical) {
+      llvm::consumeError(physical.takeError());
+      return failure();
+    }
+    results.push_back(*physical);
+    results.append(type.getNumDynamicDims(), IndexType::get(type.getContext()));
+    return success();
+  });
+}
+
+static Value createIndex(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+/// The sizes of all dimensions, `dynamicSizes` where they are not known.
+static SmallVector<Value> getSizes(OpBuilder &builder, Location loc,
+                                   MemRefType type, ValueRange dynamicSizes) {
+  SmallVector<Value> sizes;
+  auto next = dynamicSizes.begin();
+  for (int64_t size : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(size)
+                        ? *next++
+                        : createIndex(builder, loc, size));
+  return sizes;
+}
+
+/// The extent of one axis.
+static Value createExtent(OpBuilder &builder, Location loc,
+                          const Extent &extent, ValueRange sizes) {
+  if (extent.isStatic())
+    return createIndex(builder, loc, extent.value);
+  if (extent.divisor == 1)
+    return sizes[extent.dim];
+  return arith::CeilDivUIOp::create(builder, loc, sizes[extent.dim],
+                                    createIndex(builder, loc, extent.divisor));
+}
+
+/// All elements of a buffer whose physical memref is flat: L and E count.
+static Value createFlatSize(OpBuilder &builder, Location loc, MemRefType type,
+                            const AxisList &axes, ValueRange sizes) {
+  Value count = createIndex(builder, loc, 1);
+  for (const Axis &axis : axes.axes())
+    count = arith::MulIOp::create(
+        builder, loc, count, createExtent(builder, loc, axis.extent, sizes));
+  int64_t alignment = llvm::cantFail(getLayout(type)).tailPaddingAlignment;
+  if (alignment > 1) {
+    Value unit = createIndex(builder, loc, alignment);
+    count = arith::MulIOp::create(
+        builder, loc, unit,
+        arith::CeilDivUIOp::create(builder, loc, count, unit));
+  }
+  int64_t bits = llvm::cantFail(getStorageBits(type));
+  if (bits >= 8)
+    return count;
+  Value perByte = createIndex(builder, loc, 8 / bits);
+  return arith::CeilDivUIOp::create(builder, loc, count, perByte);
+}
+
+/// The sizes that a physical memref of the type is allocated with.
+static SmallVector<Value> createPhysicalSizes(OpBuilder &builder, Location loc,
+                                              MemRefType type,
+                                              ValueRange dynamicSizes) {
+  MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
+  if (physical.hasStaticShape())
+    return {};
+  AxisList axes = llvm::cantFail(getAxisList(type));
+  SmallVector<Value> sizes = getSizes(builder, loc, type, dynamicSizes);
+  if (physical.getRank() != static_cast<int64_t>(axes.size()) ||
+      llvm::cantFail(getStorageBits(type)) < 8)
+    return {createFlatSize(builder, loc, type, axes, sizes)};
+  SmallVector<Value> result;
+  for (auto [size, axis] : llvm::zip_equal(physical.getShape(), axes.axes()))
+    if (ShapedType::isDynamic(size))
+      result.push_back(createExtent(builder, loc, axis.extent, sizes));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename AllocLikeOp>
+struct AllocPattern : OpConversionPattern<AllocLikeOp> {
+  using OpConversionPattern<AllocLikeOp>::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AllocLikeOp op, typename AllocLikeOp::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    MemRefType type = op.getType();
+    ValueRange dynamicSizes = adaptor.getDynamicSizes();
+    SmallVector<Value> values = {AllocLikeOp::create(
+        rewriter, op.getLoc(), llvm::cantFail(getPhysicalMemRefType(type)),
+        createPhysicalSizes(rewriter, op.getLoc(), type, dynamicSizes),
+        op.getAlignmentAttr())};
+    llvm::append_range(values, dynamicSizes);
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+struct DeallocPattern : OpConversionPattern<memref::DeallocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DeallocOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<memref::DeallocOp>(op,
+                                                   adaptor.getMemref().front());
+    return success();
+  }
+};
+
+/// A size is a constant or one of the values that came with the memref. An
+/// index that is not known selects among them.
+struct DimPattern : OpConversionPattern<memref::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getSource().getType());
+    SmallVector<Value> sizes =
+        getSizes(rewriter, loc, type, adaptor.getSource().drop_front());
+    if (std::optional<int64_t> index = op.getConstantIndex()) {
+      if (*index < 0 || *index >= type.getRank())
+        return rewriter.notifyMatchFailure(op, "index out of bounds");
+      rewriter.replaceOp(op, sizes[*index]);
+      return success();
+    }
+    Value result = createIndex(rewriter, loc, 0);
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      Value isDim = arith::CmpIOp::create(
+          rewriter, loc, arith::CmpIPredicate::eq, adaptor.getIndex().front(),
+          createIndex(rewriter, loc, dim));
+      result = arith::SelectOp::create(rewriter, loc, isDim, size, result);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// Between memrefs of one layout whose sizes are known to different degrees.
+struct CastPattern : OpConversionPattern<memref::CastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CastOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto from = cast<MemRefType>(op.getSource().getType());
+    auto to = cast<MemRefType>(op.getType());
+    MemRefType physical = llvm::cantFail(getPhysicalMemRefType(to));
+    Value memref = adaptor.getSource().front();
+    if (memref.getType() != physical)
+      memref = memref::CastOp::create(rewriter, loc, physical, memref);
+    SmallVector<Value> sizes =
+        getSizes(rewriter, loc, from, adaptor.getSource().drop_front());
+    SmallVector<Value> values = {memref};
+    for (auto [dim, size] : llvm::enumerate(to.getShape()))
+      if (ShapedType::isDynamic(size))
+        values.push_back(sizes[dim]);
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+struct PhysicalViewPattern : OpConversionPattern<PhysicalViewOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(PhysicalViewOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getSource().front());
+    return success();
+  }
+};
+
+struct SelectPattern : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> values;
+    for (auto [whenTrue, whenFalse] :
+         llvm::zip_equal(adaptor.getTrueValue(), adaptor.getFalseValue()))
+      values.push_back(arith::SelectOp::create(rewriter, op.getLoc(),
+                                               adaptor.getCondition().front(),
+                                               whenTrue, whenFalse));
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+struct GetGlobalPattern : OpConversionPattern<memref::GetGlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GetGlobalOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<memref::GetGlobalOp>(
+        op, llvm::cantFail(getPhysicalMemRefType(op.getType())),
+        op.getNameAttr());
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Globals
+//===----------------------------------------------------------------------===//
+
+/// The elements of a constant at their places; padding holds the value at the
+/// logical index 0, or anything when there is no element.
+template <typename T>
+static SmallVector<T> placeElements(const AxisList &axes, ArrayRef<T> elements,
+                                    T padding) {
+  SmallVector<T> places(axes.numAllocated(), padding);
+  ArrayRef<int64_t> dims = axes.dimensions();
+  for (int64_t place = 0; place < axes.numPlaces(); ++place) {
+    auto index = axes.logicalIndex(place);
+    if (!index)
+      continue;
+    int64_t position = 0;
+    for (auto [size, i] : llvm::zip_equal(dims, *index))
+      position = position * size + i;
+    places[place] = elements[position];
+  }
+  return places;
+}
+
+/// The initial value of the physical memref of a global.
+static FailureOr<Attribute> placeInitialValue(memref::GlobalOp global,
+                                              MemRefType physical) {
+  auto dense =
+      dyn_cast_or_null<DenseElementsAttr>(global.getInitialValueAttr());
+  if (!dense)
+    return Attribute(global.getInitialValueAttr());
+  auto type =
+      RankedTensorType::get(physical.getShape(), physical.getElementType());
+  if (dense.getElementType() != physical.getElementType())
+    return failure();
+  if (dense.isSplat())
+    return Attribute(dense.resizeSplat(type));
+  if (dense.empty())
+    return failure();
+  AxisList axes = llvm::cantFail(getAxisList(global.getType()));
+  SmallVector<Attribute> elements(dense.getValues<Attribute>());
+  return Attribute(DenseElementsAttr::get(
+      type, ArrayRef(placeElements<Attribute>(axes, elements, elements[0]))));
+}
+
+namespace {
+struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GlobalOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    MemRefType physical = llvm::cantFail(getPhysicalMemRefType(op.getType()));
+    FailureOr<Attribute> value = placeInitialValue(op, physical);
+    if (failed(value))
+      return rewriter.notifyMatchFailure(op, "initial value not placed");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setType(physical);
+      if (*value)
+        op.setInitialValueAttr(*value);
+    });
+    return success();
+  }
+};
+} // namespace
+
+/// Whether the initial value of a global can be placed: its padding must not
+/// be promised, and its elements must be stored as they are.
+static bool canPlaceGlobal(memref::GlobalOp global) {
+  Attribute value = global.getInitialValueAttr();
+  if (!value || isa<UnitAttr>(value))
+    return true;
+  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(global.getType());
+  if (!physical) {
+    llvm::consumeError(physical.takeError());
+    return false;
+  }
+  return isa<DenseElementsAttr>(value) &&
+         physical->getElementType() == global.getType().getElementType() &&
+         !getPaddingValue(global.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+bool tessera::isConvertedByType(Operation *op) {
+  if (auto global = dyn_cast<memref::GlobalOp>(op))
+    return canPlaceGlobal(global);
+  if (auto cast = dyn_cast<memref::CastOp>(op)) {
+    MemRefType from = getLaidOutMemRef(cast.getSource().getType());
+    MemRefType to = getLaidOutMemRef(cast.getType());
+    return from && to && from.getLayout() == to.getLayout();
+  }
+  return isa<FunctionOpInterface, func::CallOp, func::ReturnOp, cf::BranchOp,
+             cf::CondBranchOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+             scf::ConditionOp, scf::YieldOp, arith::SelectOp, memref::AllocOp,
+             memref::AllocaOp, memref::DeallocOp, memref::DimOp,
+             memref::GetGlobalOp, PhysicalViewOp>(op);
+}
+
+void tessera::populateLowerLayoutsPatterns(
+    const PhysicalTypeConverter &converter, RewritePatternSet &patterns,
+    ConversionTarget &target) {
+  patterns.add<AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
+               DeallocPattern, DimPattern, CastPattern, PhysicalViewPattern,
+               SelectPattern, GlobalPattern, GetGlobalPattern>(
+      converter, patterns.getContext());
+  populateAnyFunctionOpInterfaceTypeConversionPattern(patterns, converter);
+  populateCallOpTypeConversionPattern(patterns, converter);
+  populateReturnOpTypeConversionPattern(patterns, converter);
+  scf::populateSCFStructuralTypeConversions(converter, patterns);
+  cf::populateCFStructuralTypeConversions(converter, patterns);
+
+  target.addDynamicallyLegalOp<memref::GlobalOp>(
+      [](memref::GlobalOp op) { return !getLaidOutMemRef(op.getType()); });
+  target.markUnknownOpDynamicallyLegal([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      return converter.isLegal(function.getArgumentTypes()) &&
+             converter.isLegal(function.getResultTypes());
+    return converter.isLegal(op);
+  });
+}

@@ -1,0 +1,464 @@
+//===- LowerAccesses.cpp - Loads and stores along the axes ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rewrites accesses in place, while types stay: a load of a laid-out memref
+// becomes a load of its tessera.physical_view. Before that, loops are cut
+// wherever that resolves a digit of some subscript.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/TesseraToAffine/CutLoops.h"
+#include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
+#include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/Dialect/Affine/Analysis/AffineStructures.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+using affine::AffineForOp;
+
+MemRefType tessera::getLaidOutMemRef(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && getLayoutAttr(memref) ? memref : MemRefType();
+}
+
+//===----------------------------------------------------------------------===//
+// Element accesses
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A load or store of one element, of the memref or the affine dialect.
+struct AccessOp {
+  Operation *op = nullptr;
+  Value memref;
+  AffineMap map;
+  SmallVector<Value> operands;
+  Value stored; ///< Null for a load.
+
+  MemRefType type() const { return cast<MemRefType>(memref.getType()); }
+};
+} // namespace
+
+static AccessOp makeAccess(Operation *op, Value memref, ValueRange indices,
+                           Value stored = Value()) {
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(indices.size(), op->getContext());
+  return {op, memref, identity, indices, stored};
+}
+
+/// The access that `op` is, if it is one to a laid-out memref.
+static std::optional<AccessOp> getAccess(Operation *op) {
+  std::optional<AccessOp> access =
+      llvm::TypeSwitch<Operation *, std::optional<AccessOp>>(op)
+          .Case([](affine::AffineLoadOp load) {
+            return AccessOp{load, load.getMemref(), load.getAffineMap(),
+                            llvm::to_vector(load.getMapOperands()), Value()};
+          })
+          .Case([](affine::AffineStoreOp store) {
+            return AccessOp{store, store.getMemref(), store.getAffineMap(),
+                            llvm::to_vector(store.getMapOperands()),
+                            store.getValue()};
+          })
+          .Case([](memref::LoadOp load) {
+            return makeAccess(load, load.getMemref(), load.getIndices());
+          })
+          .Case([](memref::StoreOp store) {
+            return makeAccess(store, store.getMemref(), store.getIndices(),
+                              store.getValue());
+          })
+          .Default([](Operation *) { return std::nullopt; });
+  if (!access || !getLaidOutMemRef(access->memref.getType()))
+    return std::nullopt;
+  return access;
+}
+
+//===----------------------------------------------------------------------===//
+// Where to cut loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A subscript that is a sum of operands times coefficients.
+struct LinearSubscript {
+  SmallVector<int64_t> coefficients;
+  int64_t constant = 0;
+};
+
+using LoopCuts = llvm::MapVector<AffineForOp, SmallVector<int64_t>>;
+} // namespace
+
+/// Values of an operand after its loop was cut for `divisor`, and the cut that
+/// this takes: 1 when it needs none, 0 when none can help.
+static IntegerRange getCutRange(Value operand, int64_t coefficient,
+                                int64_t divisor, int64_t &cut) {
+  std::optional<IntegerRange> range = getOperandRange(operand);
+  int64_t magnitude = std::abs(coefficient);
+  AffineForOp loop = affine::getForInductionVarOwner(operand);
+  bool isCuttable =
+      loop && canCut(loop) && magnitude != 0 && divisor % magnitude == 0;
+  int64_t size = isCuttable ? divisor / magnitude : 0;
+  if (range && (!isCuttable || range->max < size)) {
+    cut = 1;
+    return *range;
+  }
+  cut = size;
+  return {0, std::max<int64_t>(size - 1, 0)};
+}
+
+/// Adds to `cuts` what makes `subscript floordiv divisor` and `mod divisor`
+/// free of divisions, if cutting loops can do that.
+static void addCuts(const LinearSubscript &subscript, ValueRange operands,
+                    int64_t divisor, LoopCuts &cuts) {
+  SmallVector<std::pair<AffineForOp, int64_t>> wanted;
+  int64_t low = llvm::mod(subscript.constant, divisor), high = low;
+  for (auto [operand, coefficient] :
+       llvm::zip(operands, subscript.coefficients)) {
+    if (coefficient % divisor == 0)
+      continue;
+    int64_t cut = 0, first, last;
+    IntegerRange range = getCutRange(operand, coefficient, divisor, cut);
+    if (cut == 0 || llvm::MulOverflow(range.min, coefficient, first) ||
+        llvm::MulOverflow(range.max, coefficient, last) ||
+        llvm::AddOverflow(low, std::min(first, last), low) ||
+        llvm::AddOverflow(high, std::max(first, last), high))
+      return;
+    if (cut > 1)
+      wanted.emplace_back(affine::getForInductionVarOwner(operand), cut);
+  }
+  if (llvm::divideFloorSigned(low, divisor) !=
+      llvm::divideFloorSigned(high, divisor))
+    return;
+  for (auto [loop, cut] : wanted)
+    cuts[loop].push_back(cut);
+}
+
+/// The subscripts that are linear, by position; others are left out.
+static std::optional<LinearSubscript> getLinear(AffineExpr expr,
+                                                AffineMap map) {
+  SmallVector<int64_t> flat;
+  unsigned numInputs = map.getNumInputs();
+  if (failed(getFlattenedAffineExpr(expr, map.getNumDims(), map.getNumSymbols(),
+                                    &flat)) ||
+      flat.size() != numInputs + 1)
+    return std::nullopt;
+  LinearSubscript linear;
+  linear.constant = flat.back();
+  linear.coefficients.assign(flat.begin(), flat.begin() + numInputs);
+  return linear;
+}
+
+static bool areAffineOperands(const AccessOp &access) {
+  Region *scope = affine::getAffineScope(access.op);
+  return llvm::all_of(access.operands, [&](Value operand) {
+    return affine::isValidDim(operand, scope) ||
+           affine::isValidSymbol(operand, scope);
+  });
+}
+
+/// Adds the cuts that the subscripts of one access ask for.
+static void collectCuts(AccessOp access, LoopCuts &cuts) {
+  llvm::Expected<AxisList> axes = getAxisList(access.type());
+  if (!axes)
+    return llvm::consumeError(axes.takeError());
+  if (!areAffineOperands(access))
+    return;
+  affine::fullyComposeAffineMapAndOperands(&access.map, &access.operands);
+  for (auto [dim, result] : llvm::enumerate(access.map.getResults())) {
+    DimensionCuts dimensionCuts = getCuts(dim, {&*axes});
+    std::optional<LinearSubscript> linear = getLinear(result, access.map);
+    if (!dimensionCuts.isChain || !linear)
+      continue;
+    for (int64_t divisor : dimensionCuts.divisors)
+      addCuts(*linear, access.operands, divisor, cuts);
+  }
+}
+
+/// Makes `divisors` increasing, each a divisor of the next: where accesses ask
+/// for cuts that do not go together, the smaller one wins.
+static SmallVector<int64_t> makeChain(SmallVector<int64_t> divisors) {
+  llvm::sort(divisors);
+  SmallVector<int64_t> chain;
+  for (int64_t divisor : divisors)
+    if (chain.empty() ? divisor > 1
+                      : divisor > chain.back() && divisor % chain.back() == 0)
+      chain.push_back(divisor);
+  return chain;
+}
+
+/// Whether some dimension of the memref is split at all.
+static bool isCut(MemRefType type) {
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (!axes) {
+    llvm::consumeError(axes.takeError());
+    return false;
+  }
+  return llvm::any_of(llvm::seq<unsigned>(0, type.getRank()), [&](unsigned d) {
+    return !getCuts(d, {&*axes}).divisors.empty();
+  });
+}
+
+/// Gives loops around accesses to split dimensions the form that can be cut.
+static void normalizeLoops(ArrayRef<AccessOp> accesses) {
+  llvm::SetVector<AffineForOp> loops;
+  llvm::DenseMap<Type, bool> isCutType;
+  for (const AccessOp &access : accesses) {
+    auto [known, isNew] = isCutType.try_emplace(access.type());
+    if (isNew)
+      known->second = isCut(access.type());
+    if (!known->second)
+      continue;
+    for (Operation *op = access.op; op; op = op->getParentOp())
+      if (auto loop = dyn_cast<AffineForOp>(op))
+        loops.insert(loop);
+  }
+  for (AffineForOp loop : loops)
+    if (!canCut(loop))
+      (void)affine::normalizeAffineFor(loop);
+}
+
+/// Cuts loops for all accesses; returns how many.
+static int64_t cutLoops(ArrayRef<AccessOp> accesses, IRRewriter &rewriter) {
+  LoopCuts cuts;
+  for (const AccessOp &access : accesses)
+    collectCuts(access, cuts);
+  for (auto &[loop, divisors] : cuts)
+    cutLoop(rewriter, loop, makeChain(divisors));
+  return cuts.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+static Value createPhysicalView(OpBuilder &builder, Location loc, Value memref,
+                                MemRefType physical) {
+  return PhysicalViewOp::create(builder, loc, physical, memref);
+}
+
+static void lowerAccess(const AccessOp &access, const ElementAccess &element,
+                        IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(access.op);
+  Location loc = access.op->getLoc();
+  Value physical =
+      createPhysicalView(rewriter, loc, access.memref, element.physicalType());
+  Subscripts subscripts =
+      Subscripts::get(rewriter, access.op, access.map, access.operands);
+  if (!access.stored) {
+    rewriter.replaceOp(access.op,
+                       element.load(rewriter, loc, physical, subscripts));
+    return;
+  }
+  element.store(rewriter, loc, access.stored, physical, subscripts);
+  rewriter.eraseOp(access.op);
+}
+
+//===----------------------------------------------------------------------===//
+// Whole memrefs
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` takes its laid-out operands as strided memrefs: what it makes
+/// of them has no layout of ours.
+static bool takesStridedMemRefs(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  bool isKnown = dialect == "memref" || dialect == "vector" ||
+                 dialect == "linalg" || dialect == "affine";
+  return isKnown && llvm::any_of(op->getOperandTypes(), getLaidOutMemRef) &&
+         llvm::none_of(op->getResultTypes(), getLaidOutMemRef) &&
+         llvm::all_of(op->getOperandTypes(), [](Type type) {
+           MemRefType memref = getLaidOutMemRef(type);
+           return !memref || memref.isStrided();
+         });
+}
+
+/// `memref`, whose layout has strides, as a memref with these strides.
+static Value createStridedView(OpBuilder &builder, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
+  Value view = createPhysicalView(builder, loc, memref, physical);
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, memref);
+  // Strides that are not known come from the sizes of more minor dimensions.
+  Layout layout = llvm::cantFail(getLayout(type));
+  SmallVector<OpFoldResult> steps(type.getRank());
+  OpFoldResult step = builder.getIndexAttr(1);
+  for (auto [i, dim] : llvm::enumerate(layout.minorToMajor)) {
+    if (!ShapedType::isDynamic(strides[dim]))
+      step = builder.getIndexAttr(strides[dim]);
+    steps[dim] = step;
+    step = affine::makeComposedFoldedAffineApply(
+        builder, loc,
+        builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
+        {step, sizes[dim]});
+  }
+  auto viewType = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), offset, strides),
+      type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(
+      builder, loc, viewType, view, builder.getIndexAttr(offset), sizes, steps);
+}
+
+/// A copy between equal layouts copies the bytes, padding included.
+static bool isPlainCopy(memref::CopyOp copy) {
+  return getLaidOutMemRef(copy.getSource().getType()) &&
+         cast<MemRefType>(copy.getSource().getType()).getLayout() ==
+             cast<MemRefType>(copy.getTarget().getType()).getLayout();
+}
+
+static void lowerPlainCopy(memref::CopyOp copy, IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(copy);
+  auto view = [&](Value memref) {
+    auto type = cast<MemRefType>(memref.getType());
+    return createPhysicalView(rewriter, copy.getLoc(), memref,
+                              llvm::cantFail(getPhysicalMemRefType(type)));
+  };
+  rewriter.replaceOpWithNewOp<memref::CopyOp>(copy, view(copy.getSource()),
+                                              view(copy.getTarget()));
+}
+
+static void giveStridedViews(Operation *op, IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (getLaidOutMemRef(operand.get().getType()))
+      operand.set(createStridedView(rewriter, op->getLoc(), operand.get()));
+}
+
+/// Copies, and operations that see a layout without tiles as strides.
+static void lowerWholeMemRefs(Operation *root, IRRewriter &rewriter) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (llvm::any_of(op->getOperandTypes(), getLaidOutMemRef))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    if (auto copy = dyn_cast<memref::CopyOp>(op); copy && isPlainCopy(copy))
+      lowerPlainCopy(copy, rewriter);
+    else if (!isConvertedByType(op) && takesStridedMemRefs(op))
+      giveStridedViews(op, rewriter);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+AccessStatistics tessera::lowerAccesses(Operation *root) {
+  AccessStatistics statistics;
+  IRRewriter rewriter(root->getContext());
+  auto collect = [&] {
+    SmallVector<AccessOp> accesses;
+    root->walk([&](Operation *op) {
+      if (std::optional<AccessOp> access = getAccess(op))
+        accesses.push_back(std::move(*access));
+    });
+    return accesses;
+  };
+  normalizeLoops(collect());
+  statistics.numCutLoops = cutLoops(collect(), rewriter);
+
+  // One ElementAccess for each type: there are few types and many accesses.
+  llvm::DenseMap<Type, std::unique_ptr<ElementAccess>> elements;
+  for (const AccessOp &collected : collect()) {
+    // Its operands may be results of accesses that are lowered by now.
+    AccessOp access = *getAccess(collected.op);
+    std::unique_ptr<ElementAccess> &element = elements[access.type()];
+    if (!element)
+      element = std::make_unique<ElementAccess>(
+          llvm::cantFail(ElementAccess::get(access.type())));
+    lowerAccess(access, *element, rewriter);
+    ++statistics.numAccesses;
+  }
+  lowerWholeMemRefs(root, rewriter);
+  // Accesses address the new loops; few other uses of the old variables stay.
+  root->walk([&](affine::AffineApplyOp apply) {
+    if (apply->use_empty())
+      rewriter.eraseOp(apply);
+  });
+  return statistics;
+}
+
+/// Emits the error about one type, if it has no physical type.
+static LogicalResult checkType(Operation *op, Type type) {
+  MemRefType memref = getLaidOutMemRef(type);
+  if (!memref)
+    return success();
+  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(memref);
+  if (physical)
+    return success();
+  return emitLayoutError([&] { return op->emitOpError(); },
+                         physical.takeError());
+}
+
+static LogicalResult checkTypes(Operation *op) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (failed(checkType(op, type)))
+        return failure();
+  for (Region &region : op->getRegions())
+    for (Type type : region.getArgumentTypes())
+      if (failed(checkType(op, type)))
+        return failure();
+  return success();
+}
+
+/// Whether the operation has anything to do with laid-out memrefs.
+static bool mentionsLayouts(Operation *op) {
+  if (auto function = dyn_cast<FunctionOpInterface>(op))
+    return llvm::any_of(function.getArgumentTypes(), getLaidOutMemRef) ||
+           llvm::any_of(function.getResultTypes(), getLaidOutMemRef);
+  if (auto global = dyn_cast<memref::GlobalOp>(op))
+    return bool(getLaidOutMemRef(global.getType()));
+  return llvm::any_of(op->getOperandTypes(), getLaidOutMemRef) ||
+         llvm::any_of(op->getResultTypes(), getLaidOutMemRef);
+}
+
+static LogicalResult checkOp(Operation *op) {
+  if (failed(checkTypes(op)))
+    return failure();
+  if (!mentionsLayouts(op))
+    return success();
+  if (std::optional<AccessOp> access = getAccess(op)) {
+    llvm::Expected<ElementAccess> element = ElementAccess::get(access->type());
+    if (element)
+      return success();
+    return emitLayoutError([&] { return op->emitOpError(); },
+                           element.takeError());
+  }
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  if (isConvertedByType(op) || (copy && isPlainCopy(copy)) ||
+      takesStridedMemRefs(op))
+    return success();
+  if (isa<memref::GlobalOp>(op))
+    return op->emitOpError(
+        "unsupported initial value: expected dense elements of a type that is "
+        "stored as it is, and padding that is not promised; drop PV and E from "
+        "the layout, or leave the global uninitialized");
+  if (isa<RelayoutOp>(op) || copy)
+    return op->emitOpError(
+        "unsupported here: expected relayouts and copies between layouts to be "
+        "lowered; run --tessera-lower-relayouts first");
+  return op->emitOpError(
+      "unsupported operation on a laid-out memref: expected loads, stores, "
+      "calls, branches, scf loops and what makes or views memrefs; lower it to "
+      "affine or memref accesses first");
+}
+
+LogicalResult tessera::checkLowerable(Operation *root) {
+  bool failed = false;
+  root->walk([&](Operation *op) { failed |= mlir::failed(checkOp(op)); });
+  return failure(failed);
+}

@@ -1,0 +1,70 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics \
+// RUN:   --tessera-lower-layouts
+
+// Each operation that can't be lowered is reported, not the first alone.
+
+#tiled = #tessera.layout<{1,0:T(8,128)}>
+func.func @all_of_them(%m: memref<16x256xf32, #tiled>, %c: f32) {
+  // expected-error @+1 {{unsupported operation on a laid-out memref: expected loads, stores}}
+  linalg.fill ins(%c : f32) outs(%m : memref<16x256xf32, #tiled>)
+  // expected-error @+1 {{unsupported operation on a laid-out memref}}
+  %u = memref.cast %m : memref<16x256xf32, #tiled> to memref<*xf32>
+  return
+}
+
+// -----
+
+#tiled = #tessera.layout<{1,0:T(8,128)}>
+func.func @carried(%m: memref<16x256xf32, #tiled>) {
+  // expected-error @+1 {{unsupported operation on a laid-out memref}}
+  %r = affine.for %i = 0 to 4 iter_args(%a = %m) -> memref<16x256xf32, #tiled> {
+    // expected-error @+1 {{unsupported operation on a laid-out memref}}
+    affine.yield %m : memref<16x256xf32, #tiled>
+  }
+  return
+}
+
+// -----
+
+#tiled = #tessera.layout<{1,0:T(8,128)}>
+func.func @relayouts_first(%m: memref<16x256xf32, #tiled>,
+                           %n: memref<16x256xf32>) {
+  // expected-error @+1 {{run --tessera-lower-relayouts first}}
+  tessera.relayout %n into %m : memref<16x256xf32>, memref<16x256xf32, #tiled>
+  // expected-error @+1 {{run --tessera-lower-relayouts first}}
+  memref.copy %n, %m : memref<16x256xf32> to memref<16x256xf32, #tiled>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{unsupported initial value: expected dense elements of a type that is stored as it is, and padding that is not promised}}
+memref.global "private" @promised
+  : memref<3x3xf32, #tessera.layout<{1,0:T(2,2)PV(one)}>> = dense<2.0>
+
+// -----
+
+// expected-error @+1 {{unsupported E: expected at least the 4 bits of s4, found 3; drop E}}
+func.func @no_physical_type(
+    %m: memref<4xi4, #tessera.layout<{0:E(3)}>>) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{unsupported E: expected at least the 4 bits of s4, found 3; drop E}}
+  %v = memref.load %m[%c0] : memref<4xi4, #tessera.layout<{0:E(3)}>>
+  return
+}
+
+// -----
+
+func.func @packed_unsigned(%m: memref<4xui4, #tessera.layout<{0:E(4)}>>) {
+  // expected-error @+1 {{unsupported access to packed elements: expected signless integers, found unsigned or signed ones}}
+  %v = affine.load %m[0] : memref<4xui4, #tessera.layout<{0:E(4)}>>
+  return
+}
+
+// -----
+
+func.func @dynamic_tail(%m: memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>) {
+  // expected-error @+1 {{unsupported access to a buffer with E or L: expected sizes that are known, found dynamic ones; give the dimensions bounds with B}}
+  %v = affine.load %m[0, 1] : memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>
+  return
+}
