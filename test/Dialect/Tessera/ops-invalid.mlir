@@ -49,7 +49,7 @@ func.func @relayout_unranked_memref(%a: memref<*xf32>, %b: memref<4xf32>) {
 // -----
 
 func.func @relayout_c2(%a: tensor<4x5xf32>) {
-  // expected-error @+1 {{invalid dimensions: expected 4x5 as in the source, found 5x4; a relayout keeps the logical shape [relayout_c2]}}
+  // expected-error @+1 {{invalid dimensions: expected 4x5 as in the source, found 5x4; tessera.reshape changes dimensions [relayout_c2]}}
   %0 = tessera.relayout %a : tensor<4x5xf32> to tensor<5x4xf32, #tessera.layout<{0,1}>>
   return
 }

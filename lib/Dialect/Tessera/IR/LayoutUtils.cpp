@@ -207,6 +207,28 @@ llvm::Expected<int64_t> tessera::getStorageBits(ShapedType type) {
   return getByteWidth(*elementType) * 8;
 }
 
+/// Bytes of `count` elements, kDynamic for kDynamic.
+static llvm::Expected<int64_t> getBytes(int64_t count, int64_t storageBits) {
+  int64_t bits = 0;
+  if (count == kDynamic)
+    return kDynamic;
+  if (llvm::MulOverflow(count, storageBits, bits))
+    return invalidError("", "size", "bits that fit in 64 bits",
+                        Twine(count) + " elements of " + Twine(storageBits) +
+                            " bits");
+  return llvm::divideCeil(bits, 8);
+}
+
+llvm::Expected<int64_t> tessera::getStorageBytes(ShapedType type) {
+  llvm::Expected<int64_t> bits = getStorageBits(type);
+  if (!bits)
+    return bits.takeError();
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (!axes)
+    return axes.takeError();
+  return getBytes(axes->numAllocated(), *bits);
+}
+
 std::optional<PaddingValue> tessera::getPaddingValue(ShapedType type) {
   LayoutAttrInterface layout = getLayoutAttr(type);
   return layout ? layout.getPaddingValue() : std::nullopt;
@@ -297,19 +319,6 @@ static llvm::Error checkPhysical(const Layout &layout, PrimitiveType type) {
   return llvm::Error::success();
 }
 
-/// Bytes of `count` elements, kDynamic for kDynamic.
-static llvm::Expected<int64_t> getPackedBytes(int64_t count,
-                                              int64_t storageBits) {
-  int64_t bits = 0;
-  if (count == kDynamic)
-    return kDynamic;
-  if (llvm::MulOverflow(count, storageBits, bits))
-    return invalidError("", "size", "bits that fit in 64 bits",
-                        Twine(count) + " elements of " + Twine(storageBits) +
-                            " bits");
-  return llvm::divideCeil(bits, 8);
-}
-
 /// Whether the buffer is longer than its axes, as far as the sizes tell.
 static bool mayHaveTail(const Layout &layout, const AxisList &axes) {
   if (axes.isStatic())
@@ -325,7 +334,7 @@ buildPhysicalType(MemRefType type, const Layout &layout, int64_t storageBits) {
     return axes.takeError();
   int64_t count = axes->numAllocated();
   if (storageBits % 8 != 0) {
-    llvm::Expected<int64_t> bytes = getPackedBytes(count, storageBits);
+    llvm::Expected<int64_t> bytes = getBytes(count, storageBits);
     if (!bytes)
       return bytes.takeError();
     return MemRefType::get(*bytes, IntegerType::get(type.getContext(), 8));

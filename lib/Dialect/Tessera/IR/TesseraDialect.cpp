@@ -13,12 +13,18 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
 
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tessera/Dialect/Tessera/IR/TesseraTypes.cpp.inc"
 
 namespace {
 /// Layouts are long and repeat: they print as `#layout`.
@@ -44,8 +50,16 @@ struct TesseraInlinerInterface : DialectInlinerInterface {
 };
 } // namespace
 
+void TesseraDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "tessera/Dialect/Tessera/IR/TesseraTypes.cpp.inc"
+      >();
+}
+
 void TesseraDialect::initialize() {
   registerAttributes();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "tessera/Dialect/Tessera/IR/TesseraOps.cpp.inc"

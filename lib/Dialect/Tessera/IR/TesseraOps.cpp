@@ -8,104 +8,31 @@
 
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
-#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "OpUtils.h"
 #include "tessera/Layout/Bitcast.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace tessera;
+using namespace tessera::detail;
 
 #define GET_OP_CLASSES
 #include "tessera/Dialect/Tessera/IR/TesseraOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
-// What several operations need
-//===----------------------------------------------------------------------===//
-
-/// A diagnostic on `op`, with a note at the producer of each operand that has
-/// one, for clashes between types.
-static InFlightDiagnostic emitClash(Operation *op, const Twine &message) {
-  InFlightDiagnostic diagnostic = op->emitOpError(message);
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp())
-      diagnostic.attachNote(producer->getLoc())
-          << "operand of type " << operand.getType() << " comes from here";
-  return diagnostic;
-}
-
-static LogicalResult emitClash(Operation *op, llvm::Error error) {
-  return emitClash(op, takeDiagnostic(std::move(error)).message());
-}
-
-/// The spaces of two types; nothing if one has no number.
-static std::optional<std::pair<int64_t, int64_t>> getSpaces(ShapedType lhs,
-                                                            ShapedType rhs) {
-  llvm::Expected<int64_t> lhsSpace = getMemorySpaceNumber(lhs);
-  llvm::Expected<int64_t> rhsSpace = getMemorySpaceNumber(rhs);
-  if (lhsSpace && rhsSpace)
-    return std::make_pair(*lhsSpace, *rhsSpace);
-  llvm::consumeError(lhsSpace.takeError());
-  llvm::consumeError(rhsSpace.takeError());
-  return std::nullopt;
-}
-
-static bool haveSameSpace(ShapedType lhs, ShapedType rhs) {
-  auto spaces = getSpaces(lhs, rhs);
-  return spaces && spaces->first == spaces->second;
-}
-
-static std::string toText(ArrayRef<int64_t> dimensions) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      dimensions, os,
-      [&](int64_t size) {
-        ShapedType::isDynamic(size) ? os << '?' : os << size;
-      },
-      "x");
-  return text.empty() ? "none" : text;
-}
-
-//===----------------------------------------------------------------------===//
 // RelayoutOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyRelayoutForm(RelayoutOp op) {
-  // relayout_c1
-  bool isTensor = isa<RankedTensorType>(op.getSource().getType());
-  if (isTensor == static_cast<bool>(op.getResult()) &&
-      isTensor != static_cast<bool>(op.getDestination()))
-    return success();
-  return op.emitOpError("invalid form: expected 'to' and a result for a "
-                        "tensor, 'into' and a destination for a memref, found ")
-         << op.getSource().getType() << " with "
-         << (op.getResult() ? "a result" : "no result") << " and "
-         << (op.getDestination() ? "a destination" : "no destination")
-         << " [relayout_c1]";
-}
-
 LogicalResult RelayoutOp::verify() {
-  if (failed(verifyRelayoutForm(*this)))
+  if (failed(verifyForm(*this, getSource(), getDestination(), getResult(),
+                        "relayout_c1")))
     return failure();
-  ShapedType source = getSourceType(), target = getTargetType();
-  // relayout_c2
-  if (source.getShape() != target.getShape())
-    return emitClash(
-        *this, invalidError("relayout_c2", "dimensions",
-                            toText(source.getShape()) + " as in the source",
-                            toText(target.getShape()),
-                            "a relayout keeps the logical shape"));
-  // relayout_c3
-  if (source.getElementType() != target.getElementType())
-    return emitClash(*this, "invalid element type: expected that of the source")
-           << ", " << source.getElementType() << ", found "
-           << target.getElementType() << " [relayout_c3]";
-  for (ShapedType type : {source, target})
-    if (failed(verifyLayout(type, [&] { return emitOpError(); })))
-      return failure();
-  return success();
+  return verifySameArray(*this, getSourceType(), getTargetType(), "relayout_c2",
+                         "relayout_c3");
 }
 
 Speculation::Speculatability RelayoutOp::getSpeculatability() {
@@ -130,12 +57,6 @@ RelayoutOp::reifyResultShapes(OpBuilder &builder,
     return failure();
   shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getSource()));
   return success();
-}
-
-/// A relayout of a relayout may skip the type in the middle, unless its space
-/// is a third one: then the array is meant to pass through it.
-static bool mayMerge(ShapedType from, ShapedType via, ShapedType to) {
-  return haveSameSpace(via, from) || haveSameSpace(via, to);
 }
 
 LogicalResult RelayoutOp::fold(FoldAdaptor,
@@ -268,6 +189,149 @@ OpFoldResult BitcastOp::fold(FoldAdaptor) {
   setFused(getFused() || producer.getFused());
   getSourceMutable().assign(producer.getSource());
   return getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// ReshapeOp
+//===----------------------------------------------------------------------===//
+
+/// The product of the static dimensions; nothing on overflow.
+static std::optional<int64_t> getStaticCount(RankedTensorType type) {
+  int64_t count = 1;
+  for (int64_t size : type.getShape())
+    if (!ShapedType::isDynamic(size) && llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
+/// reshape_c2: static numbers of elements agree. A dynamic dimension of the
+/// result takes what is left, which must be whole.
+static LogicalResult verifyElementCounts(ReshapeOp op) {
+  RankedTensorType from = op.getSource().getType(), to = op.getType();
+  std::optional<int64_t> fromCount = getStaticCount(from);
+  std::optional<int64_t> toCount = getStaticCount(to);
+  if (!fromCount || !toCount)
+    return emitClash(op, invalidError("reshape_c2", "number of elements",
+                                      "products of dimensions within 64 bits",
+                                      "an overflow"));
+  if (!from.hasStaticShape())
+    return success();
+  bool agrees =
+      to.hasStaticShape() ? *fromCount == *toCount : *fromCount % *toCount == 0;
+  if (agrees)
+    return success();
+  return emitClash(
+      op, invalidError("reshape_c2", "number of elements",
+                       Twine(*fromCount) + " as in the operand",
+                       Twine(*toCount) +
+                           (to.hasStaticShape() ? "" : " times a size")));
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = getSource().getType(), to = getType();
+  // reshape_c1
+  if (from.getElementType() != to.getElementType())
+    return emitClash(*this, "invalid element type: expected that of the source")
+           << ", " << from.getElementType() << ", found " << to.getElementType()
+           << "; tessera.bitcast changes it [reshape_c1]";
+  // reshape_c3
+  if (to.getNumDynamicDims() > 1 ||
+      (!to.hasStaticShape() && llvm::is_contained(to.getShape(), 0)))
+    return emitClash(
+        *this, invalidError("reshape_c3", "dynamic dimensions of the result",
+                            "at most one, and then none of size 0",
+                            toText(to.getShape()),
+                            "split the reshape, or make sizes static"));
+  return verifyElementCounts(*this);
+}
+
+LogicalResult
+ReshapeOp::reifyResultShapes(OpBuilder &builder,
+                             ReifiedRankedShapedTypeDims &shapes) {
+  Location loc = getLoc();
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(getContext(), getType().getShape());
+  for (auto [size, dim] : llvm::zip(sizes, getType().getShape())) {
+    if (!ShapedType::isDynamic(dim))
+      continue;
+    // What the static dimensions leave of the elements of the operand.
+    Value count = arith::ConstantIndexOp::create(
+        builder, loc, *getStaticCount(getSource().getType()));
+    for (int64_t i = 0; i < getSource().getType().getRank(); ++i) {
+      if (!getSource().getType().isDynamicDim(i))
+        continue;
+      Value factor = tensor::DimOp::create(builder, loc, getSource(), i);
+      count = arith::MulIOp::create(builder, loc, count, factor);
+    }
+    Value others = arith::ConstantIndexOp::create(builder, loc,
+                                                  *getStaticCount(getType()));
+    size = arith::DivUIOp::create(builder, loc, count, others).getResult();
+  }
+  shapes.push_back(std::move(sizes));
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  auto producer = getSource().getDefiningOp<ReshapeOp>();
+  if (!producer || !mayMerge(producer.getSource().getType(),
+                             getSource().getType(), getType()))
+    return {};
+  if (producer.getSource().getType() == getType())
+    return producer.getSource();
+  getSourceMutable().assign(producer.getSource());
+  return getResult();
+}
+
+namespace {
+/// A reshape to the same dimensions is a relayout.
+struct ReshapeToRelayout : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getSource().getType().getShape() != op.getType().getShape())
+      return failure();
+    rewriter.replaceOpWithNewOp<RelayoutOp>(op, op.getType(), op.getSource());
+    return success();
+  }
+};
+} // namespace
+
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<ReshapeToRelayout>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// AssumeLayoutOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AssumeLayoutOp::verify() {
+  // assume_layout_c3
+  if (!getType().getEncoding())
+    return emitLayoutError(
+        [&] { return emitOpError(); },
+        invalidError("assume_layout_c3", "type of the result",
+                     "a tensor with a layout", "one without",
+                     "write the layout that is wanted here"));
+  return verifySameArray(*this, getSource().getType(), getType(),
+                         "assume_layout_c1", "assume_layout_c2");
+}
+
+LogicalResult
+AssumeLayoutOp::reifyResultShapes(OpBuilder &builder,
+                                  ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getSource()));
+  return success();
+}
+
+OpFoldResult AssumeLayoutOp::fold(FoldAdaptor) {
+  // Pinned twice.
+  auto producer = getSource().getDefiningOp<AssumeLayoutOp>();
+  return producer && producer.getType() == getType() ? getSource()
+                                                     : OpFoldResult();
 }
 
 //===----------------------------------------------------------------------===//

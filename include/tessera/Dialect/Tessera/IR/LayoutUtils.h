@@ -67,6 +67,11 @@ llvm::Expected<AxisList> getAxisList(mlir::ShapedType type);
 /// getPrimitiveType.
 llvm::Expected<int64_t> getStorageBits(mlir::ShapedType type);
 
+/// Bytes of the buffer of a ranked tensor or memref; kDynamic where they depend
+/// on sizes. Errors as of getAxisList and getStorageBits; *invalid* on
+/// overflow.
+llvm::Expected<int64_t> getStorageBytes(mlir::ShapedType type);
+
 /// What all padding of the buffer holds, if anything is promised.
 std::optional<PaddingValue> getPaddingValue(mlir::ShapedType type);
 

@@ -56,6 +56,7 @@ def Tessera_Dialect : Dialect {
   // The notation is not made of MLIR tokens, so the dialect hands the text of
   // these attributes to the one parser of layouts.
   let useDefaultAttributePrinterParser = 0;
+  let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;
@@ -64,6 +65,7 @@ def Tessera_Dialect : Dialect {
 
   private:
     void registerAttributes();
+    void registerTypes();
 
   public:
   }];

@@ -10,6 +10,7 @@
 #define TESSERA_DIALECT_TESSERA_IR_TESSERAOPS_H
 
 #include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
+#include "tessera/Dialect/Tessera/IR/TesseraTypes.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

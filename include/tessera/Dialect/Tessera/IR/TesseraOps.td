@@ -9,20 +9,9 @@
 #ifndef TESSERA_DIALECT_TESSERA_IR_TESSERAOPS_TD
 #define TESSERA_DIALECT_TESSERA_IR_TESSERAOPS_TD
 
-include "mlir/IR/OpBase.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mlir/Interfaces/ViewLikeInterface.td"
-include "tessera/Dialect/Tessera/IR/TesseraDialect.td"
-
-class Tessera_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Tessera_Dialect, mnemonic, traits>;
-
-/// Dynamic sizes of results in terms of operands.
-def Tessera_ReifyShapes : DeclareOpInterfaceMethods<
-    ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>;
-
-def Tessera_TensorOrMemRef : AnyTypeOf<[AnyRankedTensor, AnyMemRef]>;
+include "tessera/Dialect/Tessera/IR/TesseraCopyOps.td"
+include "tessera/Dialect/Tessera/IR/TesseraIndexOps.td"
+include "tessera/Dialect/Tessera/IR/TesseraOpBase.td"
 
 //===----------------------------------------------------------------------===//
 // relayout
@@ -145,6 +134,80 @@ def Tessera_BitcastOp : Tessera_Op<"bitcast", [
   let assemblyFormat = [{
     $source (`fused` $fused^)? attr-dict `:` type($source) `to` type($result)
   }];
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// reshape
+//===----------------------------------------------------------------------===//
+
+def Tessera_ReshapeOp : Tessera_Op<"reshape", [Pure, Tessera_ReifyShapes]> {
+  let summary = "the row-major logical reshape, between any two layouts";
+  let description = [{
+    The elements of the operand, listed in row-major order of its logical
+    indices, in a tensor of other dimensions. Layouts and memory spaces of both
+    sides are free: they say where the elements lie, not which they are.
+
+    At most one dimension of the result is dynamic; its size is what the others
+    leave of the number of elements.
+
+    Rules:
+
+    * `reshape_c1`: element types are equal.
+    * `reshape_c2`: static shapes have the same number of elements.
+    * `reshape_c3`: at most one dimension of the result is dynamic, and then
+      none has size 0.
+
+    Example:
+
+    ```mlir
+    %b = tessera.reshape %a
+        : tensor<8x6x128xf32, #tessera.layout<{2,1,0:T(8,128)}>>
+        to tensor<48x128xf32, #tessera.layout<{1,0:T(8,128)}>>
+    ```
+
+    A reshape to the same dimensions is a relayout.
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// assume_layout
+//===----------------------------------------------------------------------===//
+
+def Tessera_AssumeLayoutOp : Tessera_Op<"assume_layout",
+    [Pure, Tessera_ReifyShapes]> {
+  let summary = "pins a layout here";
+  let description = [{
+    The operand's logical value in the layout of the result, like
+    `tessera.relayout`; but passes that choose layouts keep the result's as it
+    is written. So it does not fold to its operand, and goes when buffers are
+    made.
+
+    Rules:
+
+    * `assume_layout_c1`: dimensions are equal, dynamic ones dynamic on both
+      sides.
+    * `assume_layout_c2`: element types are equal.
+    * `assume_layout_c3`: the result has a layout.
+
+    Example:
+
+    ```mlir
+    %b = tessera.assume_layout %a
+        : tensor<4096x512xf32>
+        to tensor<4096x512xf32, #tessera.layout<{0,1:T(8,128)}>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
 }

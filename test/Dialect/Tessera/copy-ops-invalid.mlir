@@ -1,0 +1,118 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+
+func.func @copy_start_c1(%a: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error @+1 {{[copy_start_c1]}}
+  %t = tessera.copy_start %a into %m : tensor<4xf32>, memref<4xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c2_dimensions(%a: tensor<4xf32>) {
+  // expected-error @+1 {{invalid dimensions: expected 4 as in the source, found 5; tessera.reshape changes dimensions [copy_start_c2]}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<5xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c2_element_type(%a: memref<4xf32>, %m: memref<4xi32>) {
+  // expected-error @+1 {{[copy_start_c2]}}
+  %t = tessera.copy_start %a into %m : memref<4xf32>, memref<4xi32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c3_never(%a: tensor<4xf32>) {
+  // expected-error @+1 {{invalid use of the token: expected one tessera.copy_done in the same block, found 0 uses; await each copy once [copy_start_c3]}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @copy_start_c3_twice(%a: tensor<4xf32>) {
+  // expected-error @+1 {{found 2 uses}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  tessera.copy_done %t
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c3_other_use(%a: tensor<4xf32>) {
+  // expected-error @+1 {{[copy_start_c3]}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  "test.use"(%t) : (!tessera.copy_token) -> ()
+  return
+}
+
+// -----
+
+func.func @copy_start_c3_other_block(%a: tensor<4xf32>, %c: i1) {
+  // expected-error @+1 {{found 1 uses, in another block}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  scf.if %c {
+    tessera.copy_done %t
+  }
+  return
+}
+
+// -----
+
+func.func @copy_start_c4_result(%a: tensor<4xf32>) {
+  // expected-error @+1 {{invalid use before the copy is done: expected that nothing uses the result, found an operation that does; move it behind the copy_done [copy_start_c4]}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  // expected-note @+1 {{the operation is here}}
+  "test.use"(%b) : (tensor<4xf32>) -> ()
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c4_nested(%a: tensor<4xf32>, %c: i1) {
+  // expected-error @+1 {{[copy_start_c4]}}
+  %b, %t = tessera.copy_start %a : tensor<4xf32> to tensor<4xf32>
+  // expected-note @+1 {{the operation is here}}
+  scf.if %c {
+    "test.use"(%b) : (tensor<4xf32>) -> ()
+  }
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c4_destination(%m: memref<4xf32>, %n: memref<4xf32>, %i: index) {
+  // expected-error @+1 {{nothing uses the destination}}
+  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
+  // expected-note @+1 {{the operation is here}}
+  %0 = memref.load %n[%i] : memref<4xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_start_c4_source(%m: memref<4xf32>, %n: memref<4xf32>, %i: index, %f: f32) {
+  // expected-error @+1 {{nothing writes the source}}
+  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
+  // expected-note @+1 {{the operation is here}}
+  memref.store %f, %m[%i] : memref<4xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @copy_done_c1(%t: !tessera.copy_token) {
+  // expected-error @+1 {{invalid token: expected the token of a tessera.copy_start, found one from elsewhere; await the copy where it is started [copy_done_c1]}}
+  tessera.copy_done %t
+  return
+}
