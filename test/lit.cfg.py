@@ -75,6 +75,10 @@ llvm_config.add_tool_substitutions(
 for module in ["jaxlib", "libtpu", "numpy", "tessera"]:
     if has_module(python, module):
         config.available_features.add(module)
+clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
+if os.path.exists(clang_format):
+    config.available_features.add("clang-format")
+config.substitutions.append(("%clang-format", clang_format))
 if "numpy" not in config.available_features:
     lit_config.note(
         "%s has no numpy: tests that need it are skipped; scripts/test.sh makes "

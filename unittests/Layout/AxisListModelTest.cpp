@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestCounts.h"
 #include "RandomShape.h"
+#include "TestCounts.h"
 #include "TilingModel.h"
 #include "tessera/Layout/AxisList.h"
 
