@@ -74,3 +74,17 @@ function(tessera_add_unittest name)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   set_property(GLOBAL APPEND PROPERTY TESSERA_UNITTESTS ${name})
 endfunction()
+
+# tessera_add_doc(Page file.td generator arguments...): the page
+# <build>/docs/Page.md, by mlir-tblgen, of the target tessera-doc.
+function(tessera_add_doc page td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  tablegen(MLIR ${page}.md ${ARGN})
+  set(output ${PROJECT_BINARY_DIR}/docs/${page}.md)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E copy
+      ${CMAKE_CURRENT_BINARY_DIR}/${page}.md ${output}
+    DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${page}.md)
+  add_custom_target(tessera-doc-${page} DEPENDS ${output})
+  add_dependencies(tessera-doc tessera-doc-${page})
+endfunction()
