@@ -8,6 +8,8 @@
 
 #include "tessera/View/Picture.h"
 
+#include "PaddedAxes.h"
+
 #include "tessera/Layout/Bitcast.h"
 #include "tessera/Layout/Size.h"
 
@@ -130,43 +132,13 @@ struct Drawn {
   int64_t colorUnit = 1;
 };
 
-/// The axes of the array that fills the padding of `axes`: each dimension as
-/// large as the same physical shape allows.
-std::optional<AxisList> getPadded(const Layout &layout, const AxisList &axes) {
-  Layout unpadded = layout;
-  unpadded.paddedDimensions.clear();
-  llvm::SmallVector<int64_t, 8> physicalShape = axes.physicalShape();
-  Index sizes(axes.dimensions().begin(), axes.dimensions().end());
-  if (!layout.paddedDimensions.empty())
-    sizes.assign(layout.paddedDimensions.begin(),
-                 layout.paddedDimensions.end());
-  auto getAxes = [&]() -> std::optional<AxisList> {
-    llvm::Expected<AxisList> list = AxisList::get(sizes, unpadded);
-    if (list && list->physicalShape() == physicalShape)
-      return std::move(*list);
-    if (!list)
-      llvm::consumeError(list.takeError());
-    return std::nullopt;
-  };
-  for (int64_t &size : sizes) {
-    // The largest size is in [low, high).
-    int64_t low = size, high = axes.numPlaces() + 1;
-    while (low + 1 < high) {
-      size = low + (high - low) / 2;
-      (getAxes() ? low : high) = size;
-    }
-    size = low;
-  }
-  return getAxes();
-}
-
 llvm::Expected<Drawn> getDrawn(const Shape &shape) {
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
     return axes.takeError();
   Drawn drawn{shape, shape.layoutOrDefault(), std::move(*axes), {}, {}, 1};
   if (drawn.axes.numPlaces() != 0)
-    drawn.padded = getPadded(drawn.layout, drawn.axes);
+    drawn.padded = getPaddedAxes(drawn.layout, drawn.axes);
   drawn.blocks = getBlocks(drawn.layout, drawn.axes);
   if (!drawn.blocks.empty())
     drawn.colorUnit = drawn.blocks.front().places;

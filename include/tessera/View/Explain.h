@@ -1,0 +1,33 @@
+//===- Explain.h - A shape in words -----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_VIEW_EXPLAIN_H
+#define TESSERA_VIEW_EXPLAIN_H
+
+#include "tessera/Layout/AxisList.h"
+
+namespace tessera {
+
+struct ExplainOptions {
+  /// Add the axes, and the address of one element step by step.
+  bool verbose = false;
+};
+
+/// Prints what each field of the notation means for this shape: the field, as
+/// it is written, and its meaning with this shape's numbers, a line each; then
+/// how large the array is, and what another order would take. A tuple is a line
+/// for each leaf. Errors: overflow of sizes.
+llvm::Error explainShape(const Shape &shape, llvm::raw_ostream &os,
+                         ExplainOptions options = {});
+
+/// The name of a memory space, `VMEM, the fast on-chip memory of TPUs` of 1.
+llvm::StringRef getMemorySpaceName(int64_t space);
+
+} // namespace tessera
+
+#endif // TESSERA_VIEW_EXPLAIN_H

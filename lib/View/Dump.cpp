@@ -1,0 +1,143 @@
+//===- Dump.cpp - A raw buffer as logical elements ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/View/Dump.h"
+
+#include "tessera/HLO/Literal.h"
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+
+static std::string formatFloat(PrimitiveType type, const llvm::APInt &bits) {
+  llvm::APFloat value(hlo::getFloatSemantics(type), bits);
+  if (value.isNaN())
+    return "nan";
+  if (value.isInfinity())
+    return value.isNegative() ? "-inf" : "inf";
+  llvm::SmallString<32> text;
+  value.toString(text);
+  return text.str().str();
+}
+
+std::string tessera::formatValue(PrimitiveType type, const llvm::APInt &bits) {
+  if (type == PrimitiveType::Pred)
+    return bits.isZero() ? "false" : "true";
+  unsigned width = getBitWidth(type);
+  llvm::APInt value = bits.trunc(width);
+  if (isComplex(type))
+    return "(" + formatFloat(type, value.trunc(width / 2)) + "," +
+           formatFloat(type, value.lshr(width / 2).trunc(width / 2)) + ")";
+  if (isFloatingPoint(type))
+    return formatFloat(type, value);
+  return llvm::toString(value, 10, isSignedIntegral(type));
+}
+
+llvm::Expected<BufferDump>
+BufferDump::get(const Shape &shape, std::optional<llvm::StringRef> buffer) {
+  llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
+  if (!axes)
+    return axes.takeError();
+  BufferDump dump(shape, std::move(*axes));
+  Layout layout = shape.layoutOrDefault();
+  dump.storageBits = getStorageBits(shape.elementType(), layout);
+  if (llvm::Error error =
+          getStorageBytes(dump.axes.numAllocated(), shape.elementType(), layout)
+              .moveInto(dump.numBytes))
+    return std::move(error);
+  if (!buffer)
+    return dump;
+  if (dump.storageBits < getBitWidth(shape.elementType()))
+    return unsupportedError("element_size_in_bits",
+                            "at least the " +
+                                llvm::Twine(getBitWidth(shape.elementType())) +
+                                " bits of " + getName(shape.elementType()),
+                            llvm::Twine(dump.storageBits));
+  if (static_cast<int64_t>(buffer->size()) != dump.numBytes)
+    return invalidError("dump_c1", "size of the file",
+                        llvm::Twine(dump.numBytes) + " bytes of " +
+                            shape.toString(),
+                        llvm::Twine(buffer->size()) + " bytes");
+  dump.buffer = buffer;
+  return dump;
+}
+
+static std::string formatIndex(llvm::ArrayRef<int64_t> index) {
+  return llvm::join(llvm::map_range(index, llvm::itostr), ",");
+}
+
+/// Bits [begin, begin + width) of a little-endian buffer.
+static llvm::APInt readBits(llvm::StringRef buffer, int64_t begin,
+                            unsigned width) {
+  llvm::APInt bits(width, 0);
+  for (unsigned i = 0; i < width; ++i) {
+    int64_t position = begin + i;
+    if (buffer[position / 8] >> (position % 8) & 1)
+      bits.setBit(i);
+  }
+  return bits;
+}
+
+void BufferDump::printPlace(int64_t place, llvm::raw_ostream &os) const {
+  auto index = axes.logicalIndex(place);
+  os << (index ? formatIndex(*index) : "padding") << '\t' << place << '\t'
+     << formatValue(shape.elementType(),
+                    readBits(*buffer, place * storageBits, storageBits))
+     << '\n';
+}
+
+void BufferDump::print(llvm::raw_ostream &os, bool withPadding) const {
+  if (withPadding) {
+    for (int64_t place = 0; place < axes.numAllocated(); ++place)
+      printPlace(place, os);
+    return;
+  }
+  llvm::ArrayRef<int64_t> sizes = axes.dimensions();
+  if (llvm::is_contained(sizes, 0))
+    return;
+  llvm::SmallVector<int64_t, 6> index(sizes.size(), 0);
+  for (;;) {
+    printPlace(axes.linearIndex(index), os);
+    int64_t dim = sizes.size();
+    while (dim-- > 0) {
+      if (++index[dim] < sizes[dim])
+        break;
+      index[dim] = 0;
+    }
+    if (dim < 0)
+      return;
+  }
+}
+
+void BufferDump::describeByte(int64_t offset, llvm::raw_ostream &os) const {
+  int64_t first = offset * 8 / storageBits;
+  int64_t last =
+      std::min((offset * 8 + 7) / storageBits, axes.numAllocated() - 1);
+  for (int64_t place = first; place <= last; ++place) {
+    auto index = axes.logicalIndex(place);
+    if (index)
+      os << "element (" << formatIndex(*index) << ")";
+    else
+      os << "padding";
+    os << " at place " << place;
+    if (storageBits > 8)
+      os << ", byte " << offset - place * storageBits / 8 << " of "
+         << storageBits / 8;
+    else if (storageBits < 8)
+      os << ", from bit " << place * storageBits - offset * 8;
+    if (buffer)
+      os << ": "
+         << formatValue(shape.elementType(),
+                        readBits(*buffer, place * storageBits, storageBits));
+    os << '\n';
+  }
+}

@@ -1,0 +1,490 @@
+//===- Explain.cpp - A shape in words -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/View/Explain.h"
+
+#include "PaddedAxes.h"
+
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <functional>
+
+using namespace tessera;
+
+namespace {
+
+using Index = llvm::SmallVector<int64_t, 6>;
+
+/// Dimensions up to which all orders are compared.
+constexpr int64_t kMaxOrderedRank = 8;
+/// Most minor dimensions of which all choices are tried: the others hardly
+/// change the size, since no tile of practice reaches them.
+constexpr int64_t kTriedDimensions = 3;
+
+std::string toText(int64_t number) {
+  return number == kDynamic ? "?" : llvm::itostr(number);
+}
+
+/// `a, b, c` of the numbers, or with another separator.
+std::string joinNumbers(llvm::ArrayRef<int64_t> numbers,
+                        llvm::StringRef separator = ",") {
+  return llvm::join(llvm::map_range(numbers, toText), separator);
+}
+
+std::string inBrackets(llvm::ArrayRef<int64_t> numbers) {
+  return "[" + joinNumbers(numbers) + "]";
+}
+
+std::string count(int64_t number, llvm::StringRef unit) {
+  return (toText(number) + " " + unit + (number == 1 ? "" : "s")).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Fields in words
+//===----------------------------------------------------------------------===//
+
+std::string describeKind(PrimitiveType type) {
+  if (type == PrimitiveType::Pred)
+    return "true or false";
+  if (isComplex(type))
+    return "complex number";
+  if (isFloatingPoint(type))
+    return "floating point number";
+  return isSignedIntegral(type) ? "signed integer" : "unsigned integer";
+}
+
+std::string describeType(PrimitiveType type, const Layout &layout) {
+  std::string text =
+      describeKind(type) + " of " + count(getBitWidth(type), "bit");
+  if (layout.elementSizeInBits != 0)
+    return text;
+  return text + "; takes " + count(getByteWidth(type), "byte");
+}
+
+/// The letters that XLA's users give to dimensions; none beyond four.
+llvm::StringRef getLetters(int64_t rank) {
+  constexpr llvm::StringRef letters = "pzyx";
+  return rank <= 4 ? letters.take_back(rank) : "";
+}
+
+std::string describeDimensions(const Shape &shape) {
+  if (shape.rank() == 0)
+    return "no dimensions: a scalar, one element";
+  llvm::StringRef letters = getLetters(shape.rank());
+  llvm::SmallVector<std::string, 6> parts;
+  for (auto [dim, size] : llvm::enumerate(shape.dimensions())) {
+    std::string part = "d" + llvm::utostr(dim);
+    if (!letters.empty())
+      part += std::string(" (") + letters[dim] + ")";
+    part += " has ";
+    if (size == kDynamic)
+      part += "an unknown size";
+    else
+      part += (shape.isDynamicDimension(dim) ? "at most " : "") + toText(size);
+    parts.push_back(part);
+  }
+  return count(shape.rank(), "dimension") + ": " + llvm::join(parts, ", ");
+}
+
+std::string describeOrder(const Layout &layout) {
+  llvm::SmallVector<std::string, 6> names;
+  for (int64_t dim : layout.minorToMajor)
+    names.push_back("d" + llvm::itostr(dim));
+  std::string text =
+      "fastest varying in memory first: " + llvm::join(names, ", ");
+  if (layout.rank() < 2)
+    return text;
+  if (llvm::equal(llvm::reverse(layout.minorToMajor),
+                  llvm::seq<int64_t>(0, layout.rank())))
+    return text + " (row-major, as in C)";
+  if (llvm::is_sorted(layout.minorToMajor))
+    return text + " (column-major, as in Fortran)";
+  return text;
+}
+
+std::string getTileText(const Tile &tile) {
+  auto toEntry = [](int64_t size) {
+    return size == Tile::kCombine ? "*" : llvm::itostr(size);
+  };
+  return "(" + llvm::join(llvm::map_range(tile.sizes, toEntry), ",") + ")";
+}
+
+/// The axes under the first `numTiles` tiles only.
+llvm::Expected<AxisList> getStage(const Shape &shape, size_t numTiles) {
+  Layout layout = shape.layoutOrDefault();
+  layout.tiles.truncate(numTiles);
+  return AxisList::get(shape.dimensions(), layout);
+}
+
+std::string describeTile(const Tile &tile, const AxisList &before,
+                         const AxisList &after) {
+  Index sizes;
+  for (int64_t size : tile.sizes)
+    if (size != Tile::kCombine)
+      sizes.push_back(size);
+  std::string text;
+  if (tile.sizes.size() > before.size())
+    text += "with axes of 1 in front, ";
+  if (sizes.size() != tile.sizes.size())
+    text += "`*` merges an axis into the next, ";
+  text += "cut into tiles of " + joinNumbers(sizes, " x ") + ": " +
+          inBrackets(before.physicalShape()) + " becomes " +
+          inBrackets(after.physicalShape());
+  if (after.isStatic() && after.numPlaces() != before.numPlaces())
+    text += ", padded from " + count(before.numPlaces(), "place") + " to " +
+            toText(after.numPlaces());
+  return text;
+}
+
+std::string describeSplit(const SplitConfig &split) {
+  return "axis " + toText(split.dimension) +
+         " (0 is the most major) is cut before " + joinNumbers(split.indices) +
+         " into " + count(split.indices.size() + 1, "piece") +
+         "; moves no element";
+}
+
+//===----------------------------------------------------------------------===//
+// The explanation
+//===----------------------------------------------------------------------===//
+
+/// Explains one array, as lines of a field and its meaning.
+class ArrayExplainer {
+public:
+  ArrayExplainer(const Shape &shape, llvm::raw_ostream &os)
+      : shape(shape), layout(shape.layoutOrDefault()), os(os) {}
+
+  llvm::Error explain(const ExplainOptions &options);
+
+private:
+  void add(llvm::StringRef field, llvm::StringRef meaning) {
+    lines.push_back({field.str(), meaning.str()});
+  }
+  llvm::Error addTiles();
+  void addOtherFields();
+  llvm::Error addSizes();
+  std::string describeGrowth() const;
+  std::string describePadding(const ShapeSize &size) const;
+  void addBestOrder(int64_t bytes);
+  llvm::Error addAddress();
+  void print() const;
+
+  const Shape &shape;
+  Layout layout;
+  llvm::raw_ostream &os;
+  std::vector<std::pair<std::string, std::string>> lines;
+};
+
+llvm::Error ArrayExplainer::addTiles() {
+  for (size_t i = 0; i < layout.tiles.size(); ++i) {
+    llvm::Expected<AxisList> before = getStage(shape, i);
+    if (!before)
+      return before.takeError();
+    llvm::Expected<AxisList> after = getStage(shape, i + 1);
+    if (!after)
+      return after.takeError();
+    add((i == 0 ? "T" : "") + getTileText(layout.tiles[i]),
+        describeTile(layout.tiles[i], *before, *after));
+  }
+  return llvm::Error::success();
+}
+
+void ArrayExplainer::addOtherFields() {
+  if (layout.tailPaddingAlignment != 1)
+    add("L(" + toText(layout.tailPaddingAlignment) + ")",
+        "the buffer is rounded up to a multiple of " +
+            count(layout.tailPaddingAlignment, "element"));
+  if (layout.elementSizeInBits != 0)
+    add("E(" + toText(layout.elementSizeInBits) + ")",
+        "an element takes " + count(layout.elementSizeInBits, "bit") +
+            " of the buffer");
+  add("S(" + toText(layout.memorySpace) + ")",
+      ("memory space: " + getMemorySpaceName(layout.memorySpace) +
+       (layout.memorySpace == 0 ? " (not written)" : ""))
+          .str());
+  for (const SplitConfig &split : layout.splitConfigs)
+    add("SC(" + toText(split.dimension) + ":" + joinNumbers(split.indices) +
+            ")",
+        describeSplit(split));
+  if (int64_t bytes = layout.dynamicShapeMetadataPrefixBytes)
+    add("M(" + toText(bytes) + ")", count(bytes, "byte") +
+                                        " before the data hold the sizes of "
+                                        "dynamic dimensions");
+  if (!layout.paddedDimensions.empty())
+    add("PD(" + joinNumbers(layout.paddedDimensions) + ")",
+        "before all tiles, dimensions are widened to " +
+            joinNumbers(layout.paddedDimensions, ", ") + " elements");
+  if (layout.paddingValue)
+    add(("PV(" + getName(*layout.paddingValue) + ")").str(),
+        ("all padding holds " + getName(*layout.paddingValue)).str());
+}
+
+/// `; d1 grows from 200 to 256` for the dimensions that padding widens.
+std::string ArrayExplainer::describeGrowth() const {
+  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  if (!axes) {
+    llvm::consumeError(axes.takeError());
+    return "";
+  }
+  std::optional<AxisList> padded = getPaddedAxes(layout, *axes);
+  if (!padded)
+    return "";
+  std::string text;
+  for (auto [dim, size] : llvm::enumerate(axes->dimensions()))
+    if (int64_t width = padded->dimensions()[dim]; width != size)
+      text += (text.empty() ? "; d" : ", d") + llvm::utostr(dim) +
+              " grows from " + toText(size) + " to " + toText(width);
+  return text;
+}
+
+std::string ArrayExplainer::describePadding(const ShapeSize &size) const {
+  if (size.paddingBytes == 0)
+    return "none";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << count(size.paddingBytes, "byte") << ", "
+      << llvm::format("%.3g", 100. * size.paddingBytes / size.bytes)
+      << "% of the buffer (expansion " << llvm::format("%.3g", size.expansion())
+      << ")" << describeGrowth();
+  return text;
+}
+
+/// Calls `visit` with all orders of the most minor `free` dimensions.
+void forEachOrder(int64_t rank, int64_t free,
+                  llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) {
+  Index order;
+  std::function<void()> extend = [&] {
+    if (static_cast<int64_t>(order.size()) == free) {
+      Index whole = order;
+      for (int64_t dim = rank; dim-- > 0;)
+        if (!llvm::is_contained(order, dim))
+          whole.push_back(dim);
+      visit(whole);
+      return;
+    }
+    for (int64_t dim = rank; dim-- > 0;)
+      if (!llvm::is_contained(order, dim)) {
+        order.push_back(dim);
+        extend();
+        order.pop_back();
+      }
+  };
+  extend();
+}
+
+/// What the order of dimensions costs against the one that pads least.
+void ArrayExplainer::addBestOrder(int64_t bytes) {
+  if (layout.tiles.empty() || shape.rank() < 2 ||
+      shape.rank() > kMaxOrderedRank)
+    return;
+  int64_t best = bytes;
+  Shape other = shape;
+  other.setLayout(layout);
+  Index bestOrder = layout.minorToMajor;
+  forEachOrder(shape.rank(), std::min(shape.rank(), kTriedDimensions),
+               [&](llvm::ArrayRef<int64_t> order) {
+                 other.mutableLayout().minorToMajor.assign(order.begin(),
+                                                           order.end());
+                 llvm::Expected<ShapeSize> size = getSize(other);
+                 if (!size) {
+                   llvm::consumeError(size.takeError());
+                   return;
+                 }
+                 if (size->bytes >= best)
+                   return;
+                 best = size->bytes;
+                 bestOrder.assign(order.begin(), order.end());
+               });
+  if (best == bytes) {
+    add("best order", "this one: no other takes less with these tiles");
+    return;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "{" << joinNumbers(bestOrder) << "} would take " << count(best, "byte")
+      << " with these tiles; this one takes "
+      << llvm::format("%.3g", double(bytes) / double(best)) << " times that";
+  add("best order", text);
+}
+
+llvm::Error ArrayExplainer::addSizes() {
+  if (shape.hasUnboundedDimension()) {
+    add("size", "not known before the sizes of `?` dimensions are");
+    return llvm::Error::success();
+  }
+  llvm::Expected<ShapeSize> size = getSize(shape);
+  if (!size)
+    return size.takeError();
+  lines.push_back({});
+  add("in memory", inBrackets(size->physicalShape) + ", row-major: " +
+                       count(size->allocatedElements, "place") + " for " +
+                       count(size->logicalElements, "element"));
+  add("size", count(size->bytes, "byte"));
+  add("padding", describePadding(*size));
+  addBestOrder(size->bytes);
+  return llvm::Error::success();
+}
+
+/// `(2 * 2 + 1) * 128 + 71`: how axis indices make a place.
+std::string describeMixedRadix(llvm::ArrayRef<int64_t> extents,
+                               llvm::ArrayRef<int64_t> indices) {
+  std::string text;
+  for (auto [extent, index] : llvm::zip_equal(extents, indices)) {
+    if (extent == 1)
+      continue;
+    if (text.empty()) {
+      text = toText(index);
+      continue;
+    }
+    if (llvm::StringRef(text).contains('+'))
+      text = "(" + text + ")";
+    text += " * " + toText(extent) + " + " + toText(index);
+  }
+  return text;
+}
+
+/// The last element's address, tile by tile.
+llvm::Error ArrayExplainer::addAddress() {
+  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  if (!axes)
+    return axes.takeError();
+  lines.push_back({});
+  for (auto [i, axis] : llvm::enumerate(axes->axes()))
+    add("axis " + llvm::utostr(i),
+        "extent " + toText(axis.extent.value) + ", index " +
+            (axis.index.isZero() ? "always 0" : axis.index.toString()));
+  if (!axes->isStatic() || llvm::is_contained(axes->dimensions(), kDynamic) ||
+      llvm::is_contained(axes->dimensions(), 0))
+    return llvm::Error::success();
+
+  Index last;
+  for (int64_t size : axes->dimensions())
+    last.push_back(size - 1);
+  lines.push_back({});
+  add("element", "(" + joinNumbers(last) + "), the last one");
+  for (size_t i = 0; i <= layout.tiles.size(); ++i) {
+    llvm::Expected<AxisList> stage = getStage(shape, i);
+    if (!stage)
+      return stage.takeError();
+    add(i == 0 ? "in order" : "by " + getTileText(layout.tiles[i - 1]),
+        inBrackets(stage->axisIndices(last)) + " of " +
+            inBrackets(stage->physicalShape()));
+  }
+  int64_t place = axes->linearIndex(last);
+  std::string sum =
+      describeMixedRadix(axes->physicalShape(), axes->axisIndices(last));
+  bool isSum = llvm::StringRef(sum).contains('+');
+  add("place", (isSum ? sum + " = " : "") + toText(place));
+  int64_t bits = getStorageBits(shape.elementType(), layout);
+  if (bits % 8 == 0)
+    add("byte", toText(place) + " * " + toText(bits / 8) + " = " +
+                    toText(place * (bits / 8)));
+  else
+    add("bit",
+        toText(place) + " * " + toText(bits) + " = " + toText(place * bits));
+  return llvm::Error::success();
+}
+
+void ArrayExplainer::print() const {
+  size_t width = 0;
+  for (const auto &[field, meaning] : lines)
+    width = std::max(width, field.size());
+  for (const auto &[field, meaning] : lines) {
+    if (field.empty())
+      os << '\n';
+    else
+      os << "  " << field << std::string(width - field.size() + 3, ' ')
+         << meaning << '\n';
+  }
+}
+
+llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
+  os << shape << "\n\n";
+  add(getName(shape.elementType()), describeType(shape.elementType(), layout));
+  std::string dimensions = shape.toString(/*printLayout=*/false);
+  add(llvm::StringRef(dimensions).drop_until([](char c) { return c == '['; }),
+      describeDimensions(shape));
+  if (shape.rank() != 0)
+    add("{" + joinNumbers(layout.minorToMajor) + "}", describeOrder(layout));
+  if (llvm::Error error = addTiles())
+    return error;
+  addOtherFields();
+  if (llvm::Error error = addSizes())
+    return error;
+  if (options.verbose)
+    if (llvm::Error error = addAddress())
+      return error;
+  print();
+  return llvm::Error::success();
+}
+
+/// A line for each leaf, indented by `depth` levels.
+llvm::Error explainLeaves(const Shape &shape, llvm::raw_ostream &os,
+                          unsigned depth) {
+  for (auto [i, element] : llvm::enumerate(shape.elements())) {
+    os.indent(2 * depth) << i << ": ";
+    if (element.isTuple()) {
+      os << "tuple of " << element.elements().size() << '\n';
+      if (llvm::Error error = explainLeaves(element, os, depth + 1))
+        return error;
+      continue;
+    }
+    os << element;
+    if (!element.isArray() || element.hasUnboundedDimension()) {
+      os << '\n';
+      continue;
+    }
+    llvm::Expected<ShapeSize> size = getSize(element);
+    if (!size)
+      return size.takeError();
+    os << "  " << count(size->bytes, "byte") << '\n';
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::StringRef tessera::getMemorySpaceName(int64_t space) {
+  switch (space) {
+  case 0:
+    return "the device's main memory, HBM on TPUs and GPUs";
+  case 1:
+    return "fast on-chip memory, VMEM on TPUs";
+  case 5:
+    return "the host's memory";
+  default:
+    return "up to the device, XLA gives it no name";
+  }
+}
+
+llvm::Error tessera::explainShape(const Shape &shape, llvm::raw_ostream &os,
+                                  ExplainOptions options) {
+  switch (shape.kind()) {
+  case Shape::Kind::Array:
+    return ArrayExplainer(shape, os).explain(options);
+  case Shape::Kind::Token:
+    os << shape
+       << "\n\n  orders operations that have effects; takes no memory\n";
+    return llvm::Error::success();
+  case Shape::Kind::Opaque:
+    os << shape << "\n\n  a value that only the device can look into\n";
+    return llvm::Error::success();
+  case Shape::Kind::Buffer:
+    os << shape << "\n\n  a buffer that operations update in place, of\n\n";
+    return explainShape(shape.elements().front(), os, options);
+  case Shape::Kind::Tuple:
+    os << "tuple of " << shape.elements().size() << "\n\n";
+    return explainLeaves(shape, os, 1);
+  }
+  llvm_unreachable("all kinds of shapes are handled");
+}
