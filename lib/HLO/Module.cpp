@@ -79,9 +79,13 @@ SourceLocation Module::getLocation(StringRef piece) const {
 bool hlo::areCompatible(const Shape &lhs, const Shape &rhs) {
   if (lhs.kind() != rhs.kind())
     return false;
+  // A size that is not known goes with any.
+  auto agree = [](int64_t l, int64_t r) {
+    return l == r || l == kDynamic || r == kDynamic;
+  };
   if (lhs.isArray())
     return lhs.elementType() == rhs.elementType() &&
-           lhs.dimensions() == rhs.dimensions();
+           llvm::equal(lhs.dimensions(), rhs.dimensions(), agree);
   return llvm::equal(lhs.elements(), rhs.elements(), areCompatible);
 }
 

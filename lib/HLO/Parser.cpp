@@ -543,13 +543,14 @@ bool ParserImpl::atInstructionStart() {
          lexer.peek().is(TokenKind::Equal);
 }
 
-/// After an error: moves to the next line on which an instruction or the end of
-/// the computation begins.
-void ParserImpl::skipInstruction() {
+/// After an error in the instruction at `start`: moves to the next line on
+/// which another one, or the end of the computation, begins.
+void ParserImpl::skipInstruction(const char *start) {
   // An instruction that lacks its end has stopped at the next one already.
   StringRef before(lexer.previousEnd(),
                    lexer.tokenBegin() - lexer.previousEnd());
-  if (before.contains('\n') && atInstructionStart())
+  if (lexer.tokenBegin() != start && before.contains('\n') &&
+      atInstructionStart())
     return;
   while (!lexer.token().is(TokenKind::Eof)) {
     StringRef rest(lexer.tokenBegin(), lexer.bufferEnd() - lexer.tokenBegin());
@@ -580,6 +581,17 @@ LogicalResult ParserImpl::parseSignature(const Shape *&result,
   return parseShape(result);
 }
 
+/// After an error in a signature: moves behind the brace at the end of its
+/// line, if there is one.
+bool ParserImpl::skipToBody() {
+  StringRef rest(lexer.tokenBegin(), lexer.bufferEnd() - lexer.tokenBegin());
+  StringRef line = rest.take_until([](char c) { return c == '\n'; });
+  if (!line.rtrim().ends_with("{"))
+    return false;
+  lexer.jump(line.rtrim().end());
+  return true;
+}
+
 LogicalResult ParserImpl::parseComputation() {
   const char *entryPlace = lexer.tokenBegin();
   bool isEntry = lexer.token().isWord("ENTRY");
@@ -592,13 +604,19 @@ LogicalResult ParserImpl::parseComputation() {
   names.clear();
   const Shape *result = nullptr;
   const char *resultPlace = nullptr;
-  if (failed(parseName("computation", computation.computationName)) ||
-      (lexer.token().is(TokenKind::LParen) &&
-       failed(parseSignature(result, resultPlace))) ||
-      failed(expect(TokenKind::LBrace, "computation", "{")))
-    return failure();
-
   size_t errorsBefore = errors.size();
+  if (failed(parseName("computation", computation.computationName)))
+    return failure();
+  if ((lexer.token().is(TokenKind::LParen) &&
+       failed(parseSignature(result, resultPlace))) ||
+      failed(expect(TokenKind::LBrace, "computation", "{"))) {
+    // The body may have errors of its own.
+    if (!skipToBody()) {
+      computationNames.try_emplace(computation.computationName, nullptr);
+      return failure();
+    }
+  }
+
   parseBody(computation);
   llvm::ArrayRef<Attribute> attributes;
   static constexpr AttributeSpec specs[] = {
@@ -628,9 +646,15 @@ LogicalResult ParserImpl::parseComputation() {
 }
 
 void ParserImpl::parseBody(Computation &computation) {
+  if (lexer.token().is(TokenKind::RBrace)) {
+    (void)unexpected("computation", "an instruction");
+    lexer.lex();
+    return;
+  }
   do {
+    const char *start = lexer.tokenBegin();
     if (failed(parseInstruction(computation)))
-      skipInstruction();
+      skipInstruction(start);
   } while (!lexer.token().is(TokenKind::RBrace) &&
            !lexer.token().is(TokenKind::Eof));
   (void)expect(TokenKind::RBrace, "computation", "}");
@@ -676,10 +700,13 @@ LogicalResult ParserImpl::parseHeader() {
   return result;
 }
 
-/// `1 "text"` line by line.
+/// `1 "text"` line by line. Rows count from 1, whatever number stands there.
 LogicalResult ParserImpl::parseStrings(std::vector<StringRef> &strings) {
   lexer.lex();
-  while (eat(TokenKind::Int)) {
+  int64_t row;
+  while (lexer.token().is(TokenKind::Int)) {
+    if (failed(parseInt("row of a table", row)))
+      return failure();
     strings.push_back(lexer.token().text);
     if (failed(parseString("name in a table")))
       return failure();
@@ -726,9 +753,11 @@ LogicalResult ParserImpl::parseFileLocations(StackFrameIndex &index) {
       "file_name_id", "function_name_id", "line",
       "end_line",     "column",           "end_column"};
   lexer.lex();
-  while (eat(TokenKind::Int)) {
+  int64_t row;
+  while (lexer.token().is(TokenKind::Int)) {
     int32_t values[std::size(names)];
-    if (failed(parseIntFields("file location", names, values)))
+    if (failed(parseInt("row of a table", row)) ||
+        failed(parseIntFields("file location", names, values)))
       return failure();
     index.fileLocations.push_back(
         {values[0], values[1], values[2], values[3], values[4], values[5]});
@@ -740,9 +769,11 @@ LogicalResult ParserImpl::parseStackFrames(StackFrameIndex &index) {
   static constexpr llvm::StringLiteral names[] = {"file_location_id",
                                                   "parent_frame_id"};
   lexer.lex();
-  while (eat(TokenKind::Int)) {
+  int64_t row;
+  while (lexer.token().is(TokenKind::Int)) {
     int32_t values[std::size(names)];
-    if (failed(parseIntFields("stack frame", names, values)))
+    if (failed(parseInt("row of a table", row)) ||
+        failed(parseIntFields("stack frame", names, values)))
       return failure();
     index.stackFrames.push_back({values[0], values[1]});
   }
@@ -853,7 +884,9 @@ void ParserImpl::parse() {
   if (!hasHeader && !lexer.token().isWord("ENTRY") &&
       !lexer.peek().is(TokenKind::LBrace))
     return parseSingleInstruction();
-  if ((hasHeader && failed(parseHeader())) || failed(parseTables()))
+  if (hasHeader && failed(parseHeader()))
+    skipPart(lexer);
+  if (failed(parseTables()))
     skipPart(lexer);
   parseComputations();
   if (errors.empty())

@@ -50,6 +50,7 @@ private:
   llvm::LogicalResult parseComputation();
   llvm::LogicalResult parseSignature(const Shape *&result,
                                      const char *&resultPlace);
+  bool skipToBody();
   void parseBody(Computation &computation);
   void finishComputation(Computation &computation);
   void collectParameters(Computation &computation);
@@ -70,7 +71,7 @@ private:
                                     const char *place);
   llvm::LogicalResult checkInstructionName(const Instruction &instruction);
   void define(Computation &computation, Instruction *instruction);
-  void skipInstruction();
+  void skipInstruction(const char *start);
   bool atInstructionStart();
 
   //===--- Shapes and names -----------------------------------------------===//
