@@ -1,8 +1,8 @@
 """Mutated modules: Tessera accepts what XLA's parser accepts, and no more.
 
-usage: mutate.py TESSERA_HLO COUNT SEED FOLDER...
+usage: mutate.py TESSERA_HLO COUNT FOLDER...
 
-COUNT texts are made by small random changes of the modules in the folders. For
+COUNT texts (test_counts.py says when fewer) are made by small random changes of the modules in the folders. For
 each, one of these must hold:
 
   both accept          and then XLA prints the original and what Tessera prints
@@ -21,6 +21,9 @@ import subprocess
 import sys
 
 import xla as xla_parser
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "Inputs"))
+import test_counts  # noqa: E402
 
 SEPARATOR = "// ===== the next module ====="
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z_%][\w.-]*|-?\d+|\s+|.', re.DOTALL)
@@ -170,8 +173,8 @@ def judge(text, printed, xla):
 
 
 def main():
-    tool, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    folders = map(pathlib.Path, sys.argv[4:])
+    tool, count = sys.argv[1], test_counts.test_count(int(sys.argv[2]))
+    folders, seed = map(pathlib.Path, sys.argv[3:]), test_counts.test_seed()
     originals = [p.read_text() for f in folders for p in sorted(f.glob("*.hlo"))]
     # Small modules more often: in them a change is more likely to matter.
     weights = [1 / (2000 + len(text)) for text in originals]
