@@ -99,7 +99,8 @@ public:
   GridSVG(const PictureGrid &grid, int64_t storageBits);
 
   double width() const {
-    return std::max(xs.back(), grid.title.size() * kTitleCharWidth) + kMargin;
+    size_t columns = std::max(grid.title.size(), grid.subtitle.size());
+    return std::max(xs.back(), columns * kTitleCharWidth) + kMargin;
   }
   double height() const { return ys.back() + kMargin; }
   void draw(llvm::raw_ostream &os, double left, double top) const;

@@ -138,7 +138,13 @@ std::string describeTile(const Tile &tile, const AxisList &before,
     text += "with axes of 1 in front, ";
   if (sizes.size() != tile.sizes.size())
     text += "`*` merges an axis into the next, ";
-  text += "cut into tiles of " + joinNumbers(sizes, " x ") + ": " +
+  Index counts;
+  llvm::append_range(counts, llvm::ArrayRef(after.physicalShape())
+                                 .drop_back(sizes.size())
+                                 .take_back(sizes.size()));
+  text += "cut into " + joinNumbers(counts, " x ") +
+          (counts == Index{1} ? " tile of " : " tiles of ") +
+          joinNumbers(sizes, " x ") + ": " +
           inBrackets(before.physicalShape()) + " becomes " +
           inBrackets(after.physicalShape());
   if (after.isStatic() && after.numPlaces() != before.numPlaces())

@@ -30,7 +30,7 @@ static constexpr int64_t kMinLineWidth = 3;
 /// Places of a line or column that are searched for the edge of the padding.
 static constexpr int64_t kMaxScan = 4096;
 /// Slices of an array of more than two dimensions that are drawn.
-static constexpr int64_t kMaxSlices = 3;
+static constexpr int64_t kMaxSlices = 2;
 
 size_t PictureGrid::getBorder(int64_t place, int64_t otherPlace) const {
   size_t level = 0;
@@ -257,12 +257,6 @@ void addLogicalGrids(const Drawn &array, const PictureOptions &options,
   if (isMore)
     picture.notes.push_back("only the first " + llvm::itostr(slices) +
                             " slices of the other dimensions are drawn");
-  if (llvm::any_of(picture.left.front().rows,
-                   [](const PictureLine &line) { return line.followsGap; }) ||
-      llvm::any_of(picture.left.front().columns,
-                   [](const PictureLine &line) { return line.followsGap; }))
-    picture.notes.push_back("large: only the first tiles and the ragged edges "
-                            "are drawn");
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,6 +346,18 @@ std::string describe(const Shape &shape, const ShapeSize &size) {
   return text;
 }
 
+/// Says so when lines were left out.
+void addGapNote(Picture &picture) {
+  auto followsGap = [](const PictureLine &line) { return line.followsGap; };
+  auto hasGap = [&](const PictureGrid &grid) {
+    return llvm::any_of(grid.rows, followsGap) ||
+           llvm::any_of(grid.columns, followsGap);
+  };
+  if (llvm::any_of(picture.left, hasGap) || llvm::any_of(picture.right, hasGap))
+    picture.notes.push_back("large: only the first tiles and the ragged edges "
+                            "are drawn");
+}
+
 /// Adds the first caption of an array; returns whether there is anything to
 /// draw below it.
 llvm::Expected<bool> addCaption(const Drawn &array, Picture &picture) {
@@ -381,6 +387,7 @@ llvm::Expected<Picture> tessera::makePicture(const Shape &shape,
   addLogicalGrids(*array, options, picture);
   picture.right.push_back(makeMemoryGrid(*array, options));
   picture.right.back().title = "memory: element at each place";
+  addGapNote(picture);
   return picture;
 }
 
@@ -391,7 +398,7 @@ static void addRelayoutSide(const Drawn &side, const Drawn &other,
                             llvm::StringRef title,
                             std::vector<PictureGrid> &grids) {
   PictureGrid &grid = grids.emplace_back(makeMemoryGrid(side, options));
-  grid.title = title.str();
+  grid.title = (title + " " + side.layout.toString()).str();
   for (PictureCell &cell : grid.cells)
     if (cell.element) {
       cell.otherPlace = other.axes.linearIndex(*cell.element);
@@ -442,6 +449,7 @@ llvm::Expected<Picture> tessera::makeRelayoutPicture(const Shape &from,
   }
   addRelayoutSide(*first, *second, *first, options, "from", picture.left);
   addRelayoutSide(*second, *first, *first, options, "to", picture.right);
+  addGapNote(picture);
   if (llvm::Error error = addRelayoutNotes(from, to, picture))
     return std::move(error);
   return picture;
