@@ -24,6 +24,13 @@ using namespace tessera::detail;
 
 using llvm::Twine;
 
+size_t detail::findPlace(const PlaceMap &places, Place place, size_t fallback) {
+  for (Place part : {place, Place{place.field, place.i}, Place{place.field}})
+    if (auto it = places.find(part); it != places.end())
+      return it->second;
+  return fallback;
+}
+
 static Violation violate(Place place, llvm::StringRef rule, const Twine &field,
                          const Twine &expected, const Twine &found,
                          const Twine &remedy = "") {

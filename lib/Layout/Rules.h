@@ -17,6 +17,7 @@
 
 #include "tessera/Layout/Shape.h"
 
+#include <map>
 #include <tuple>
 
 namespace tessera {
@@ -49,6 +50,16 @@ struct Place {
     return std::tie(field, i, j) < std::tie(other.field, other.i, other.j);
   }
 };
+
+/// Where in a text the parts of an array are.
+using PlaceMap = std::map<Place, size_t>;
+
+/// The position of `place`, or of what it is a part of, or `fallback`.
+size_t findPlace(const PlaceMap &places, Place place, size_t fallback);
+
+/// Tuples nest at most so deep in texts (text_c8): values of this depth can be
+/// copied, compared and destroyed on any stack.
+inline constexpr int kMaxNesting = 256;
 
 struct Violation {
   Place place;

@@ -33,17 +33,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
-#include <map>
-
 using namespace tessera;
 using namespace tessera::detail;
 
 using llvm::StringRef;
 using llvm::Twine;
-
-/// Tuples nest at most so deep (text_c8): values of this depth can be copied,
-/// compared and destroyed on any stack.
-static constexpr int kMaxNesting = 256;
 
 namespace {
 /// The keys of a layout in the order of the notation.
@@ -54,9 +48,6 @@ enum class Key : uint8_t {
   Unknown,
   // clang-format on
 };
-
-/// Where the parts of an array's text start.
-using PlaceMap = std::map<Place, size_t>;
 
 /// Functions return whether they succeeded; the first failure is in `error`.
 class Parser {
@@ -184,14 +175,9 @@ bool Parser::report(Violation violation, size_t start,
   again.places = &found;
   reparse(again);
 
-  Place place = violation.place;
-  auto it = found.find(place);
-  if (it == found.end())
-    it = found.find({place.field, place.i});
-  if (it == found.end())
-    it = found.find({place.field});
   error = std::move(violation.diagnostic);
-  error.position = static_cast<int64_t>(it == found.end() ? start : it->second);
+  error.position =
+      static_cast<int64_t>(findPlace(found, violation.place, start));
   return false;
 }
 

@@ -1,4 +1,4 @@
-//===- ShapeTextFuzzer.cpp - libFuzzer on the parser of shapes ------------===//
+//===- ShapeTextFuzzer.cpp - libFuzzer on the parsers of shapes -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Any text is either refused with a position inside it, or its printed form
-// parses to the same shape. What is legal can be asked for axes and a size.
+// parses to the same shape. What is legal can be asked for axes and a size, and
+// survives the way to a ShapeProto and back.
 //
 // Built with -DTESSERA_BUILD_FUZZERS=ON (clang only, best with the asan
 // preset). A corpus to start from: a file for each line of
@@ -15,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Layout/Proto.h"
 #include "tessera/Layout/Size.h"
 #include "tessera/Layout/Text.h"
 
@@ -40,6 +42,8 @@ static void checkShape(const Shape &shape) {
   require(!!again, "a printed shape does not parse");
   require(*again == shape, "a printed shape parses to another one");
   require(!shape.verify(), "a parsed shape does not verify");
+  again = parseShapeProto(toProtoText(shape));
+  require(!!again && *again == shape, "a shape does not survive its message");
   if (llvm::Expected<ShapeSize> size = getSize(shape))
     require(size->bytes >= size->logicalBytes, "a negative padding");
   else
@@ -50,6 +54,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   if (llvm::Expected<Shape> shape = parseShape(text))
     checkShape(*shape);
+  else
+    checkError(shape.takeError(), size);
+
+  if (llvm::Expected<Shape> shape = parseShapeProto(text))
+    require(!shape->verify(), "a message's shape does not verify");
   else
     checkError(shape.takeError(), size);
 
