@@ -203,6 +203,32 @@ llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
   return access;
 }
 
+llvm::Expected<ElementAccess>
+ElementAccess::get(AxisList axes, Type elementType, int64_t storageBits) {
+  assert(axes.isStatic() && "the extents are not known");
+  ElementAccess access(std::move(axes));
+  const AxisList &list = access.axisList;
+  int64_t bits;
+  if (llvm::MulOverflow(list.numAllocated(), storageBits, bits))
+    return invalidError("", "size", "bits that fit in 64 bits",
+                        Twine(list.numAllocated()) + " elements of " +
+                            Twine(storageBits) + " bits");
+  access.elementType = elementType;
+  access.storageBits = storageBits;
+  // Bare pointers to memrefs with an inner size of 0 do not lower to LLVM.
+  access.isFlat = access.isPacked() || list.numAllocated() == 0 ||
+                  list.numAllocated() != list.numPlaces();
+  if (access.isPacked())
+    access.physical =
+        MemRefType::get(llvm::divideCeil(bits, 8),
+                        IntegerType::get(elementType.getContext(), 8));
+  else if (access.isFlat)
+    access.physical = MemRefType::get(list.numAllocated(), elementType);
+  else
+    access.physical = MemRefType::get(list.physicalShape(), elementType);
+  return access;
+}
+
 Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
                                             const Subscripts &logical) const {
   if (!logical.isAffine) {
@@ -265,9 +291,27 @@ Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
 
 void ElementAccess::store(OpBuilder &builder, Location loc, Value value,
                           Value memref, const Subscripts &logical) const {
-  Subscripts place = getAxisSubscripts(builder, loc, logical);
-  if (isFlat)
-    place = linearize(builder, loc, place, axisList.strides());
+  storeAtPlace(builder, loc, value, memref,
+               getAxisSubscripts(builder, loc, logical));
+}
+
+void ElementAccess::storeAtPlace(OpBuilder &builder, Location loc, Value value,
+                                 Value memref, const Subscripts &axes) const {
+  storeInPhysical(builder, loc, value, memref,
+                  isFlat ? linearize(builder, loc, axes, axisList.strides())
+                         : axes);
+}
+
+void ElementAccess::storeAtPosition(OpBuilder &builder, Location loc,
+                                    Value value, Value memref,
+                                    const Subscripts &position) const {
+  assert(isFlat && "only L puts places behind the axes");
+  storeInPhysical(builder, loc, value, memref, position);
+}
+
+void ElementAccess::storeInPhysical(OpBuilder &builder, Location loc,
+                                    Value value, Value memref,
+                                    const Subscripts &place) const {
   Value stored = toStored(builder, loc, value);
   if (!isPacked())
     return createStore(builder, loc, stored, memref, place);

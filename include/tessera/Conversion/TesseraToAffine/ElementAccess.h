@@ -49,7 +49,16 @@ public:
   /// and for L with dynamic sizes.
   static llvm::Expected<ElementAccess> get(mlir::MemRefType type);
 
+  /// Elements of a type that need not be one of XLA's, such as i128, along
+  /// `axes`, which are static. `storageBits` is below 8 and a power of two, or
+  /// the width of `elementType`. Error: *invalid* for a buffer whose size in
+  /// bits exceeds int64.
+  static llvm::Expected<ElementAccess>
+  get(AxisList axes, mlir::Type elementType, int64_t storageBits);
+
   mlir::MemRefType physicalType() const { return physical; }
+  /// The type of loaded and stored elements.
+  mlir::Type element() const { return elementType; }
   const AxisList &axes() const { return axisList; }
 
   /// The place of the element at `logical` subscripts in the physical memref.
@@ -67,6 +76,17 @@ public:
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
              mlir::Value memref, const Subscripts &logical) const;
 
+  /// The same for the place, padding or not, at `axes` subscripts.
+  void storeAtPlace(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, mlir::Value memref,
+                    const Subscripts &axes) const;
+
+  /// The same for the place number `position` of the buffer, which must be
+  /// longer than its axes (L).
+  void storeAtPosition(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value, mlir::Value memref,
+                       const Subscripts &position) const;
+
 private:
   explicit ElementAccess(AxisList axes) : axisList(std::move(axes)) {}
 
@@ -75,6 +95,9 @@ private:
                         mlir::Value stored) const;
   mlir::Value toStored(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value element) const;
+  void storeInPhysical(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value, mlir::Value memref,
+                       const Subscripts &place) const;
 
   AxisList axisList;
   mlir::MemRefType physical;

@@ -1,0 +1,112 @@
+//===- Compile.h - From shapes to machine code ------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds, lowers, compiles and runs functions that move an array from one
+// layout to another:
+//
+//   void f(const void *src, void *dst);
+//
+// Buffers have the sizes of getSize(shape).bytes, any alignment, and must not
+// overlap. The functions keep no state. They move bits: nothing depends on the
+// element type but its width and, where a narrow integer gets a wider place,
+// its sign. Memory spaces are ignored.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILE_COMPILE_H
+#define TESSERA_COMPILE_COMPILE_H
+
+#include "tessera/Layout/Shape.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+namespace orc {
+class LLJIT;
+} // namespace orc
+} // namespace llvm
+
+namespace tessera {
+
+struct CompileOptions {
+  /// The function's name.
+  std::string symbol = "tessera_relayout";
+  /// Effort of the LLVM pipeline and code generator, 0 to 3.
+  unsigned optLevel = 3;
+};
+
+/// What a compiled relayout can be written as.
+enum class EmitKind { MLIR, LLVM, Object, Shared };
+
+/// Dialects and translations that the functions below need.
+void registerCompileDialects(mlir::DialectRegistry &registry);
+
+/// Whether there is a relayout from `source` to `destination`. Errors:
+/// *invalid* unless both are arrays of the same type and dimensions;
+/// *unsupported* for unbounded dimensions, M, and E other than the type's bits
+/// or bytes.
+llvm::Error checkRelayout(const Shape &source, const Shape &destination);
+
+/// Appends to `module` a function of affine loops over physical memrefs.
+/// Errors as of checkRelayout.
+llvm::Error addRelayoutFunction(mlir::ModuleOp module, const Shape &source,
+                                const Shape &destination,
+                                const CompileOptions &options = {});
+
+/// Lowers functions of affine loops to the LLVM dialect; arguments become bare
+/// pointers without alignment.
+llvm::Error lowerToLLVMDialect(mlir::ModuleOp module);
+
+/// Translates a module of the LLVM dialect and optimizes it for this machine.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
+                const CompileOptions &options = {});
+
+/// The relayout as text or machine code. Errors as of checkRelayout, and when
+/// no linker is found (Shared).
+llvm::Expected<std::string> compileRelayout(const Shape &source,
+                                            const Shape &destination,
+                                            EmitKind kind,
+                                            const CompileOptions &options = {});
+
+/// The C header that declares the function; `fileName` names its guard.
+std::string getRelayoutHeader(const Shape &source, const Shape &destination,
+                              llvm::StringRef fileName,
+                              const CompileOptions &options = {});
+
+/// Functions compiled into this process.
+class CompiledModule {
+public:
+  using Relayout = void(const void *source, void *destination);
+
+  /// Lowers and compiles the functions of `module`, which is consumed.
+  static llvm::Expected<CompiledModule>
+  compile(mlir::OwningOpRef<mlir::ModuleOp> module,
+          const CompileOptions &options = {});
+
+  CompiledModule(CompiledModule &&);
+  CompiledModule &operator=(CompiledModule &&);
+  ~CompiledModule();
+
+  /// The function of that name.
+  llvm::Expected<Relayout *> lookup(llvm::StringRef symbol);
+
+private:
+  explicit CompiledModule(std::unique_ptr<llvm::orc::LLJIT> jit);
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILE_COMPILE_H

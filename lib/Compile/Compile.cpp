@@ -1,0 +1,179 @@
+//===- Compile.cpp - From affine loops to machine code --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Compile/Compile.h"
+
+#include "Machine.h"
+#include "tessera/Conversion/Pipelines.h"
+#include "tessera/Layout/Diagnostic.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void tessera::registerCompileDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                  LLVM::LLVMDialect, memref::MemRefDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+/// An error of this library's own making, or of MLIR or LLVM below it.
+static llvm::Error makeError(StringRef what, const Twine &why) {
+  return llvm::createStringError(what + ": " + why);
+}
+
+/// Buffers may have any alignment, so no access may promise one.
+static void dropAlignment(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto load = dyn_cast<LLVM::LoadOp>(op))
+      load.setAlignment(1);
+    else if (auto store = dyn_cast<LLVM::StoreOp>(op))
+      store.setAlignment(1);
+  });
+}
+
+llvm::Error tessera::lowerToLLVMDialect(ModuleOp module) {
+  std::string messages;
+  ScopedDiagnosticHandler handler(module.getContext(),
+                                  [&](mlir::Diagnostic &diagnostic) {
+                                    messages += diagnostic.str() + "\n";
+                                    return success();
+                                  });
+  PassManager manager(module->getName());
+  AffineToLLVMOptions options;
+  options.useBarePointers = true;
+  buildAffineToLLVMPipeline(manager, options);
+  if (failed(manager.run(module)))
+    return makeError("lowering to LLVM failed", messages);
+  dropAlignment(module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+tessera::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
+                         const CompileOptions &options) {
+  auto machine = createTargetMachine(options.optLevel);
+  if (!machine)
+    return machine.takeError();
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, "tessera");
+  if (!llvmModule)
+    return makeError("translation to LLVM IR failed", "see the diagnostics");
+  llvmModule->setDataLayout((*machine)->createDataLayout());
+  llvmModule->setTargetTriple((*machine)->getTargetTriple());
+  optimize(*llvmModule, **machine, options.optLevel);
+  return std::move(llvmModule);
+}
+
+//===----------------------------------------------------------------------===//
+// Ahead of time
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<std::string>
+tessera::compileRelayout(const Shape &source, const Shape &destination,
+                         EmitKind kind, const CompileOptions &options) {
+  DialectRegistry registry;
+  registerCompileDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  if (llvm::Error error =
+          addRelayoutFunction(*module, source, destination, options))
+    return std::move(error);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (kind == EmitKind::MLIR) {
+    module->print(os);
+    return text;
+  }
+  if (llvm::Error error = lowerToLLVMDialect(*module))
+    return std::move(error);
+  llvm::LLVMContext llvmContext;
+  auto llvmModule = translateToLLVM(*module, llvmContext, options);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  if (kind == EmitKind::LLVM) {
+    (*llvmModule)->print(os, /*AAW=*/nullptr);
+    return text;
+  }
+  llvm::Expected<std::string> object =
+      emitObject(**llvmModule, options.optLevel);
+  if (!object || kind == EmitKind::Object)
+    return object;
+  return linkShared(*object);
+}
+
+std::string tessera::getRelayoutHeader(const Shape &source,
+                                       const Shape &destination,
+                                       StringRef fileName,
+                                       const CompileOptions &options) {
+  std::string guard;
+  for (char c : fileName)
+    guard += llvm::isAlnum(c) ? llvm::toUpper(c) : '_';
+  if (guard.empty() || llvm::isDigit(guard.front()))
+    guard.insert(guard.begin(), '_');
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "#ifndef " << guard << "\n#define " << guard << "\n\n"
+     << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+     << "// Moves an array\n//   from " << source << "\n//   to   "
+     << destination << "\n"
+     << "// The buffers must not overlap; they may have any alignment.\n"
+     << "void " << options.symbol << "(const void *src, void *dst);\n\n"
+     << "#ifdef __cplusplus\n}\n#endif\n\n#endif // " << guard << "\n";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// In this process
+//===----------------------------------------------------------------------===//
+
+CompiledModule::CompiledModule(std::unique_ptr<llvm::orc::LLJIT> jit)
+    : jit(std::move(jit)) {}
+CompiledModule::CompiledModule(CompiledModule &&) = default;
+CompiledModule &CompiledModule::operator=(CompiledModule &&) = default;
+CompiledModule::~CompiledModule() = default;
+
+llvm::Expected<CompiledModule>
+CompiledModule::compile(OwningOpRef<ModuleOp> module,
+                        const CompileOptions &options) {
+  if (llvm::Error error = lowerToLLVMDialect(*module))
+    return std::move(error);
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto llvmModule = translateToLLVM(*module, *context, options);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  auto jit = createJIT(options.optLevel);
+  if (!jit)
+    return jit.takeError();
+  if (llvm::Error error = (*jit)->addIRModule(llvm::orc::ThreadSafeModule(
+          std::move(*llvmModule), std::move(context))))
+    return std::move(error);
+  return CompiledModule(std::move(*jit));
+}
+
+llvm::Expected<CompiledModule::Relayout *>
+CompiledModule::lookup(StringRef symbol) {
+  llvm::Expected<llvm::orc::ExecutorAddr> address = jit->lookup(symbol);
+  if (!address)
+    return address.takeError();
+  return address->toPtr<Relayout *>();
+}

@@ -1,0 +1,44 @@
+//===- Machine.h - LLVM's code generator --------------------------*- C++
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_COMPILE_MACHINE_H
+#define TESSERA_LIB_COMPILE_MACHINE_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace tessera {
+
+/// The machine that this runs on; code is position-independent.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(unsigned optLevel);
+
+/// Runs LLVM's standard pipeline.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              unsigned optLevel);
+
+/// The bytes of an object file.
+llvm::Expected<std::string> emitObject(llvm::Module &module, unsigned optLevel);
+
+/// The bytes of a shared library made of one object file, by LLVM's linker.
+llvm::Expected<std::string> linkShared(llvm::StringRef object);
+
+/// A compiler into this process that finds the process's own symbols.
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJIT(unsigned optLevel);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_COMPILE_MACHINE_H

@@ -1,0 +1,34 @@
+//===- tessera-compile.cpp - Compile relayouts
+//--------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Subcommand.h"
+
+#include "llvm/Support/InitLLVM.h"
+
+using namespace tessera;
+
+static constexpr const char *kOverview =
+    "Compiles ahead of time.\n\n"
+    "A SHAPE is XLA's text, such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}'. The "
+    "output\nmay be `-`. Bad input is exit code 2, with a message on "
+    "standard error, and no\noutput is written.\n";
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM initLLVM(argc, argv);
+  llvm::cl::SetVersionPrinter(versionPrinter("tessera-compile"));
+  llvm::cl::OptionCategory category("tessera-compile options");
+  llvm::cl::HideUnrelatedOptions(category);
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
+    return kExitBadInput;
+  for (Subcommand *subcommand : Subcommand::all())
+    if (*subcommand)
+      return finish(subcommand->run());
+  return reportError(invalidError("", "command line", "a subcommand", "none",
+                                  "see tessera-compile --help"));
+}

@@ -1,0 +1,92 @@
+//===- Relayout.cpp - tessera-run relayout --------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Compile/Compile.h"
+#include "tessera/Layout/Size.h"
+#include "tessera/Support/Subcommand.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+namespace cl = llvm::cl;
+
+static int run();
+
+static Subcommand command("relayout",
+                          "Move the bytes of a file from one layout to another",
+                          run);
+static cl::opt<std::string> sourceText(cl::Positional, cl::Required,
+                                       cl::desc("SRC-SHAPE"), cl::sub(command));
+static cl::opt<std::string> destinationText(cl::Positional, cl::Required,
+                                            cl::desc("DST-SHAPE"),
+                                            cl::sub(command));
+static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
+                                      cl::desc("IN.bin"), cl::sub(command));
+static cl::opt<std::string> outputPath(cl::Positional, cl::Required,
+                                       cl::desc("OUT.bin"), cl::sub(command));
+
+static llvm::Expected<CompiledModule> compile(const Shape &source,
+                                              const Shape &destination) {
+  mlir::DialectRegistry registry;
+  registerCompileDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+  if (llvm::Error error = addRelayoutFunction(*module, source, destination))
+    return std::move(error);
+  return CompiledModule::compile(std::move(module));
+}
+
+/// Compiles and runs the relayout on the buffer `input` and gives the other
+/// buffer, whose unspecified padding is zero.
+static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
+relayout(const Shape &source, const Shape &destination, llvm::StringRef input) {
+  if (llvm::Error error = checkRelayout(source, destination))
+    return std::move(error);
+  llvm::Expected<ShapeSize> from = getSize(source), to = getSize(destination);
+  if (!from || !to)
+    return llvm::joinErrors(from.takeError(), to.takeError());
+  if (static_cast<int64_t>(input.size()) != from->bytes)
+    return invalidError("", "size of the input",
+                        llvm::Twine(from->bytes) + " bytes for " +
+                            source.toString(),
+                        llvm::Twine(input.size()) + " bytes");
+  auto output = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(to->bytes);
+  if (!output)
+    return unsupportedError("size of the output", "what fits in memory",
+                            llvm::Twine(to->bytes) + " bytes");
+  std::fill(output->getBufferStart(), output->getBufferEnd(), 0);
+  llvm::Expected<CompiledModule> compiled = compile(source, destination);
+  if (!compiled)
+    return compiled.takeError();
+  auto function = compiled->lookup(CompileOptions().symbol);
+  if (!function)
+    return function.takeError();
+  (*function)(input.data(), output->getBufferStart());
+  return output;
+}
+
+static int run() {
+  std::optional<Shape> source = readShapeArgument(sourceText);
+  std::optional<Shape> destination = readShapeArgument(destinationText);
+  if (!source || !destination)
+    return kExitBadInput;
+  auto input = readInput(inputPath);
+  if (!input)
+    return reportError(input.takeError());
+  auto output = relayout(*source, *destination, (*input)->getBuffer());
+  if (!output)
+    return reportError(output.takeError());
+  llvm::Error error =
+      writeOutput(outputPath, [&](llvm::raw_ostream &os) -> llvm::Error {
+        os.write((*output)->getBufferStart(), (*output)->getBufferSize());
+        return llvm::Error::success();
+      });
+  return error ? reportError(std::move(error)) : int(kExitSuccess);
+}
