@@ -4,7 +4,8 @@ An example is a fenced block with the info string `console`: a line `$ command`,
 which the shell runs in an empty folder that all examples of the page share, and
 below it what it prints to both streams, up to the next `$ `. A command that
 fails says so in a last line `(exit code 2)`. A line of output `...` stands for
-any number of lines.
+any number of lines. A block with an info string such as `mlir file.mlir` is that
+file in the folder.
 
   run_examples.py PAGE.md...           fail and show the difference, if any
   run_examples.py --update PAGE.md...  write what is printed into the page
@@ -20,6 +21,8 @@ import sys
 import tempfile
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+FILE = re.compile(r"^```\w+ ([\w.-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def run(command, folder):
@@ -64,6 +67,8 @@ def check_page(path, update):
     text = page.read_text()
     count = failures = 0
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in FILE.findall(text):
+            pathlib.Path(folder, name).write_text(content)
 
         def replace(match):
             nonlocal count, failures
