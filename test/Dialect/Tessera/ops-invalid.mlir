@@ -217,7 +217,7 @@ func.func @physical_view_strided(%a: memref<4xf32, strided<[2]>>) {
 // -----
 
 func.func @physical_view_metadata(%a: memref<4xf32, #tessera.layout<{0:M(16)}>>) {
-  // expected-error @+1 {{unsupported M: expected no metadata before the data, found 16 bytes}}
+  // expected-error @+1 {{unsupported metadata prefix M: expected none, found 16 bytes; relayout to a layout without M}}
   %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:M(16)}>> to memref<4xf32>
   return
 }
@@ -225,8 +225,24 @@ func.func @physical_view_metadata(%a: memref<4xf32, #tessera.layout<{0:M(16)}>>)
 // -----
 
 func.func @physical_view_narrow(%a: memref<4xf32, #tessera.layout<{0:E(16)}>>) {
-  // expected-error @+1 {{unsupported E: expected at least the 32 bits of f32, found 16}}
+  // expected-error @+1 {{unsupported element size E: expected the 32 bits of f32 or more whole bytes, found 16; relayout to a layout without E}}
   %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:E(16)}>> to memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @physical_view_odd_container(%a: memref<4xi4, #tessera.layout<{0:E(5)}>>) {
+  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, found 5}}
+  %0 = tessera.physical_view %a : memref<4xi4, #tessera.layout<{0:E(5)}>> to memref<3xi8>
+  return
+}
+
+// -----
+
+func.func @physical_view_splits(%a: memref<4xf32, #tessera.layout<{0:SC(0:2)}>>) {
+  // expected-error @+1 {{unsupported split configurations SC}}
+  %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:SC(0:2)}>> to memref<4xf32>
   return
 }
 

@@ -257,6 +257,24 @@ tessera::verifyLayout(ShapedType type,
   return verifyLayout(*layout, *elementType, type.getShape(), emitError);
 }
 
+llvm::Error tessera::checkSupported(const Layout &layout, PrimitiveType type) {
+  if (!layout.splitConfigs.empty())
+    return unsupportedError("split configurations SC", "none",
+                            layout.toString(),
+                            "relayout to a layout without SC");
+  if (int64_t bytes = layout.dynamicShapeMetadataPrefixBytes)
+    return unsupportedError("metadata prefix M", "none",
+                            Twine(bytes) + " bytes",
+                            "relayout to a layout without M");
+  int64_t bits = layout.elementSizeInBits, width = getBitWidth(type);
+  if (bits == 0 || bits == width || (bits > width && bits % 8 == 0))
+    return llvm::Error::success();
+  return unsupportedError("element size E",
+                          "the " + Twine(width) + " bits of " + getName(type) +
+                              " or more whole bytes",
+                          Twine(bits), "relayout to a layout without E");
+}
+
 //===----------------------------------------------------------------------===//
 // Memory spaces
 //===----------------------------------------------------------------------===//
@@ -303,22 +321,6 @@ llvm::Expected<MemRefType> tessera::getMemRefType(RankedTensorType type) {
       getMemorySpace(type.getContext(), layout.getMemorySpaceNumber()));
 }
 
-/// Fields that the physical memref has no place for.
-static llvm::Error checkPhysical(const Layout &layout, PrimitiveType type) {
-  if (layout.dynamicShapeMetadataPrefixBytes != 0)
-    return unsupportedError("M", "no metadata before the data",
-                            Twine(layout.dynamicShapeMetadataPrefixBytes) +
-                                " bytes",
-                            "relayout to a layout without M");
-  if (layout.elementSizeInBits != 0 &&
-      layout.elementSizeInBits < getBitWidth(type))
-    return unsupportedError("E",
-                            "at least the " + Twine(getBitWidth(type)) +
-                                " bits of " + getName(type),
-                            Twine(layout.elementSizeInBits), "drop E");
-  return llvm::Error::success();
-}
-
 /// Whether the buffer is longer than its axes, as far as the sizes tell.
 static bool mayHaveTail(const Layout &layout, const AxisList &axes) {
   if (axes.isStatic())
@@ -361,7 +363,7 @@ llvm::Expected<MemRefType> tessera::getPhysicalMemRefType(MemRefType type) {
     return elementType.takeError();
   Layout layout = attr.asLayout(type.getRank())
                       .value_or(Layout::descending(type.getRank()));
-  if (llvm::Error error = checkPhysical(layout, *elementType))
+  if (llvm::Error error = checkSupported(layout, *elementType))
     return error;
   llvm::Expected<MemRefType> physical =
       buildPhysicalType(type, layout, attr.getStorageBits(*elementType));

@@ -364,3 +364,88 @@ MemorySpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                               "a number from 1 to 127", Twine(number),
                               "space 0 is a memref without a memory space"));
 }
+
+//===----------------------------------------------------------------------===//
+// SpaceAttr
+//===----------------------------------------------------------------------===//
+
+MemorySpace SpaceAttr::getSpace() const {
+  return {getNumber(), getName(), getCapacity(), getAlignment(),
+          getAddressSpace()};
+}
+
+LogicalResult SpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t number, StringRef name,
+                                int64_t capacity, int64_t alignment,
+                                int64_t addressSpace) {
+  // space_c1
+  auto invalid = [&](StringRef field, StringRef expected, int64_t found) {
+    return emitLayoutError(
+        emitError, invalidError("space_c1", field, expected, Twine(found)));
+  };
+  if (number < 0 || number > 127)
+    return invalid("number of a space", "0 to 127", number);
+  if (capacity < 0)
+    return invalid("capacity", "bytes, 0 for no limit", capacity);
+  if (alignment <= 0 || !llvm::isPowerOf2_64(alignment))
+    return invalid("alignment", "a power of two of bytes", alignment);
+  if (addressSpace < 0)
+    return invalid("address space", "at least 0", addressSpace);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TargetAttr
+//===----------------------------------------------------------------------===//
+
+TargetAttr TargetAttr::lookup(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto target = op->getAttrOfType<TargetAttr>(kAttrName))
+      return target;
+  return {};
+}
+
+/// The preset of that name; null if there is none.
+static const Target *findPreset(StringRef name) {
+  const auto *found = llvm::find_if(
+      allTargets(), [&](const Target &target) { return target.name == name; });
+  return found == allTargets().end() ? nullptr : found;
+}
+
+SmallVector<MemorySpace> TargetAttr::getMemorySpaces() const {
+  if (getSpaces().empty())
+    return SmallVector<MemorySpace>(findPreset(getName())->spaces);
+  return llvm::map_to_vector(getSpaces(),
+                             [](SpaceAttr space) { return space.getSpace(); });
+}
+
+std::optional<MemorySpace> TargetAttr::findSpace(int64_t number) const {
+  for (const MemorySpace &space : getMemorySpaces())
+    if (space.number == number)
+      return space;
+  return std::nullopt;
+}
+
+LayoutRule TargetAttr::getLayoutRule() const {
+  return getSpaces().empty() ? findPreset(getName())->layoutRule
+                             : LayoutRule::RowMajor;
+}
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, ArrayRef<SpaceAttr> spaces) {
+  // target_c1
+  if (spaces.empty() && !findPreset(name))
+    return emitLayoutError(emitError, getTarget(name).takeError());
+  // target_c2
+  for (auto [position, space] : llvm::enumerate(spaces)) {
+    int64_t last = position == 0 ? -1 : spaces[position - 1].getNumber();
+    if (space.getNumber() > last && (position > 0 || space.getNumber() == 0))
+      continue;
+    return emitLayoutError(emitError,
+                           invalidError("target_c2", "order of the spaces",
+                                        "increasing numbers, 0 first",
+                                        Twine(space.getNumber()) +
+                                            " at position " + Twine(position)));
+  }
+  return success();
+}

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -71,4 +72,17 @@ Operation *TesseraDialect::materializeConstant(OpBuilder &builder,
                                                Attribute value, Type type,
                                                Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
+LogicalResult TesseraDialect::verifyOperationAttribute(Operation *op,
+                                                       NamedAttribute named) {
+  if (named.getName() != TargetAttr::kAttrName)
+    return op->emitOpError("unknown attribute '")
+           << named.getName().getValue() << "' of dialect '" << getNamespace()
+           << "'";
+  if (isa<ModuleOp>(op) && isa<TargetAttr>(named.getValue()))
+    return success();
+  return op->emitOpError("invalid attribute '")
+         << named.getName().getValue()
+         << "': expected a #tessera.target<...> on a module";
 }

@@ -87,6 +87,11 @@ mlir::LogicalResult
 verifyLayout(mlir::ShapedType type,
              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// Whether nothing in a layout is left out by the lowerings. Error:
+/// *unsupported* for SC, M, and widths E other than the type's own or whole
+/// bytes that hold it.
+llvm::Error checkSupported(const Layout &layout, PrimitiveType type);
+
 //===--- Memory spaces ----------------------------------------------------===//
 
 /// The number of a memref's memory space or of S(n) of a tensor's layout. A
@@ -111,7 +116,7 @@ llvm::Expected<mlir::MemRefType> getMemRefType(mlir::RankedTensorType type);
 ///   - integers of the storage width when E is a wider container of whole
 ///     bytes.
 /// A memref without a layout is its own physical memref. Errors: as of
-/// getAxisList; *unsupported* for M, and for E narrower than the element.
+/// getAxisList and checkSupported.
 llvm::Expected<mlir::MemRefType> getPhysicalMemRefType(mlir::MemRefType type);
 
 //===--- Affine expressions -----------------------------------------------===//

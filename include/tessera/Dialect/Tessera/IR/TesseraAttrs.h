@@ -11,6 +11,7 @@
 
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraInterfaces.h"
+#include "tessera/Layout/Target.h"
 
 #include "mlir/IR/TensorEncoding.h"
 

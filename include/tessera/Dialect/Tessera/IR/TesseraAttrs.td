@@ -130,4 +130,76 @@ def Tessera_MemorySpaceAttr : Tessera_Attr<"MemorySpace", "memory_space"> {
   let genVerifyDecl = 1;
 }
 
+def Tessera_SpaceAttr : Tessera_Attr<"Space", "space"> {
+  let summary = "one memory of a target";
+  let description = [{
+    The memory that `S(number)` names: capacity in bytes (0 = no limit that is
+    known), alignment of buffers in bytes, and the address space that it has in
+    LLVM IR.
+
+    ```mlir
+    #tessera.space<number = 1, name = "vmem", capacity = 134217728,
+                   alignment = 512, address_space = 1>
+    ```
+
+    Rules:
+
+    * `space_c1`: the number is from 0 to 127; capacity and address space are
+      not negative; the alignment is a power of two.
+  }];
+  let parameters = (ins
+    "int64_t":$number,
+    StringRefParameter<"for people">:$name,
+    DefaultValuedParameter<"int64_t", "0", "bytes">:$capacity,
+    DefaultValuedParameter<"int64_t", "1", "bytes">:$alignment,
+    DefaultValuedParameter<"int64_t", "0", "in LLVM IR">:$address_space);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The same, with a name that lives as long as the context.
+    ::tessera::MemorySpace getSpace() const;
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Tessera_TargetAttr : Tessera_Attr<"Target", "target"> {
+  let summary = "the machine that a module is for";
+  let description = [{
+    Stands on a module as `tessera.target`. A name alone is one of the presets
+    (`cpu`, `tpu_v4`, `tpu_v5e`, `tpu_v5p`, `tpu_v6e`, `nvgpu`); with spaces it
+    is a machine of one's own, which prefers row-major layouts.
+
+    ```mlir
+    module attributes {tessera.target = #tessera.target<"tpu_v5e">} {}
+    module attributes {tessera.target = #tessera.target<"mine", [
+      <number = 0, name = "dram", alignment = 64>,
+      <number = 1, name = "sram", capacity = 65536, address_space = 3>]>} {}
+    ```
+
+    Rules:
+
+    * `target_c1`: a name without spaces is a preset.
+    * `target_c2`: spaces stand in increasing order of their numbers, 0 first.
+  }];
+  let parameters = (ins
+    StringRefParameter<"of a preset, or of one's own">:$name,
+    OptionalArrayRefParameter<"SpaceAttr", "none for a preset">:$spaces);
+  let assemblyFormat = "`<` $name (`,` `[` $spaces^ `]`)? `>`";
+  let extraClassDeclaration = [{
+    /// The attribute of modules that holds it.
+    static constexpr ::llvm::StringLiteral kAttrName = "tessera.target";
+
+    /// The target of the closest module around `op` that has one; null if none
+    /// has.
+    static TargetAttr lookup(::mlir::Operation *op);
+
+    /// All spaces, of a preset too.
+    ::llvm::SmallVector<::tessera::MemorySpace> getMemorySpaces() const;
+    /// The space S(number), if there is one.
+    ::std::optional<::tessera::MemorySpace> findSpace(int64_t number) const;
+    /// How it lays out arrays that nobody pinned.
+    ::tessera::LayoutRule getLayoutRule() const;
+  }];
+  let genVerifyDecl = 1;
+}
+
 #endif // TESSERA_DIALECT_TESSERA_IR_TESSERAATTRS_TD

@@ -53,6 +53,7 @@ def Tessera_Dialect : Dialect {
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"
   ];
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
   // The notation is not made of MLIR tokens, so the dialect hands the text of
   // these attributes to the one parser of layouts.
   let useDefaultAttributePrinterParser = 0;

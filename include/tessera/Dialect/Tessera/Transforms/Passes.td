@@ -11,17 +11,50 @@
 
 include "mlir/Pass/PassBase.td"
 
-def Verify : Pass<"tessera-verify"> {
+def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
   let summary = "Check the rules about layouts that no single verifier can see";
   let description = [{
-    Reports, all of them and not the first alone:
+    Reports all that is wrong, not the first alone. The IR is not changed; the
+    pass fails if there was anything to report.
 
-    * layouts of memrefs against element types: `E` and `PV` (a verifier of a
-      memref's layout sees no element type),
-    * memory spaces that have no number.
+    * `verify_c1`: the layout of a memref suits its element type (`E`, `PV`; the
+      verifier of a memref's layout sees no element type).
+    * `verify_c2`: memory spaces are numbers, and if the module has a
+      `tessera.target`, the target has them.
+    * Nothing in a layout is *unsupported*: `SC`, `M`, widths `E` other than the
+      type's own or whole bytes that hold it, `*` over dynamic dimensions without
+      bounds.
+    * `verify_c3`: a tail by `L` ends on a whole byte, and, for a known target,
+      suits the alignment of the memory space: one divides the other.
+    * `verify_c4`: a `memref.cast` gains no promise about memory that the operand
+      does not make: `PV`, `L`.
+    * `verify_c5`: between `tessera.copy_start` and `tessera.copy_done`, no view
+      of the source is written, and no view of the destination is read or
+      written.
+    * `bitcast_c1` of bitcasts that are too large for the verifier, by
+      enumeration of up to 2^24 places.
+    * `verify_c6`: for a known target, the bytes that are live at once in each
+      memory space, rounded up to its alignment, fit into its capacity. Counted
+      are tensors and allocated memrefs of a function, of known size, without
+      those of functions that it calls; what views an array counts once. Where
+      the count is too large, the note says which operation is reached then.
 
-    The IR is not changed. The pass fails if there was anything to report.
+    ```mlir
+    func.func @spaces(%m: memref<8x128xf32, "fast">) {
+      return
+    }
+    ```
+
+    says
+
+    ```
+    unsupported memory space: expected a number, found '"fast"'; use
+    #tessera.memory_space<n>
+    ```
   }];
+  let statistics = [
+    Statistic<"numReports", "reports", "Violations reported">
+  ];
 }
 
 #endif // TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_TD
