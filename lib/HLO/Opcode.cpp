@@ -91,6 +91,21 @@ std::optional<Opcode> hlo::parseOpcode(llvm::StringRef name) {
   return found->second;
 }
 
+std::optional<OpcodeName> hlo::parseOpcodeName(llvm::StringRef name) {
+  if (std::optional<Opcode> opcode = parseOpcode(name))
+    return OpcodeName{*opcode, std::nullopt};
+  for (Opcode step :
+       {Opcode::AsyncStart, Opcode::AsyncUpdate, Opcode::AsyncDone}) {
+    llvm::StringRef suffix = getName(step), wrapped = name;
+    suffix.consume_front("async");
+    if (!wrapped.consume_back(suffix))
+      continue;
+    if (std::optional<Opcode> opcode = parseOpcode(wrapped))
+      return OpcodeName{step, opcode};
+  }
+  return std::nullopt;
+}
+
 int hlo::getNumOperands(Opcode opcode) {
   return kOpcodes[static_cast<size_t>(opcode)].numOperands;
 }

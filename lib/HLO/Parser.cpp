@@ -224,25 +224,13 @@ LogicalResult ParserImpl::parseInstructionRhs(Instruction &instruction) {
 
 LogicalResult ParserImpl::parseOpcodeName(Instruction &instruction) {
   const Token &token = lexer.token();
-  std::optional<Opcode> opcode;
+  std::optional<OpcodeName> name;
   if (token.is(TokenKind::Identifier))
-    opcode = parseOpcode(token.text);
-  if (!opcode && token.is(TokenKind::Identifier)) {
-    // `add-start` and the like: a step of an asynchronous instruction.
-    for (Opcode step :
-         {Opcode::AsyncStart, Opcode::AsyncUpdate, Opcode::AsyncDone}) {
-      StringRef suffix = getName(step), wrapped = token.text;
-      suffix.consume_front("async");
-      if (!wrapped.consume_back(suffix))
-        continue;
-      instruction.asyncWrapped = parseOpcode(wrapped);
-      if (instruction.asyncWrapped)
-        opcode = step;
-    }
-  }
-  if (!opcode)
+    name = hlo::parseOpcodeName(token.text);
+  if (!name)
     return unexpected("instruction", "an opcode");
-  instruction.opcode = *opcode;
+  instruction.opcode = name->opcode;
+  instruction.asyncWrapped = name->asyncWrapped;
   lexer.lex();
   return success();
 }

@@ -11,9 +11,10 @@
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
+#include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
 
 void tessera::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<TesseraDialect>();
+  registry.insert<TesseraDialect, hlo::TesseraHLODialect>();
 }
 
 void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {}

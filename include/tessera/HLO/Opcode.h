@@ -113,6 +113,14 @@ llvm::StringRef getName(Opcode opcode);
 /// The opcode of that name.
 std::optional<Opcode> parseOpcode(llvm::StringRef name);
 
+/// What the name of an instruction says: of `add-start`, AsyncStart around Add;
+/// likewise -update and -done.
+struct OpcodeName {
+  Opcode opcode;
+  std::optional<Opcode> asyncWrapped;
+};
+std::optional<OpcodeName> parseOpcodeName(llvm::StringRef name);
+
 /// Operands that it takes, or kVariadic.
 int getNumOperands(Opcode opcode);
 
