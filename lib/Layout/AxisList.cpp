@@ -326,7 +326,7 @@ llvm::Expected<AxisList> AxisList::get(const Shape &shape) {
 
 llvm::Expected<AxisList> AxisList::getStatic(const Shape &shape) {
   if (!shape.isArray())
-    return invalidError("axes_array", "shape", "an array", shape.toString());
+    return invalidError("axes_c1", "shape", "an array", shape.toString());
   for (auto [dim, size] : llvm::enumerate(shape.dimensions()))
     if (size == kDynamic)
       return unsupportedError(

@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements of two arrays that correspond are written over common *variables*:
-// one for each dimension of a relayout or transposition, one for each group of
-// dimensions of a reshape ([4,6,5] to [24,5] has two, of 24 and of 5). A place
-// is then a sum of functions of single variables wherever the axes allow, and
-// such a function is a short list of steps that decides equality and gives the
-// witness. Only variables that are entangled (`*` over unaligned axes, tiles
-// that do not divide each other) are enumerated, alone.
+// Equality of places is decided by form (Places.h): two functions of a variable
+// are equal if their steps are. Only entangled variables are enumerated, alone.
+// Places within places are a maximum: whether a condition for being an element
+// is exceeded.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Layout/Bitcast.h"
+
+#include "Places.h"
+
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/IntEqClasses.h"
@@ -28,114 +28,13 @@
 #include <numeric>
 
 using namespace tessera;
+using namespace tessera::detail;
 
 namespace {
 
-using Index = llvm::SmallVector<int64_t, 6>;
-using Exprs = llvm::SmallVector<IndexExpr, 8>;
-
 //===----------------------------------------------------------------------===//
-// Functions of one variable
+// Enumeration
 //===----------------------------------------------------------------------===//
-
-/// Digit number `divisor` of a variable moves by `stride`.
-struct Step {
-  int64_t divisor;
-  int64_t stride;
-
-  bool operator==(const Step &other) const {
-    return divisor == other.divisor && stride == other.stride;
-  }
-};
-
-/// A function of one variable in mixed radix: the sum over all steps of stride
-/// times `(i floordiv divisor) mod (next divisor / divisor)`. Divisors start at
-/// 1 and each divides the next. No step merely continues the one before, which
-/// makes the list unique: two functions are equal if and only if their steps
-/// are, and otherwise they differ at the first divisor where the steps do.
-using Steps = llvm::SmallVector<Step, 4>;
-
-/// The steps of a variable of `size` values whose digits are `terms`; nothing
-/// when the divisors form no chain.
-std::optional<Steps> getSteps(llvm::SmallVector<DigitTerm, 4> terms,
-                              int64_t size) {
-  llvm::sort(terms, [](const DigitTerm &lhs, const DigitTerm &rhs) {
-    return lhs.digit.divisor < rhs.digit.divisor;
-  });
-  Steps steps;
-  int64_t next = 1; // 0 after a digit without a mod, which is the last one.
-  for (const DigitTerm &term : terms) {
-    int64_t divisor = term.digit.divisor;
-    if (divisor >= size) // Always 0.
-      break;
-    if (divisor != next)
-      return std::nullopt;
-    next = llvm::checkedMul(divisor, term.digit.extent).value_or(0);
-    bool continues =
-        !steps.empty() &&
-        term.coefficient == llvm::checkedMul(steps.back().stride,
-                                             divisor / steps.back().divisor);
-    if (!continues)
-      steps.push_back({divisor, term.coefficient});
-  }
-  // Digits that stop below the size repeat places, which no layout does.
-  if (next != 0 && next < size)
-    return std::nullopt;
-  return steps;
-}
-
-/// A value below `size` at which the two functions differ, if there is one.
-std::optional<int64_t> getDifference(const Steps &lhs, const Steps &rhs) {
-  size_t common = std::min(lhs.size(), rhs.size());
-  for (size_t i = 0; i < common; ++i)
-    if (!(lhs[i] == rhs[i]))
-      return std::min(lhs[i].divisor, rhs[i].divisor);
-  if (lhs.size() == rhs.size())
-    return std::nullopt;
-  return (lhs.size() > rhs.size() ? lhs : rhs)[common].divisor;
-}
-
-//===----------------------------------------------------------------------===//
-// Places as functions of several variables
-//===----------------------------------------------------------------------===//
-
-/// `expr` with `values[i]` for variable i.
-IndexExpr substitute(const IndexExpr &expr, llvm::ArrayRef<IndexExpr> values) {
-  switch (expr.kind()) {
-  case IndexExpr::Kind::Constant:
-    return expr;
-  case IndexExpr::Kind::Variable:
-    return values[expr.variableNumber()];
-  case IndexExpr::Kind::FloorDiv:
-    return substitute(expr.lhs(), values).floorDiv(expr.constant());
-  case IndexExpr::Kind::Mod:
-    return substitute(expr.lhs(), values).mod(expr.constant());
-  case IndexExpr::Kind::MulAdd:
-    return IndexExpr::mulAdd(substitute(expr.lhs(), values), expr.constant(),
-                             substitute(expr.rhs(), values));
-  }
-  llvm_unreachable("all kinds of expressions are handled");
-}
-
-/// Adds the variables of `expr` to `variables`.
-void collectVariables(const IndexExpr &expr,
-                      llvm::SmallVectorImpl<unsigned> &variables) {
-  switch (expr.kind()) {
-  case IndexExpr::Kind::Constant:
-    return;
-  case IndexExpr::Kind::Variable:
-    if (!llvm::is_contained(variables, expr.variableNumber()))
-      variables.push_back(expr.variableNumber());
-    return;
-  case IndexExpr::Kind::MulAdd:
-    collectVariables(expr.rhs(), variables);
-    [[fallthrough]];
-  case IndexExpr::Kind::FloorDiv:
-  case IndexExpr::Kind::Mod:
-    collectVariables(expr.lhs(), variables);
-    return;
-  }
-}
 
 /// Visits that an evaluation of expressions of `treeSize` nodes counts for:
 /// one, unless a hostile layout makes them huge.
@@ -146,47 +45,6 @@ int64_t getCost(const AxisList &list) {
   for (const Axis &axis : list.axes())
     treeSize += axis.index.treeSize();
   return getCost(treeSize);
-}
-
-Index evaluate(llvm::ArrayRef<IndexExpr> exprs, llvm::ArrayRef<int64_t> at) {
-  Index values;
-  for (const IndexExpr &expr : exprs)
-    values.push_back(expr.evaluate(at));
-  return values;
-}
-
-/// The places of an array over common variables.
-struct Places {
-  /// The steps of each variable; nothing where it is entangled.
-  llvm::SmallVector<std::optional<Steps>, 6> steps;
-  /// Variables that occur together in an axis that is no sum of digits.
-  llvm::SmallVector<llvm::SmallVector<unsigned>, 2> entangled;
-};
-
-/// The places of `list`, whose logical index is `indices` over variables of
-/// `sizes` values.
-Places getPlaces(const AxisList &list, llvm::ArrayRef<IndexExpr> indices,
-                 llvm::ArrayRef<int64_t> sizes) {
-  Places result;
-  llvm::SmallVector<llvm::SmallVector<DigitTerm, 4>, 6> terms(sizes.size());
-  for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
-    IndexExpr expr = substitute(axis.index, indices);
-    std::optional<llvm::SmallVector<DigitTerm, 2>> digits = expr.asDigitSum();
-    if (!digits) {
-      collectVariables(expr, result.entangled.emplace_back());
-      continue;
-    }
-    for (DigitTerm term : *digits) {
-      term.coefficient *= stride;
-      terms[term.digit.variable].push_back(term);
-    }
-  }
-  for (auto [ofVariable, size] : llvm::zip_equal(terms, sizes))
-    result.steps.push_back(getSteps(ofVariable, size));
-  for (llvm::ArrayRef<unsigned> variables : result.entangled)
-    for (unsigned variable : variables)
-      result.steps[variable] = std::nullopt;
-  return result;
 }
 
 /// Whether `holds` for all values of `variables` in `index` (the others stay).
@@ -210,71 +68,6 @@ Answer holdsForAll(llvm::ArrayRef<unsigned> variables,
     if (it == variables.rend())
       return Answer::Yes;
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Corresponding elements
-//===----------------------------------------------------------------------===//
-
-/// Which elements of two arrays of the same number of elements correspond:
-/// logical indices of both as expressions of common variables.
-struct Correspondence {
-  Index sizes;
-  Exprs from;
-  Exprs to;
-};
-
-/// Dimension i of the second array is dimension permutation[i] of the first.
-Correspondence getTransposition(llvm::ArrayRef<int64_t> dimensions,
-                                llvm::ArrayRef<int64_t> permutation) {
-  Correspondence result;
-  result.sizes.assign(dimensions.begin(), dimensions.end());
-  for (auto [dim, size] : llvm::enumerate(dimensions))
-    result.from.push_back(IndexExpr::variable(dim, size));
-  for (int64_t dim : permutation)
-    result.to.push_back(result.from[dim]);
-  return result;
-}
-
-/// The indices of `dimensions` of which `variable` is the row-major position.
-void splitVariable(IndexExpr variable, llvm::ArrayRef<int64_t> dimensions,
-                   llvm::MutableArrayRef<IndexExpr> indices) {
-  for (size_t i = dimensions.size(); i-- > 0;) {
-    indices[i] = variable.mod(dimensions[i]);
-    variable = variable.floorDiv(dimensions[i]);
-  }
-}
-
-/// Row-major reshape of non-empty arrays. A variable stands for the smallest
-/// groups of neighbouring dimensions with equal products.
-Correspondence getReshape(llvm::ArrayRef<int64_t> from,
-                          llvm::ArrayRef<int64_t> to) {
-  Correspondence result;
-  result.from.resize(from.size());
-  result.to.resize(to.size());
-  size_t fromBegin = 0, toBegin = 0;
-  while (fromBegin < from.size() || toBegin < to.size()) {
-    size_t fromEnd = fromBegin, toEnd = toBegin;
-    int64_t fromSize = 1, toSize = 1;
-    // Start with a dimension of each side, then extend the smaller product.
-    do {
-      if (fromEnd < from.size() && (fromSize <= toSize || toEnd == to.size()))
-        fromSize *= from[fromEnd++];
-      else
-        toSize *= to[toEnd++];
-    } while (fromSize != toSize);
-    IndexExpr variable = IndexExpr::variable(result.sizes.size(), fromSize);
-    result.sizes.push_back(fromSize);
-    splitVariable(variable, from.slice(fromBegin, fromEnd - fromBegin),
-                  llvm::MutableArrayRef<IndexExpr>(result.from)
-                      .slice(fromBegin, fromEnd - fromBegin));
-    splitVariable(variable, to.slice(toBegin, toEnd - toBegin),
-                  llvm::MutableArrayRef<IndexExpr>(result.to).slice(
-                      toBegin, toEnd - toBegin));
-    fromBegin = fromEnd;
-    toBegin = toEnd;
-  }
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -776,100 +569,4 @@ BitcastAnswer tessera::mayBitcast(const Shape &from, const Shape &to,
   if (answer && sides.to->layout.paddingValue)
     return check(*sides.from, *sides.to, "first", "second");
   return answer;
-}
-
-//===----------------------------------------------------------------------===//
-// Contiguous runs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The end of the step that moves by `stride`, as a divisor: the next one, or
-/// 0 when it is the variable's last.
-struct Run {
-  unsigned variable;
-  int64_t begin;
-  int64_t end;
-};
-
-/// The step with `stride` of a variable with more than one value.
-std::optional<Run> findStep(const Places &places, int64_t stride) {
-  for (auto [variable, steps] : llvm::enumerate(places.steps))
-    for (size_t i = 0; i < steps->size(); ++i)
-      if ((*steps)[i].stride == stride) {
-        int64_t end = i + 1 < steps->size() ? (*steps)[i + 1].divisor : 0;
-        return Run{static_cast<unsigned>(variable), (*steps)[i].divisor, end};
-      }
-  return std::nullopt;
-}
-
-/// Run length from the steps: as long as both sides go on in one dimension, and
-/// that dimension is complete, the next one may continue the run.
-int64_t getRunByForm(const Places &from, const Places &to,
-                     llvm::ArrayRef<int64_t> sizes) {
-  int64_t run = 1;
-  for (;;) {
-    std::optional<Run> lhs = findStep(from, run);
-    std::optional<Run> rhs = findStep(to, run);
-    if (!lhs || !rhs || lhs->variable != rhs->variable ||
-        lhs->begin != rhs->begin)
-      return run;
-    int64_t size = sizes[lhs->variable];
-    // A step that ends on one side alone cuts the other's at its multiples.
-    int64_t end = std::gcd(lhs->end, rhs->end);
-    int64_t length =
-        end != 0 ? end / lhs->begin : (size + lhs->begin - 1) / lhs->begin;
-    run *= length;
-    bool complete = size % (end != 0 ? end : lhs->begin) == 0;
-    if (!complete || lhs->end != rhs->end)
-      return run;
-  }
-}
-
-/// A length that all runs are multiples of, by walking over all elements.
-int64_t getRunByEnumeration(const AxisList &from, const AxisList &to) {
-  int64_t result = 0, run = 0, previous = -2;
-  for (int64_t place = 0; place < from.numPlaces(); ++place) {
-    auto index = from.logicalIndex(place);
-    int64_t other = index ? to.linearIndex(*index) : -2;
-    if (index && run != 0 && other == previous + 1) {
-      ++run;
-    } else {
-      result = std::gcd(result, run);
-      run = index ? 1 : 0;
-    }
-    previous = other;
-  }
-  return std::gcd(result, run);
-}
-
-} // namespace
-
-llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
-                                                      const Shape &to) {
-  if (from.dimensions() != to.dimensions())
-    return invalidError("", "dimensions of a relayout",
-                        toText(from.dimensions()), toText(to.dimensions()));
-  llvm::Expected<Side> lhs = getSide(from);
-  if (!lhs)
-    return lhs.takeError();
-  llvm::Expected<Side> rhs = getSide(to);
-  if (!rhs)
-    return rhs.takeError();
-  if (lhs->isEmpty())
-    return 0;
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
-  Correspondence elements = getTransposition(from.dimensions(), permutation);
-  Places lhsPlaces = getPlaces(lhs->axes, elements.from, elements.sizes);
-  Places rhsPlaces = getPlaces(rhs->axes, elements.to, elements.sizes);
-  auto isKnown = [](const std::optional<Steps> &steps) {
-    return steps.has_value();
-  };
-  if (llvm::all_of(lhsPlaces.steps, isKnown) &&
-      llvm::all_of(rhsPlaces.steps, isKnown))
-    return getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
-  // One element at a time is always right.
-  if (lhs->axes.numPlaces() > BitcastOptions().enumerationCap)
-    return 1;
-  return getRunByEnumeration(lhs->axes, rhs->axes);
 }

@@ -433,7 +433,7 @@ llvm::Expected<Picture> tessera::makeRelayoutPicture(const Shape &from,
     return second.takeError();
   if (from.elementType() != to.elementType() ||
       from.dimensions() != to.dimensions())
-    return invalidError("", "second shape of a relayout",
+    return invalidError("draw_c1", "second shape of a relayout",
                         "the type and dimensions of " + from.toString(false),
                         to.toString(false));
   Picture picture;

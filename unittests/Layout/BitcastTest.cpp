@@ -438,7 +438,7 @@ TEST(ContiguousRun, Examples) {
 TEST(ContiguousRun, ShapesMustAgree) {
   auto length = largestContiguousRun(parse("f32[2]"), parse("f32[3]"));
   ASSERT_FALSE(bool(length));
-  llvm::consumeError(length.takeError());
+  EXPECT_EQ(takeDiagnostic(length.takeError()).rule, "run_c1");
 }
 
 // A run starts where the neighbour in either buffer is another element. Blocks

@@ -1,0 +1,112 @@
+//===- ContiguousRun.cpp - Runs that are contiguous on both sides ---------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Places.h"
+
+#include "tessera/Layout/Bitcast.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <numeric>
+
+using namespace tessera;
+using namespace tessera::detail;
+
+namespace {
+
+/// The end of the step that moves by `stride`, as a divisor: the next one, or
+/// 0 when it is the variable's last.
+struct Run {
+  unsigned variable;
+  int64_t begin;
+  int64_t end;
+};
+
+/// The step with `stride` of a variable with more than one value.
+std::optional<Run> findStep(const Places &places, int64_t stride) {
+  for (auto [variable, steps] : llvm::enumerate(places.steps))
+    for (size_t i = 0; i < steps->size(); ++i)
+      if ((*steps)[i].stride == stride) {
+        int64_t end = i + 1 < steps->size() ? (*steps)[i + 1].divisor : 0;
+        return Run{static_cast<unsigned>(variable), (*steps)[i].divisor, end};
+      }
+  return std::nullopt;
+}
+
+/// Run length from the steps: as long as both sides go on in one dimension, and
+/// that dimension is complete, the next one may continue the run.
+int64_t getRunByForm(const Places &from, const Places &to,
+                     llvm::ArrayRef<int64_t> sizes) {
+  int64_t run = 1;
+  for (;;) {
+    std::optional<Run> lhs = findStep(from, run);
+    std::optional<Run> rhs = findStep(to, run);
+    if (!lhs || !rhs || lhs->variable != rhs->variable ||
+        lhs->begin != rhs->begin)
+      return run;
+    int64_t size = sizes[lhs->variable];
+    // A step that ends on one side alone cuts the other's at its multiples.
+    int64_t end = std::gcd(lhs->end, rhs->end);
+    int64_t length =
+        end != 0 ? end / lhs->begin : (size + lhs->begin - 1) / lhs->begin;
+    run *= length;
+    bool complete = size % (end != 0 ? end : lhs->begin) == 0;
+    if (!complete || lhs->end != rhs->end)
+      return run;
+  }
+}
+
+/// A length that all runs are multiples of, by walking over all elements.
+int64_t getRunByEnumeration(const AxisList &from, const AxisList &to) {
+  int64_t result = 0, run = 0, previous = -2;
+  for (int64_t place = 0; place < from.numPlaces(); ++place) {
+    auto index = from.logicalIndex(place);
+    int64_t other = index ? to.linearIndex(*index) : -2;
+    if (index && run != 0 && other == previous + 1) {
+      ++run;
+    } else {
+      result = std::gcd(result, run);
+      run = index ? 1 : 0;
+    }
+    previous = other;
+  }
+  return std::gcd(result, run);
+}
+
+} // namespace
+
+llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
+                                                      const Shape &to) {
+  if (from.dimensions() != to.dimensions())
+    return invalidError("run_c1", "second shape of a relayout",
+                        "the dimensions of " + from.toString(false),
+                        to.toString(false));
+  llvm::Expected<AxisList> lhs = AxisList::getStatic(from);
+  if (!lhs)
+    return lhs.takeError();
+  llvm::Expected<AxisList> rhs = AxisList::getStatic(to);
+  if (!rhs)
+    return rhs.takeError();
+  if (llvm::is_contained(lhs->dimensions(), 0))
+    return 0;
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
+  Correspondence elements = getTransposition(from.dimensions(), permutation);
+  Places lhsPlaces = getPlaces(*lhs, elements.from, elements.sizes);
+  Places rhsPlaces = getPlaces(*rhs, elements.to, elements.sizes);
+  auto isKnown = [](const std::optional<Steps> &steps) {
+    return steps.has_value();
+  };
+  if (llvm::all_of(lhsPlaces.steps, isKnown) &&
+      llvm::all_of(rhsPlaces.steps, isKnown))
+    return getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
+  // One element at a time is always right.
+  if (lhs->numPlaces() > BitcastOptions().enumerationCap)
+    return 1;
+  return getRunByEnumeration(*lhs, *rhs);
+}
