@@ -1,0 +1,223 @@
+//===- Report.h - Where memory and bytes go ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The report over any list of values with shapes: what each takes in memory and
+// how much of that is padding, what copies move, and what is live when. A front
+// end (HloReport.h, or a pass) says what the values are; all sizes come from
+// the shapes. docs/report.md explains every number.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_REPORT_REPORT_H
+#define TESSERA_REPORT_REPORT_H
+
+#include "tessera/Layout/Shape.h"
+
+#include <map>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+namespace json {
+class Value;
+} // namespace json
+} // namespace llvm
+
+namespace tessera {
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+/// An array in memory.
+struct ReportBuffer {
+  Shape shape;
+  /// First and last step of its timeline at which it is live.
+  int64_t begin = 0;
+  int64_t end = 0;
+  /// Index of the value that allocates it.
+  size_t value = 0;
+};
+
+/// A move of data that changes nothing but layout, place, or element type.
+struct ReportMove {
+  enum class Kind : uint8_t {
+    Relayout, ///< copy, transpose or reshape that is no bitcast
+    Async,    ///< an asynchronous copy
+  };
+  Kind kind = Kind::Relayout;
+  Shape from;
+  Shape to;
+  /// The value that is moved.
+  std::string source;
+  bool sourceIsArgument = false;
+  /// Whether giving the source the layout of the destination would leave
+  /// nothing to move (a copy of one type within one space).
+  bool isAvoidable = false;
+  /// Of an asynchronous copy: steps between its start and its end, which run
+  /// meanwhile.
+  int64_t overlap = 0;
+};
+
+enum class ReportRole : uint8_t {
+  Argument,
+  Constant,
+  Value,
+  View, ///< Reads the memory of other values; has none of its own.
+};
+
+/// A value, as the front end knows it.
+struct ReportValue {
+  std::string name;
+  /// What computes it, such as `fusion`.
+  std::string operation;
+  /// The function or computation that it stands in.
+  std::string scope;
+  /// What the user wrote that became it (op_name of HLO); may be empty.
+  std::string origin;
+  /// Of its text, from 1; 0 where there is none.
+  unsigned line = 0;
+  unsigned column = 0;
+  Shape shape;
+  ReportRole role = ReportRole::Value;
+  bool isOutput = false;
+  /// Who fixes the layout, so that another one is not the compiler's to choose;
+  /// may be empty.
+  std::string pinnedBy;
+  std::optional<ReportMove> move;
+};
+
+/// Buffers of one scope on the timeline of that scope's steps. While step
+/// `i` of `parent` runs, the scope runs as a whole.
+struct ReportTimeline {
+  std::string scope;
+  /// What runs, step by step.
+  std::vector<std::string> steps;
+  std::vector<ReportBuffer> buffers;
+  /// Timelines that run within a step: (step, index).
+  std::vector<std::pair<int64_t, size_t>> children;
+};
+
+struct ReportInput {
+  std::string name;
+  std::vector<ReportValue> values;
+  /// Of the program's boundary.
+  std::vector<Shape> arguments;
+  Shape result;
+  /// The last one is the program's; children stand before their parents. Where
+  /// the order of steps is not known, `isScheduled` is false, and nothing is
+  /// said about what is live when.
+  std::vector<ReportTimeline> timelines;
+  bool isScheduled = true;
+};
+
+//===----------------------------------------------------------------------===//
+// Report
+//===----------------------------------------------------------------------===//
+
+/// Another shape or layout for a value.
+struct Suggestion {
+  enum class Kind : uint8_t { Order, Tile, Merge, AvoidMove, Overlap };
+  Kind kind = Kind::Order;
+  /// One sentence.
+  std::string text;
+  /// What the value would be; nothing for AvoidMove and Overlap.
+  std::optional<Shape> shape;
+  /// Bytes that it saves: of memory for Order, Tile and Merge, read and
+  /// written for AvoidMove; 0 for Overlap.
+  int64_t gain = 0;
+};
+
+/// Sizes of a value in bytes, over the leaves of its shape.
+struct ValueReport {
+  ReportValue value;
+  /// Extents of memory, of an array.
+  llvm::SmallVector<int64_t, 8> physicalShape;
+  int64_t logicalBytes = 0;
+  int64_t physicalBytes = 0;
+  int64_t paddingBytes = 0;
+  double expansion = 1;
+  /// Sum over the buffers that it allocates; 0 for views.
+  int64_t allocatedBytes = 0;
+  /// Of a move.
+  int64_t bytesRead = 0;
+  int64_t bytesWritten = 0;
+  std::optional<Suggestion> suggestion;
+
+  /// What it wastes: padding of its own buffers.
+  int64_t wastedBytes() const { return allocatedBytes == 0 ? 0 : paddingBytes; }
+  int64_t movedBytes() const { return bytesRead + bytesWritten; }
+};
+
+/// What is live in a space, step by step.
+struct SpaceReport {
+  int64_t space = 0;
+  /// Sums over all buffers of the module.
+  int64_t allocatedBytes = 0;
+  int64_t paddingBytes = 0;
+  /// Of moves from and to this space.
+  int64_t bytesRead = 0;
+  int64_t bytesWritten = 0;
+  /// Where scheduled: the most at one time, its first step, the largest values
+  /// live then (index into Report::values, bytes), and the bytes at each step.
+  int64_t peakBytes = 0;
+  int64_t peakStep = 0;
+  std::vector<std::pair<size_t, int64_t>> liveAtPeak;
+  std::vector<int64_t> liveBytes;
+};
+
+struct Report {
+  std::string name;
+  bool isScheduled = true;
+  /// Each leaf rounded up to 512 bytes, as the TPU compiler counts.
+  int64_t argumentBytes = 0;
+  int64_t outputBytes = 0;
+  int64_t logicalBytes = 0;   ///< Of values with memory of their own.
+  int64_t allocatedBytes = 0; ///< All of their buffers.
+  int64_t paddingBytes = 0;
+  int64_t relayoutBytes = 0; ///< Read and written by relayouts.
+  int64_t asyncBytes = 0;    ///< Read and written by asynchronous copies.
+  /// By number.
+  std::vector<SpaceReport> spaces;
+  /// Names of the program's steps, where scheduled.
+  std::vector<std::string> steps;
+  /// The order of the input.
+  std::vector<ValueReport> values;
+  /// Indices of `values`: those that waste most first, those that move most
+  /// first.
+  std::vector<size_t> byWaste;
+  std::vector<size_t> byMove;
+};
+
+/// Errors: *unsupported* for shapes without a size (unbounded dimensions),
+/// *invalid* on overflow.
+llvm::Expected<Report> makeReport(const ReportInput &input);
+
+/// The best of other orders, tiles, and merges of dimensions for an array, or
+/// nothing when none is smaller.
+std::optional<Suggestion> suggestLayout(const Shape &shape);
+
+/// Text for people; at most `limit` rows in each list.
+void printReport(const Report &report, llvm::raw_ostream &os,
+                 size_t limit = 10);
+
+/// JSON for programs: docs/report.md has the schema.
+llvm::json::Value toJSON(const Report &report);
+
+/// One page that needs nothing else: tables, pictures of the layouts that waste
+/// most, a plot of live bytes over the schedule.
+void printReportHTML(const Report &report, llvm::raw_ostream &os,
+                     size_t limit = 10);
+
+/// What changed from one report to another, as text; whether anything did.
+bool printReportDiff(const Report &before, const Report &after,
+                     llvm::raw_ostream &os);
+
+} // namespace tessera
+
+#endif // TESSERA_REPORT_REPORT_H

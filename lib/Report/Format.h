@@ -1,0 +1,36 @@
+//===- Format.h - Numbers of the report for people --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_REPORT_FORMAT_H
+#define TESSERA_LIB_REPORT_FORMAT_H
+
+#include "tessera/Report/Report.h"
+
+namespace tessera {
+
+/// `512 bytes`, `1703936 bytes (1.6 MiB)`.
+std::string formatBytes(int64_t bytes);
+
+/// `12.5 %` of a whole.
+std::string formatPercent(int64_t part, int64_t whole);
+
+/// `1.25 times`; `only padding` for infinity.
+std::string formatExpansion(double expansion);
+
+/// `, as 2x4x16x1x8x128 in memory`; nothing for tuples.
+std::string formatExtents(const ValueReport &value);
+
+/// What a move does: `f32[8]{0} in S(0) to ...`, its bytes, its overlap.
+std::string describeMove(const ValueReport &value);
+
+/// `%name`, with its computation where it isn't the program's.
+std::string describeValue(const Report &report, const ValueReport &value);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_REPORT_FORMAT_H

@@ -1,0 +1,182 @@
+//===- PrintJSON.cpp - The report for programs ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schema is in docs/report.md; a change of it changes the version.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Report/Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace tessera;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+static constexpr int64_t kVersion = 1;
+
+static llvm::StringRef getName(ReportRole role) {
+  switch (role) {
+  case ReportRole::Argument:
+    return "argument";
+  case ReportRole::Constant:
+    return "constant";
+  case ReportRole::Value:
+    return "value";
+  case ReportRole::View:
+    return "view";
+  }
+  return "";
+}
+
+static llvm::StringRef getName(Suggestion::Kind kind) {
+  switch (kind) {
+  case Suggestion::Kind::Order:
+    return "order";
+  case Suggestion::Kind::Tile:
+    return "tile";
+  case Suggestion::Kind::Merge:
+    return "merge";
+  case Suggestion::Kind::AvoidMove:
+    return "avoid_move";
+  case Suggestion::Kind::Overlap:
+    return "overlap";
+  }
+  return "";
+}
+
+// Text of dumps need not be UTF-8, strings of JSON must.
+static Value makeString(llvm::StringRef text) {
+  return llvm::json::isUTF8(text) ? Value(text.str())
+                                  : Value(llvm::json::fixUTF8(text));
+}
+
+static Value makeSuggestion(const Suggestion &suggestion) {
+  Object object{{"kind", getName(suggestion.kind)},
+                {"text", makeString(suggestion.text)},
+                {"gain", suggestion.gain}};
+  if (suggestion.shape)
+    object["shape"] = suggestion.shape->toString();
+  return object;
+}
+
+/// The tiles and the space of an array, in the notation.
+static void addLayout(const Shape &shape, Object &object) {
+  if (!shape.isArray())
+    return;
+  Layout layout = shape.layoutOrDefault();
+  std::string tiles;
+  for (const Tile &tile : layout.tiles) {
+    Layout alone;
+    alone.tiles = {tile};
+    // `{:T(8,128)}` without all but the sizes.
+    tiles += llvm::StringRef(alone.toString()).drop_front(3).drop_back().str();
+  }
+  object["tile"] = tiles;
+  object["space"] = layout.memorySpace;
+}
+
+static Value makeMove(const ValueReport &value) {
+  const ReportMove &move = *value.value.move;
+  bool isAsync = move.kind == ReportMove::Kind::Async;
+  Object object{{"kind", isAsync ? "async" : "relayout"},
+                {"source", makeString(move.source)},
+                {"from", move.from.toString()},
+                {"to", move.to.toString()},
+                {"bytes_read", value.bytesRead},
+                {"bytes_written", value.bytesWritten}};
+  if (isAsync)
+    object["overlap"] = move.overlap;
+  return object;
+}
+
+static Value makeValue(const ValueReport &value) {
+  const ReportValue &from = value.value;
+  Object object{{"name", makeString(from.name)},
+                {"operation", from.operation},
+                {"scope", makeString(from.scope)},
+                {"role", getName(from.role)},
+                {"output", from.isOutput},
+                {"shape", from.shape.toString()},
+                {"logical_bytes", value.logicalBytes},
+                {"physical_bytes", value.physicalBytes},
+                {"padding_bytes", value.paddingBytes},
+                {"allocated_bytes", value.allocatedBytes}};
+  // A buffer that holds padding only is infinitely larger than its elements.
+  object["expansion"] =
+      std::isfinite(value.expansion) ? Value(value.expansion) : Value(nullptr);
+  if (!from.origin.empty())
+    object["origin"] = makeString(from.origin);
+  if (from.line > 0)
+    object["location"] = Object{{"line", from.line}, {"column", from.column}};
+  addLayout(from.shape, object);
+  if (from.shape.isArray())
+    object["physical_shape"] = Array(value.physicalShape);
+  if (!from.pinnedBy.empty())
+    object["pinned_by"] = makeString(from.pinnedBy);
+  if (from.move)
+    object["move"] = makeMove(value);
+  if (value.suggestion)
+    object["suggestion"] = makeSuggestion(*value.suggestion);
+  return object;
+}
+
+static Value makeSpace(const Report &report, const SpaceReport &space) {
+  Object object{{"space", space.space},
+                {"allocated_bytes", space.allocatedBytes},
+                {"padding_bytes", space.paddingBytes},
+                {"bytes_read", space.bytesRead},
+                {"bytes_written", space.bytesWritten}};
+  if (!report.isScheduled || space.liveBytes.empty())
+    return object;
+  Array live;
+  for (auto [value, bytes] : space.liveAtPeak)
+    live.push_back(Object{{"name", makeString(report.values[value].value.name)},
+                          {"bytes", bytes}});
+  object["peak_bytes"] = space.peakBytes;
+  object["peak_step"] = space.peakStep;
+  object["live_at_peak"] = std::move(live);
+  object["live_bytes"] = Array(space.liveBytes);
+  return object;
+}
+
+Value tessera::toJSON(const Report &report) {
+  Array spaces, values, steps;
+  for (const SpaceReport &space : report.spaces)
+    spaces.push_back(makeSpace(report, space));
+  for (const ValueReport &value : report.values)
+    values.push_back(makeValue(value));
+  for (const std::string &step : report.steps)
+    steps.push_back(makeString(step));
+  auto indices = [](const std::vector<size_t> &list) {
+    Array array;
+    for (size_t i : list)
+      array.push_back(static_cast<int64_t>(i));
+    return array;
+  };
+  return Object{{"schema", "tessera.report"},
+                {"version", kVersion},
+                {"name", makeString(report.name)},
+                {"scheduled", report.isScheduled},
+                {"argument_bytes", report.argumentBytes},
+                {"output_bytes", report.outputBytes},
+                {"logical_bytes", report.logicalBytes},
+                {"allocated_bytes", report.allocatedBytes},
+                {"padding_bytes", report.paddingBytes},
+                {"relayout_bytes", report.relayoutBytes},
+                {"async_bytes", report.asyncBytes},
+                {"spaces", std::move(spaces)},
+                {"steps", std::move(steps)},
+                {"values", std::move(values)},
+                {"by_waste", indices(report.byWaste)},
+                {"by_move", indices(report.byMove)}};
+}

@@ -1,0 +1,258 @@
+//===- Report.cpp - Where memory and bytes go -----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Report/Report.h"
+
+#include "Suggest.h"
+
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace tessera;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+/// Adds everything up.
+class ReportBuilder {
+public:
+  ReportBuilder(const ReportInput &input) : input(input) {}
+
+  Expected<Report> build();
+
+private:
+  Error addValue(const ReportValue &value);
+  Error addMove(ValueReport &value);
+  Error addBuffers();
+  void addLiveBytes();
+  void addPeak(SpaceReport &space);
+  void rank();
+  SpaceReport &getSpace(int64_t number) { return spaces[number]; }
+
+  const ReportInput &input;
+  Report report;
+  std::map<int64_t, SpaceReport> spaces;
+  /// Sizes of each timeline's buffers, and the most that is live at one step.
+  std::vector<std::vector<int64_t>> bufferBytes;
+  std::vector<std::map<int64_t, int64_t>> peaks;
+};
+} // namespace
+
+/// Leaves of a shape that have a size.
+static void forEachArray(const Shape &shape,
+                         llvm::function_ref<void(const Shape &)> visit) {
+  if (shape.isArray())
+    visit(shape);
+  for (const Shape &element : shape.elements())
+    forEachArray(element, visit);
+}
+
+static int64_t getSpaceNumber(const Shape &array) {
+  return array.hasLayout() ? array.layout().memorySpace : 0;
+}
+
+/// Bytes of all leaves, each rounded up to what the TPU compiler rounds to. A
+/// tuple has a table of its own, which takes as much.
+static Expected<int64_t> getBoundaryBytes(const Shape &shape, bool withTable) {
+  constexpr uint64_t kGranule = 512;
+  int64_t sum = shape.isTuple() && withTable ? kGranule : 0;
+  Error error = Error::success();
+  forEachArray(shape, [&](const Shape &leaf) {
+    Expected<ShapeSize> size = getSize(leaf);
+    if (!size)
+      error = llvm::joinErrors(std::move(error), size.takeError());
+    else
+      sum += llvm::alignTo(size->bytes, kGranule);
+  });
+  if (error)
+    return std::move(error);
+  return sum;
+}
+
+Error ReportBuilder::addMove(ValueReport &value) {
+  const ReportMove &move = *value.value.move;
+  Expected<ShapeSize> from = getSize(move.from);
+  Expected<ShapeSize> to = getSize(move.to);
+  if (!from || !to)
+    return llvm::joinErrors(from.takeError(), to.takeError());
+  value.bytesRead = from->bytes;
+  value.bytesWritten = to->bytes;
+  bool isAsync = move.kind == ReportMove::Kind::Async;
+  (isAsync ? report.asyncBytes : report.relayoutBytes) += value.movedBytes();
+  getSpace(getSpaceNumber(move.from)).bytesRead += from->bytes;
+  getSpace(getSpaceNumber(move.to)).bytesWritten += to->bytes;
+  return Error::success();
+}
+
+Error ReportBuilder::addValue(const ReportValue &value) {
+  ValueReport &result = report.values.emplace_back();
+  result.value = value;
+  Expected<ShapeSize> size = getSize(value.shape);
+  if (!size)
+    return size.takeError();
+  result.physicalShape = size->physicalShape;
+  result.logicalBytes = size->logicalBytes;
+  result.physicalBytes = size->bytes;
+  result.paddingBytes = size->paddingBytes;
+  result.expansion = size->expansion();
+  return value.move ? addMove(result) : Error::success();
+}
+
+Error ReportBuilder::addBuffers() {
+  for (const ReportTimeline &timeline : input.timelines) {
+    std::vector<int64_t> &bytes = bufferBytes.emplace_back();
+    for (const ReportBuffer &buffer : timeline.buffers) {
+      bytes.push_back(0);
+      if (!buffer.shape.isArray())
+        continue;
+      Expected<ShapeSize> size = getSize(buffer.shape);
+      if (!size)
+        return size.takeError();
+      bytes.back() = size->bytes;
+      report.values[buffer.value].allocatedBytes += size->bytes;
+      report.allocatedBytes += size->bytes;
+      report.logicalBytes += size->logicalBytes;
+      report.paddingBytes += size->paddingBytes;
+      SpaceReport &space = getSpace(getSpaceNumber(buffer.shape));
+      space.allocatedBytes += size->bytes;
+      space.paddingBytes += size->paddingBytes;
+    }
+  }
+  return Error::success();
+}
+
+/// Live bytes of each timeline, children first; those of the last one, the
+/// program's, are kept step by step.
+void ReportBuilder::addLiveBytes() {
+  for (auto [number, timeline] : llvm::enumerate(input.timelines)) {
+    std::map<int64_t, std::vector<int64_t>> live;
+    size_t length = timeline.steps.size();
+    auto at = [&](int64_t space) -> std::vector<int64_t> & {
+      std::vector<int64_t> &steps = live[space];
+      steps.resize(length + 1);
+      return steps;
+    };
+    // Differences between steps, then their sums.
+    for (auto [buffer, bytes] :
+         llvm::zip_equal(timeline.buffers, bufferBytes[number])) {
+      std::vector<int64_t> &steps = at(getSpaceNumber(buffer.shape));
+      steps[buffer.begin] += bytes;
+      steps[buffer.end + 1] -= bytes;
+    }
+    for (auto &[space, steps] : live)
+      std::partial_sum(steps.begin(), steps.end(), steps.begin());
+    // What runs within a step comes on top; of several, one at a time.
+    std::map<std::pair<int64_t, int64_t>, int64_t> extra;
+    for (auto [step, child] : timeline.children)
+      for (auto [space, bytes] : peaks[child]) {
+        int64_t &most = extra[{space, step}];
+        most = std::max(most, bytes);
+      }
+    for (auto [place, bytes] : extra)
+      at(place.first)[place.second] += bytes;
+    std::map<int64_t, int64_t> &peak = peaks.emplace_back();
+    for (auto &[space, steps] : live) {
+      steps.resize(length);
+      if (length > 0)
+        peak[space] = *llvm::max_element(steps);
+      if (number + 1 == input.timelines.size())
+        getSpace(space).liveBytes = std::move(steps);
+    }
+  }
+}
+
+/// The first step with the most live bytes, and what is live there.
+void ReportBuilder::addPeak(SpaceReport &space) {
+  if (space.liveBytes.empty())
+    return;
+  auto most = llvm::max_element(space.liveBytes);
+  space.peakBytes = *most;
+  space.peakStep = most - space.liveBytes.begin();
+  std::map<size_t, int64_t> live;
+  for (auto [buffer, bytes] :
+       llvm::zip_equal(input.timelines.back().buffers, bufferBytes.back()))
+    if (getSpaceNumber(buffer.shape) == space.space && bytes > 0 &&
+        buffer.begin <= space.peakStep && space.peakStep <= buffer.end)
+      live[buffer.value] += bytes;
+  space.liveAtPeak.assign(live.begin(), live.end());
+  llvm::sort(space.liveAtPeak, [](auto lhs, auto rhs) {
+    return std::pair(-lhs.second, lhs.first) <
+           std::pair(-rhs.second, rhs.first);
+  });
+}
+
+/// Worst first; ties in the order of the values. Suggestions are looked for
+/// where there is something to gain, once for each shape.
+void ReportBuilder::rank() {
+  auto order = [&](std::vector<size_t> &list, auto measure) {
+    for (size_t i = 0; i < report.values.size(); ++i)
+      if (measure(report.values[i]) > 0)
+        list.push_back(i);
+    llvm::sort(list, [&](size_t lhs, size_t rhs) {
+      return std::pair(-measure(report.values[lhs]), lhs) <
+             std::pair(-measure(report.values[rhs]), rhs);
+    });
+  };
+  order(report.byWaste, [](const ValueReport &v) { return v.wastedBytes(); });
+  order(report.byMove, [](const ValueReport &v) { return v.movedBytes(); });
+  std::map<std::string, std::optional<Suggestion>> known;
+  for (size_t i : report.byWaste) {
+    ValueReport &value = report.values[i];
+    if (!value.value.shape.isArray())
+      continue;
+    auto [entry, isNew] = known.try_emplace(value.value.shape.toString());
+    if (isNew)
+      entry->second = suggestLayout(value.value.shape);
+    value.suggestion = entry->second;
+    if (value.suggestion && !value.value.pinnedBy.empty())
+      value.suggestion->text += "; " + value.value.pinnedBy +
+                                " fixes the layout and has to change too";
+  }
+  for (size_t i : report.byMove)
+    if (auto suggestion = suggestMove(report.values[i]))
+      report.values[i].suggestion = std::move(suggestion);
+}
+
+Expected<Report> ReportBuilder::build() {
+  report.name = input.name;
+  report.isScheduled = input.isScheduled;
+  for (const ReportValue &value : input.values)
+    if (Error error = addValue(value))
+      return std::move(error);
+  if (Error error = addBuffers())
+    return std::move(error);
+  for (const Shape &argument : input.arguments) {
+    Expected<int64_t> bytes = getBoundaryBytes(argument, /*withTable=*/false);
+    if (!bytes)
+      return bytes.takeError();
+    report.argumentBytes += *bytes;
+  }
+  Expected<int64_t> bytes = getBoundaryBytes(input.result, /*withTable=*/true);
+  if (!bytes)
+    return bytes.takeError();
+  report.outputBytes = *bytes;
+  if (input.isScheduled && !input.timelines.empty()) {
+    addLiveBytes();
+    report.steps = input.timelines.back().steps;
+  }
+  for (auto &[number, space] : spaces) {
+    space.space = number;
+    addPeak(space);
+    report.spaces.push_back(std::move(space));
+  }
+  rank();
+  return std::move(report);
+}
+
+Expected<Report> tessera::makeReport(const ReportInput &input) {
+  return ReportBuilder(input).build();
+}
