@@ -63,6 +63,9 @@ install_packages() {
   [ ${#missing[@]} -eq 0 ] && return
   note "installing ${missing[*]}"
   as_root apt-get update -q
+  apt-cache show libmlir-22-dev >/dev/null 2>&1 ||
+    fail "there is no LLVM 22 in apt's sources; in Debian 12 it is in" \
+      "'deb http://deb.debian.org/debian-security bookworm-security main'"
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
