@@ -264,17 +264,8 @@ bool ProtoParser::fail(size_t at, StringRef rule, const Twine &field,
   error.field = field.str();
   error.expected = expected.str();
   error.remedy = remedy.str();
+  error.found = describeToken(text, at);
   error.position = static_cast<int64_t>(at);
-  if (at >= text.size()) {
-    error.found = "the end of the text";
-    return false;
-  }
-  StringRef rest = text.substr(at);
-  size_t length =
-      rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; })
-          .size();
-  length = std::clamp<size_t>(length, 1, 40);
-  error.found = ("`" + rest.substr(0, length) + "`").str();
   return false;
 }
 

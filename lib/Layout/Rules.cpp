@@ -24,6 +24,22 @@ using namespace tessera::detail;
 
 using llvm::Twine;
 
+std::string detail::describeToken(llvm::StringRef text, size_t position) {
+  // Long words are cut.
+  constexpr size_t kMaxLength = 40;
+  llvm::StringRef rest = text.substr(position);
+  if (rest.empty())
+    return "the end of the text";
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  size_t length = rest.front() == '-' ? 1 : 0;
+  length += rest.substr(length).take_while(isWord).size();
+  if (length == 0 && !llvm::isPrint(rest.front()))
+    return "byte 0x" + llvm::utohexstr(static_cast<uint8_t>(rest.front()),
+                                       /*LowerCase=*/true, /*Width=*/2);
+  length = std::clamp<size_t>(length, 1, kMaxLength);
+  return ("`" + rest.substr(0, length) + "`").str();
+}
+
 size_t detail::findPlace(const PlaceMap &places, Place place, size_t fallback) {
   for (Place part : {place, Place{place.field, place.i}, Place{place.field}})
     if (auto it = places.find(part); it != places.end())

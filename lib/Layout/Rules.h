@@ -51,6 +51,10 @@ struct Place {
   }
 };
 
+/// What stands at a position, for `found` of an error: a word or number, a
+/// character, a byte that cannot be printed, or the end of the text.
+std::string describeToken(llvm::StringRef text, size_t position);
+
 /// Where in a text the parts of an array are.
 using PlaceMap = std::map<Place, size_t>;
 

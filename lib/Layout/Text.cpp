@@ -77,7 +77,6 @@ private:
   bool skipBlockComment();
   bool consumeIf(char c);
   StringRef peekWord();
-  StringRef tokenAt(size_t at) const;
 
   // Tokens.
   bool expect(char c, StringRef field);
@@ -133,17 +132,6 @@ private:
 // Errors and rules
 //===----------------------------------------------------------------------===//
 
-/// The token at `at`, for messages.
-StringRef Parser::tokenAt(size_t at) const {
-  StringRef rest = text.substr(at);
-  if (rest.empty())
-    return "the end of the text";
-  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  size_t sign = rest.front() == '-' ? 1 : 0;
-  size_t length = sign + rest.substr(sign).take_while(isWord).size();
-  return rest.substr(0, std::min<size_t>(std::max<size_t>(length, 1), 40));
-}
-
 bool Parser::fail(size_t at, StringRef rule, const Twine &field,
                   const Twine &expected, const Twine &remedy) {
   // An unterminated comment was found first, and is what is wrong.
@@ -152,8 +140,7 @@ bool Parser::fail(size_t at, StringRef rule, const Twine &field,
   error.rule = rule.str();
   error.field = field.str();
   error.expected = expected.str();
-  StringRef found = tokenAt(at);
-  error.found = at < text.size() ? ("`" + found + "`").str() : found.str();
+  error.found = describeToken(text, at);
   error.remedy = remedy.str();
   error.position = static_cast<int64_t>(at);
   return false;

@@ -320,6 +320,16 @@ TEST(TextRules, Grammar) {
     expectShapeError(bad);
 }
 
+// What was found can be printed, whatever it is.
+TEST(TextRules, FoundIsPrintable) {
+  expectShapeError({"text_c1", "f32[^\x01]", "found byte 0x01"});
+  expectShapeError({"text_c1", "f32[^\xc3\xa9]", "found byte 0xc3"});
+  expectShapeError({"text_c5", "^*", "found `*`"});
+  Diagnostic diagnostic =
+      takeDiagnostic(parseShape(std::string(1000, 'x')).takeError());
+  EXPECT_EQ(diagnostic.found, "`" + std::string(40, 'x') + "`");
+}
+
 TEST(TextRules, IntegersFit) {
   expectShapeError({"text_c2", "f32[^9223372036854775808]", "64 bits"});
   expectShapeError({"text_c2", "f32[2]{^18446744073709551615}"});
