@@ -24,13 +24,16 @@ llvm::Expected<int64_t> tessera::getStorageBytes(int64_t elements,
                                                  PrimitiveType type,
                                                  const Layout &layout) {
   int64_t bits = getStorageBits(type, layout);
-  // Eight elements take `bits` bytes, so that only the bytes, not the bits,
-  // have to fit; the rest is at most seven elements.
+  // Only the bytes have to fit, not the bits: eight elements take `bits` bytes,
+  // and each of the rest takes bits / 8 and shares the bits that are left.
+  int64_t rest = elements % 8;
   std::optional<int64_t> whole = llvm::checkedMul(elements / 8, bits);
-  std::optional<int64_t> restBits = llvm::checkedMul(elements % 8, bits);
+  std::optional<int64_t> more = llvm::checkedMul(rest, bits / 8);
   std::optional<int64_t> bytes;
-  if (whole && restBits)
-    bytes = llvm::checkedAdd(*whole, *restBits / 8 + (*restBits % 8 != 0));
+  if (whole && more)
+    bytes = llvm::checkedAdd(*whole, *more);
+  if (bytes)
+    bytes = llvm::checkedAdd(*bytes, (rest * (bits % 8) + 7) / 8);
   if (!bytes)
     return invalidError("size_c1", "size", "bytes that fit in 64 bits",
                         llvm::Twine(elements) + " elements of " +

@@ -236,6 +236,9 @@ TEST(LayoutRules, BufferCanBeCounted) {
   expectShapeError(
       {"layout_c17", "(f32[2], f32[3]^{0:T(9223372036854775807)})"});
   expectShape("s8[8]{0:E(9223372036854775807)}");
+  // The bytes fit though the bits of the last seven elements do not.
+  expectShape("s64[15]{0:E(4611686018427387904)}");
+  expectShapeError({"layout_c17", "s64[17]^{0:E(4611686018427387904)}"});
   // Legal, though no axis list can be made of it.
   expectShape("f32[?,3]{1,0:T(*,2)}");
 }
