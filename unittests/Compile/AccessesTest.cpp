@@ -13,12 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../RandomLayouts.h"
-#include "../../TestCounts.h"
+#include "../RandomLayouts.h"
+#include "../TestCounts.h"
 
 #include "tessera/Compile/Compile.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -174,8 +175,8 @@ std::string ProgramMaker::makeSubscripts(SmallVectorImpl<int64_t> &dims) {
     if (subscript.size > places)
       subscript = {"0", 1};
     text += (text.empty() ? "" : ", ") + subscript.text;
-    dims.push_back(subscript.size +
-                   (random.oneIn(2) ? 0 : random.number(0, 3)));
+    int64_t more = random.oneIn(2) ? 0 : random.number(0, 3);
+    dims.push_back(std::min(subscript.size + more, places));
     places /= dims.back();
   }
   return text;
@@ -287,6 +288,7 @@ TEST(Accesses, RandomProgramsAgreeWithRowMajor) {
   SCOPED_TRACE("TESSERA_SEED=" + std::to_string(testSeed()));
   DialectRegistry registry;
   registerCompileDialects(registry);
+  registry.insert<TesseraDialect>();
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   RandomLayouts random(testSeed());
