@@ -138,7 +138,21 @@ static StringRef getOpcode(Operation *op) {
       })
       .Case([](RelayoutOp op) { return op.isTensorForm() ? "copy" : ""; })
       .Case([](BitcastOp) { return "bitcast"; })
+      .Case([](ReshapeOp) { return "reshape"; })
+      .Case(
+          [](CopyStartOp op) { return op.isTensorForm() ? "copy-start" : ""; })
+      .Case([](CopyDoneOp) { return "copy-done"; })
       .Default([](Operation *) { return ""; });
+}
+
+/// What stands for the value of an instruction. The tuple of copy-start is the
+/// token; what copy-done gives is the result of the operation that started.
+static Value getInstructionValue(Operation *op) {
+  if (auto start = dyn_cast<CopyStartOp>(op))
+    return start.getToken();
+  if (auto done = dyn_cast<CopyDoneOp>(op))
+    return done.getToken().getDefiningOp<CopyStartOp>().getResult();
+  return op->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +200,7 @@ private:
   void chooseNames();
   /// `wanted`, or the first of `base.1`, `base.2`, ... that is free.
   void chooseName(Value value, StringAttr wanted, StringRef base);
-  StringAttr getWantedName(Value value);
+  FailureOr<std::string> getShapeText(Value value);
 
   LogicalResult writeHeader();
   LogicalResult writeBody();
@@ -241,14 +255,10 @@ LogicalResult ComputationWriter::check() {
 
 //===--- Names ------------------------------------------------------------===//
 
-StringAttr ComputationWriter::getWantedName(Value value) {
-  StringRef attribute = TesseraHLODialect::getNameAttrName();
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                 attribute);
-  if (auto instruction = value.getDefiningOp<hlo::InstructionOp>())
+static StringAttr getWantedName(Operation *op) {
+  if (auto instruction = dyn_cast<hlo::InstructionOp>(op))
     return instruction.getNameAttr();
-  return value.getDefiningOp()->getAttrOfType<StringAttr>(attribute);
+  return op->getAttrOfType<StringAttr>(TesseraHLODialect::getNameAttrName());
 }
 
 void ComputationWriter::chooseName(Value value, StringAttr wanted,
@@ -262,25 +272,52 @@ void ComputationWriter::chooseName(Value value, StringAttr wanted,
 }
 
 void ComputationWriter::chooseNames() {
-  SmallVector<std::pair<Value, StringRef>> values;
+  struct Choice {
+    Value value;
+    StringAttr wanted;
+    StringRef base;
+  };
+  SmallVector<Choice> choices;
   for (BlockArgument argument : function.getArguments())
-    values.emplace_back(argument, "parameter");
+    choices.push_back(
+        {argument,
+         function.getArgAttrOfType<StringAttr>(
+             argument.getArgNumber(), TesseraHLODialect::getNameAttrName()),
+         "parameter"});
   for (Operation &op : function.getBody().front().without_terminator())
-    values.emplace_back(op.getResult(0), getOpcode(&op));
+    choices.push_back(
+        {getInstructionValue(&op), getWantedName(&op), getOpcode(&op)});
   // First those that are given: a name that is made up must not take one.
-  for (auto [value, base] : values)
-    if (StringAttr wanted = getWantedName(value))
-      if (!wanted.empty() && !usedNames.contains(wanted))
-        chooseName(value, wanted, base);
-  for (auto [value, base] : values)
-    chooseName(value, nullptr, base);
+  for (const Choice &choice : choices)
+    if (choice.wanted && !choice.wanted.empty() &&
+        !usedNames.contains(choice.wanted))
+      chooseName(choice.value, choice.wanted, choice.base);
+  for (const Choice &choice : choices)
+    chooseName(choice.value, nullptr, choice.base);
 }
 
 //===--- Instructions -----------------------------------------------------===//
 
+/// The shape of an instruction's value.
+FailureOr<std::string> ComputationWriter::getShapeText(Value value) {
+  auto start = value.getDefiningOp<CopyStartOp>();
+  if (!start || value != start.getToken()) {
+    FailureOr<StringRef> shape = shapes.get(value.getType(), value.getLoc());
+    return failed(shape) ? FailureOr<std::string>() : shape->str();
+  }
+  FailureOr<std::string> result = getShapeText(start.getResult());
+  FailureOr<std::string> source = getShapeText(start.getSource());
+  if (failed(result) || failed(source))
+    return failure();
+  auto context =
+      start->getAttrOfType<StringAttr>(TesseraHLODialect::getContextAttrName());
+  return "(" + *result + ", " + *source + ", " +
+         (context ? context.str() : "u32[]") + ")";
+}
+
 /// `[ROOT ]%name = shape `
 LogicalResult ComputationWriter::writeAssignment(Value value) {
-  FailureOr<StringRef> shape = shapes.get(value.getType(), value.getLoc());
+  FailureOr<std::string> shape = getShapeText(value);
   if (failed(shape))
     return failure();
   os << (value == root ? "ROOT %" : "%") << names[value] << " = " << *shape
@@ -312,7 +349,7 @@ ComputationWriter::writePending(llvm::function_ref<bool(BlockArgument)> isDue) {
 
 LogicalResult ComputationWriter::writeInstruction(Operation *op,
                                                   bool operandShapes) {
-  if (failed(writeAssignment(op->getResult(0))))
+  if (failed(writeAssignment(getInstructionValue(op))))
     return failure();
   os << getOpcode(op) << '(';
   if (auto constant = dyn_cast<arith::ConstantOp>(op))

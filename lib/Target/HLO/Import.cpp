@@ -25,8 +25,8 @@ using namespace tessera;
 using hlo::TesseraHLODialect;
 
 namespace {
-/// Imports one module. Shapes, which a module shares, and names are converted
-/// once.
+/// Imports one module. What repeats on every line (shapes, opcodes, names of
+/// attributes) is made once: looking attributes up takes most of the time.
 class Importer {
 public:
   Importer(const hlo::Module &module, StringRef fileName, MLIRContext *context,
@@ -38,6 +38,7 @@ public:
 
 private:
   Type convertType(const Shape *shape);
+  StringAttr getWord(StringRef word);
   Location convertLocation(StringRef piece);
   Location convertLocation(const hlo::Instruction &instruction);
   /// The name of the function of a computation.
@@ -57,13 +58,20 @@ private:
   Operation *importConstant(const hlo::Instruction &instruction);
   Operation *importCopy(const hlo::Instruction &instruction);
   Operation *importBitcast(const hlo::Instruction &instruction);
+  Operation *importReshape(const hlo::Instruction &instruction);
+  Operation *importCopyStart(const hlo::Instruction &instruction);
+  Operation *importCopyDone(const hlo::Instruction &instruction);
+  void findCopyPairs(const hlo::Computation &computation);
 
   const hlo::Module &module;
   StringAttr fileName;
   OpBuilder builder;
   ImportHLOOptions options;
   llvm::DenseMap<const Shape *, Type> types;
+  llvm::StringMap<StringAttr> words;
   llvm::DenseMap<const hlo::Instruction *, Value> values;
+  /// The copy-starts of the computation that become operations.
+  llvm::DenseMap<const hlo::Instruction *, CopyStartOp> copyStarts;
 };
 } // namespace
 
@@ -76,6 +84,14 @@ Type Importer::convertType(const Shape *shape) {
   if (!type)
     type = hlo::getType(builder.getContext(), *shape);
   return type;
+}
+
+/// The attribute of a string that comes again and again.
+StringAttr Importer::getWord(StringRef word) {
+  StringAttr &attribute = words[word];
+  if (!attribute)
+    attribute = builder.getStringAttr(word);
+  return attribute;
 }
 
 Location Importer::convertLocation(StringRef piece) {
@@ -116,8 +132,7 @@ DictionaryAttr
 Importer::convertAttributes(ArrayRef<hlo::Attribute> attributes) {
   SmallVector<NamedAttribute> entries;
   for (const hlo::Attribute &attribute : attributes)
-    entries.emplace_back(builder.getStringAttr(attribute.name),
-                         convertAttribute(attribute));
+    entries.emplace_back(getWord(attribute.name), convertAttribute(attribute));
   return builder.getDictionaryAttr(entries);
 }
 
@@ -195,7 +210,9 @@ Operation *Importer::importKept(const hlo::Instruction &instruction) {
     attributes = convertAttributes(instruction.attributes);
   return hlo::InstructionOp::create(
       builder, convertLocation(instruction), convertType(instruction.shape),
-      builder.getStringAttr(instruction.opcodeName()), operands,
+      instruction.asyncWrapped ? builder.getStringAttr(instruction.opcodeName())
+                               : getWord(hlo::getName(instruction.opcode)),
+      operands,
       isConstant ? builder.getStringAttr(instruction.payload) : StringAttr(),
       builder.getStringAttr(instruction.name), attributes);
 }
@@ -270,6 +287,68 @@ Operation *Importer::importBitcast(const hlo::Instruction &instruction) {
                            fused);
 }
 
+Operation *Importer::importReshape(const hlo::Instruction &instruction) {
+  Value operand = values.at(instruction.operands.front());
+  auto type = dyn_cast<RankedTensorType>(convertType(instruction.shape));
+  auto operandType = dyn_cast<RankedTensorType>(operand.getType());
+  if (!type || !operandType || !type.hasStaticShape() ||
+      !operandType.hasStaticShape())
+    return nullptr;
+  return ReshapeOp::create(builder, convertLocation(instruction), type,
+                           operand);
+}
+
+/// Whether the pair moves one array, and says nothing else of it: the tuple of
+/// the start is (array, operand, context).
+static bool isPlainCopyPair(const hlo::Instruction &start,
+                            const hlo::Instruction &done) {
+  const Shape &tuple = *start.shape, &operand = *start.operands.front()->shape;
+  return tuple.isTuple() && tuple.elements().size() == 3 && operand.isArray() &&
+         tuple.elements()[0] == *done.shape && tuple.elements()[1] == operand &&
+         hlo::areCompatible(*done.shape, operand);
+}
+
+/// A copy-start becomes an operation when a copy-done is all that uses it.
+void Importer::findCopyPairs(const hlo::Computation &computation) {
+  llvm::DenseMap<const hlo::Instruction *, unsigned> numUses;
+  copyStarts.clear();
+  for (const hlo::Instruction *user : computation.instructions())
+    for (const hlo::Instruction *operand : user->operands)
+      if (operand->opcode == hlo::Opcode::CopyStart)
+        ++numUses[operand];
+  for (const hlo::Instruction *done : computation.instructions()) {
+    if (done->opcode != hlo::Opcode::CopyDone)
+      continue;
+    const hlo::Instruction *start = done->operands.front();
+    if (start->opcode == hlo::Opcode::CopyStart && numUses[start] == 1 &&
+        !start->isRoot && isPlainCopyPair(*start, *done))
+      copyStarts[start] = nullptr;
+  }
+}
+
+Operation *Importer::importCopyStart(const hlo::Instruction &instruction) {
+  auto found = copyStarts.find(&instruction);
+  if (found == copyStarts.end())
+    return nullptr;
+  llvm::ArrayRef<Shape> elements = instruction.shape->elements();
+  auto op = CopyStartOp::create(
+      builder, convertLocation(instruction),
+      hlo::getType(builder.getContext(), elements.front()),
+      CopyTokenType::get(builder.getContext()),
+      values.at(instruction.operands.front()), /*destination=*/Value());
+  op->setAttr(TesseraHLODialect::getContextAttrName(),
+              builder.getStringAttr(elements.back().toString()));
+  return found->second = op;
+}
+
+Operation *Importer::importCopyDone(const hlo::Instruction &instruction) {
+  auto found = copyStarts.find(instruction.operands.front());
+  if (found == copyStarts.end())
+    return nullptr;
+  return CopyDoneOp::create(builder, convertLocation(instruction),
+                            found->second.getToken());
+}
+
 Operation *Importer::importInterpreted(const hlo::Instruction &instruction) {
   switch (instruction.opcode) {
   case hlo::Opcode::Constant:
@@ -278,6 +357,12 @@ Operation *Importer::importInterpreted(const hlo::Instruction &instruction) {
     return importCopy(instruction);
   case hlo::Opcode::Bitcast:
     return importBitcast(instruction);
+  case hlo::Opcode::Reshape:
+    return importReshape(instruction);
+  case hlo::Opcode::CopyStart:
+    return importCopyStart(instruction);
+  case hlo::Opcode::CopyDone:
+    return importCopyDone(instruction);
   default:
     return nullptr;
   }
@@ -287,11 +372,16 @@ Value Importer::importInstruction(const hlo::Instruction &instruction) {
   Operation *op = options.raw ? nullptr : importInterpreted(instruction);
   if (!op)
     return importKept(instruction)->getResult(0);
-  op->setAttr(TesseraHLODialect::getNameAttrName(),
-              builder.getStringAttr(instruction.name));
+  NamedAttrList attributes(op->getDiscardableAttrDictionary());
+  attributes.append(getWord(TesseraHLODialect::getNameAttrName()),
+                    builder.getStringAttr(instruction.name));
   if (!instruction.attributes.empty())
-    op->setAttr(TesseraHLODialect::getAttributesAttrName(),
-                convertAttributes(instruction.attributes));
+    attributes.append(getWord(TesseraHLODialect::getAttributesAttrName()),
+                      convertAttributes(instruction.attributes));
+  op->setDiscardableAttrs(attributes.getDictionary(builder.getContext()));
+  // What copy-done gives is the result of the operation that started the copy.
+  if (auto done = dyn_cast<CopyDoneOp>(op))
+    return done.getToken().getDefiningOp<CopyStartOp>().getResult();
   return op->getResult(0);
 }
 
@@ -325,6 +415,7 @@ void Importer::importComputation(const hlo::Computation &computation) {
   for (const hlo::Instruction *parameter : computation.parameters())
     argumentAttributes.push_back(convertParameter(*parameter));
   function.setAllArgAttrs(argumentAttributes);
+  findCopyPairs(computation);
   for (const hlo::Instruction *instruction : computation.instructions())
     if (instruction->opcode != hlo::Opcode::Parameter)
       values[instruction] = importInstruction(*instruction);

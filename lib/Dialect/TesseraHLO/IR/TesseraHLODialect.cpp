@@ -48,7 +48,9 @@ static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute) {
   Attribute value = attribute.getValue();
   StringRef name = attribute.getName();
   StringRef expected;
-  if (name == TesseraHLODialect::getNameAttrName() && !isa<StringAttr>(value))
+  bool isText = name == TesseraHLODialect::getNameAttrName() ||
+                name == TesseraHLODialect::getContextAttrName();
+  if (isText && !isa<StringAttr>(value))
     expected = "a string";
   if (name == TesseraHLODialect::getAttributesAttrName() &&
       !hlo::isAttributeDictionary(value))

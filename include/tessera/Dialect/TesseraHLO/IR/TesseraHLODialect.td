@@ -31,13 +31,14 @@ def TesseraHLO_Dialect : Dialect {
     |---|---|---|
     | `tessera_hlo.name` | operations, arguments | the instruction's name, without `%` |
     | `tessera_hlo.attributes` | operations, arguments, functions, the module | attributes of HLO, each as its text or as references to functions |
+    | `tessera_hlo.context` | `tessera.copy_start` | the shape of the context in the tuple of `copy-start` |
     | `tessera_hlo.position` | arguments | the place of the parameter among the instructions; without it, its number |
     | `tessera_hlo.stack_frames` | the module | the tables that `stack_frame_id` of the metadata refers to |
     | `tessera_hlo.single_instruction` | the module | the text was one instruction, and its operands are the arguments |
 
-    The first three have the rule:
+    They have the rule:
 
-    * `attributes_c1`: a name is a string; attributes are a dictionary of
+    * `attributes_c1`: names and contexts are strings; attributes are a dictionary of
       strings, references to functions, and lists of them; a position is an
       integer that is not negative.
   }];
@@ -56,6 +57,9 @@ def TesseraHLO_Dialect : Dialect {
     }
     static ::llvm::StringRef getPositionAttrName() {
       return "tessera_hlo.position";
+    }
+    static ::llvm::StringRef getContextAttrName() {
+      return "tessera_hlo.context";
     }
     static ::llvm::StringRef getStackFramesAttrName() {
       return "tessera_hlo.stack_frames";
