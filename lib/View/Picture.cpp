@@ -132,6 +132,18 @@ struct Drawn {
   int64_t colorUnit = 1;
 };
 
+/// Places of one colour: a tile, or else a line of the most minor axis.
+int64_t getColorUnit(const AxisList &axes,
+                     llvm::ArrayRef<PictureBlock> blocks) {
+  if (!blocks.empty())
+    return blocks.front().places;
+  llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
+  for (int64_t extent : llvm::reverse(extents))
+    if (extent > 1)
+      return extent;
+  return 1;
+}
+
 llvm::Expected<Drawn> getDrawn(const Shape &shape) {
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
@@ -140,14 +152,7 @@ llvm::Expected<Drawn> getDrawn(const Shape &shape) {
   if (drawn.axes.numPlaces() != 0)
     drawn.padded = getPaddedAxes(drawn.layout, drawn.axes);
   drawn.blocks = getBlocks(drawn.layout, drawn.axes);
-  if (!drawn.blocks.empty())
-    drawn.colorUnit = drawn.blocks.front().places;
-  else
-    for (int64_t extent : llvm::reverse(drawn.axes.physicalShape()))
-      if (extent > 1) {
-        drawn.colorUnit = extent;
-        break;
-      }
+  drawn.colorUnit = getColorUnit(drawn.axes, drawn.blocks);
   return drawn;
 }
 
@@ -266,7 +271,8 @@ void addLogicalGrids(const Drawn &array, const PictureOptions &options,
 /// Places in a line of the memory view: whole minor axes.
 int64_t getLineWidth(const AxisList &axes) {
   int64_t width = 1;
-  for (int64_t extent : llvm::reverse(axes.physicalShape())) {
+  llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
+  for (int64_t extent : llvm::reverse(extents)) {
     width *= extent;
     if (width >= kMinLineWidth)
       break;
