@@ -191,6 +191,29 @@ func.func @empty_too_large() -> tensor<?x5xf32, #tessera.layout<{1,0:PD(8,5)}>> 
   return %0 : tensor<?x5xf32, #tessera.layout<{1,0:PD(8,5)}>>
 }
 
+// A relayout learns the sizes that a cast forgot, but for bounded ones.
+// CHECK-LABEL: func.func @relayout_cast
+// CHECK: %[[R:.*]] = tessera.relayout %{{.*}} : tensor<4x5xf32> to tensor<4x5xf32, #[[TILED]]>
+// CHECK: %[[C:.*]] = tensor.cast %[[R]] : tensor<4x5xf32, #[[TILED]]> to tensor<?x5xf32, #[[TILED]]>
+// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<?x5xf32> to tensor<?x5xf32, #{{.*}}>
+// CHECK: return %[[C]], %[[B]]
+func.func @relayout_cast(%a: tensor<4x5xf32>) -> (tensor<?x5xf32, #tiled>, tensor<?x5xf32, #tessera.layout<{1,0:B(8,?)}>>) {
+  %0 = tensor.cast %a : tensor<4x5xf32> to tensor<?x5xf32>
+  %1 = tessera.relayout %0 : tensor<?x5xf32> to tensor<?x5xf32, #tiled>
+  %2 = tessera.relayout %0 : tensor<?x5xf32> to tensor<?x5xf32, #tessera.layout<{1,0:B(8,?)}>>
+  return %1, %2 : tensor<?x5xf32, #tiled>, tensor<?x5xf32, #tessera.layout<{1,0:B(8,?)}>>
+}
+
+// A cast that changes the encoding is a relayout itself.
+// CHECK-LABEL: func.func @relayout_encoding_cast
+// CHECK-NEXT: tensor.cast
+// CHECK-NEXT: tessera.relayout
+func.func @relayout_encoding_cast(%a: tensor<4x5xf32>) -> tensor<?x5xf32, #tiled> {
+  %0 = tensor.cast %a : tensor<4x5xf32> to tensor<?x5xf32, #rows>
+  %1 = tessera.relayout %0 : tensor<?x5xf32, #rows> to tensor<?x5xf32, #tiled>
+  return %1 : tensor<?x5xf32, #tiled>
+}
+
 // CHECK-LABEL: func.func @physical_view_plain
 // CHECK-SAME: (%[[M:.*]]: memref
 // CHECK-NEXT: return %[[M]]

@@ -225,7 +225,7 @@ func.func @physical_view_metadata(%a: memref<4xf32, #tessera.layout<{0:M(16)}>>)
 // -----
 
 func.func @physical_view_narrow(%a: memref<4xf32, #tessera.layout<{0:E(16)}>>) {
-  // expected-error @+1 {{unsupported element size E: expected the 32 bits of f32 or more whole bytes, found 16; relayout to a layout without E}}
+  // expected-error @+1 {{unsupported element size E: expected the 32 bits of f32 or more whole bytes, at most 128 bits, found 16; relayout to a layout without E}}
   %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:E(16)}>> to memref<4xf32>
   return
 }
@@ -233,8 +233,16 @@ func.func @physical_view_narrow(%a: memref<4xf32, #tessera.layout<{0:E(16)}>>) {
 // -----
 
 func.func @physical_view_odd_container(%a: memref<4xi4, #tessera.layout<{0:E(5)}>>) {
-  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, found 5}}
+  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 5}}
   %0 = tessera.physical_view %a : memref<4xi4, #tessera.layout<{0:E(5)}>> to memref<3xi8>
+  return
+}
+
+// -----
+
+func.func @physical_view_wide_container(%a: memref<4xi4, #tessera.layout<{0:E(4294967304)}>>) {
+  // expected-error @+1 {{at most 128 bits, found 4294967304}}
+  %0 = tessera.physical_view %a : memref<4xi4, #tessera.layout<{0:E(4294967304)}>> to memref<4xi8>
   return
 }
 

@@ -117,6 +117,19 @@ static Attribute getExplicitLayout(Type type) {
   return map && map.isIdentity() ? Attribute() : memrefType.getLayout();
 }
 
+SmallVector<unsigned> tessera::getUnboundedDims(ShapedType type) {
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
+  SmallVector<unsigned> dims;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    bool isBounded =
+        layout && !layout->bounds.empty() && layout->bounds[dim] != kDynamic;
+    if (type.isDynamicDim(dim) && !isBounded)
+      dims.push_back(dim);
+  }
+  return dims;
+}
+
 LayoutAttrInterface tessera::getLayoutAttr(Type type) {
   return dyn_cast_if_present<LayoutAttrInterface>(getExplicitLayout(type));
 }
@@ -266,12 +279,14 @@ llvm::Error tessera::checkSupported(const Layout &layout, PrimitiveType type) {
     return unsupportedError("metadata prefix M", "none",
                             Twine(bytes) + " bytes",
                             "relayout to a layout without M");
+  // Wider containers are integers, which end at 128 bits.
   int64_t bits = layout.elementSizeInBits, width = getBitWidth(type);
-  if (bits == 0 || bits == width || (bits > width && bits % 8 == 0))
+  bool isContainer = bits > width && bits <= 128 && bits % 8 == 0;
+  if (bits == 0 || bits == width || isContainer)
     return llvm::Error::success();
   return unsupportedError("element size E",
                           "the " + Twine(width) + " bits of " + getName(type) +
-                              " or more whole bytes",
+                              " or more whole bytes, at most 128 bits",
                           Twine(bits), "relayout to a layout without E");
 }
 

@@ -20,20 +20,6 @@ using namespace tessera::detail;
 // What the operations share
 //===----------------------------------------------------------------------===//
 
-/// The dimensions whose sizes follow the type: dynamic and without a bound.
-static SmallVector<unsigned> getUnboundedDims(ShapedType type) {
-  LayoutAttrInterface attr = getLayoutAttr(type);
-  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
-  SmallVector<unsigned> dims;
-  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
-    bool isBounded =
-        layout && !layout->bounds.empty() && layout->bounds[dim] != kDynamic;
-    if (type.isDynamicDim(dim) && !isBounded)
-      dims.push_back(dim);
-  }
-  return dims;
-}
-
 static LogicalResult verifyCount(Operation *op, StringRef rule,
                                  const Twine &field, size_t expected,
                                  const Twine &what, size_t found) {

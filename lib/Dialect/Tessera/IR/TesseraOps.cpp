@@ -94,6 +94,34 @@ struct MergeRelayouts : OpRewritePattern<RelayoutOp> {
   }
 };
 
+/// relayout(cast(x)) -> cast(relayout(x)), where the cast forgets sizes: the
+/// relayout then knows them.
+struct RelayoutBeforeCast : OpRewritePattern<RelayoutOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RelayoutOp op,
+                                PatternRewriter &rewriter) const override {
+    auto cast = op.getSource().getDefiningOp<tensor::CastOp>();
+    auto from = cast ? dyn_cast<RankedTensorType>(cast.getSource().getType())
+                     : RankedTensorType();
+    if (!op.isTensorForm() || !from || !tensor::canFoldIntoConsumerOp(cast) ||
+        from.getEncoding() !=
+            mlir::cast<RankedTensorType>(cast.getType()).getEncoding())
+      return failure();
+    // Not where the layout has bounds: they are of dynamic dimensions alone.
+    auto to = RankedTensorType::getChecked(
+        [] { return InFlightDiagnostic(); }, from.getShape(),
+        from.getElementType(), op.getResult().getType().getEncoding());
+    if (!to)
+      return failure();
+    auto relayout =
+        RelayoutOp::create(rewriter, op.getLoc(), to, cast.getSource());
+    rewriter.replaceOpWithNewOp<tensor::CastOp>(op, op.getResult().getType(),
+                                                relayout.getResult());
+    return success();
+  }
+};
+
 /// A memref relayouted into itself stays as it is.
 struct EraseSelfRelayout : OpRewritePattern<RelayoutOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -110,7 +138,7 @@ struct EraseSelfRelayout : OpRewritePattern<RelayoutOp> {
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<EraseSelfRelayout, MergeRelayouts>(context);
+  patterns.add<EraseSelfRelayout, MergeRelayouts, RelayoutBeforeCast>(context);
 }
 
 //===----------------------------------------------------------------------===//

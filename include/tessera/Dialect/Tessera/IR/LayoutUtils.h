@@ -44,6 +44,10 @@ mlir::Type getElementType(mlir::MLIRContext *context, PrimitiveType type);
 /// null otherwise (none, strided, an affine map, a foreign attribute).
 LayoutAttrInterface getLayoutAttr(mlir::Type type);
 
+/// The dimensions whose sizes nothing in the type limits: dynamic and without a
+/// bound in the layout.
+llvm::SmallVector<unsigned> getUnboundedDims(mlir::ShapedType type);
+
 /// The layout of a ranked tensor or memref in XLA's notation, with the memory
 /// space of a memref as S. A type without one is laid out in descending order.
 /// Errors: *unsupported* for layouts that have no such form and for memory
@@ -89,7 +93,7 @@ verifyLayout(mlir::ShapedType type,
 
 /// Whether nothing in a layout is left out by the lowerings. Error:
 /// *unsupported* for SC, M, and widths E other than the type's own or whole
-/// bytes that hold it.
+/// bytes that hold it, up to 128 bits.
 llvm::Error checkSupported(const Layout &layout, PrimitiveType type);
 
 //===--- Memory spaces ----------------------------------------------------===//

@@ -70,7 +70,7 @@ def Tessera_DelinearizeIndexOp : Tessera_Op<"delinearize_index", [
     at a position, in elements from the start of the buffer, and whether there
     is one. On padding, the tail by `L` included, `valid` is false and the
     indices are unspecified. The position is within the buffer; the results are
-    unspecified if it is not.
+    unspecified if it is not. A bounded dimension counts with its bound.
 
     Sizes of dynamic dimensions without a bound follow the type, in elements.
 

@@ -9,6 +9,7 @@
 #ifndef TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_H
 #define TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_H
 
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tessera {
@@ -18,6 +19,9 @@ namespace tessera {
 
 #define GEN_PASS_REGISTRATION
 #include "tessera/Dialect/Tessera/Transforms/Passes.h.inc"
+
+/// The patterns of tessera-expand-ops.
+void populateExpandOpsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tessera
 

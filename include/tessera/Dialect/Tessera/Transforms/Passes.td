@@ -11,6 +11,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandOps : Pass<"tessera-expand-ops"> {
+  let summary = "Express operations of the dialect by simpler ones";
+  let description = [{
+    | operation | becomes |
+    |---|---|
+    | `linearize_index`, `delinearize_index`, `storage_size` | arithmetic along the axes; constants where nothing is dynamic |
+    | `copy_start`, `copy_done` | a `relayout` where the copy starts |
+    | `assume_layout` | a `relayout` |
+    | `reshape` | a `relayout` to row-major order, a `bitcast`, and a `relayout` |
+
+    A reshape with dynamic dimensions and index operations of strided memrefs
+    are left as they are.
+
+    ```mlir
+    func.func @place(%i: index, %j: index) -> index {
+      %p = tessera.linearize_index %i, %j
+          in tensor<40x256xf32, #tessera.layout<{1,0:T(8,128)}>>
+      return %p : index
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #map = affine_map<()[s0, s1] -> (s0 * 128 + s1 + (s0 floordiv 8) * 1024 +
+        (s1 floordiv 128) * 896)>
+    func.func @place(%i: index, %j: index) -> index {
+      %p = affine.apply #map()[%i, %j]
+      return %p : index
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect",
+    "::tessera::TesseraDialect"
+  ];
+  let statistics = [
+    Statistic<"numExpanded", "operations-expanded",
+              "Operations of the dialect that simpler ones stand for now">
+  ];
+}
+
 def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
   let summary = "Check the rules about layouts that no single verifier can see";
   let description = [{

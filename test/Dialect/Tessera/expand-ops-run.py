@@ -1,0 +1,155 @@
+# REQUIRES: numpy
+# RUN: %python %s %tessera_src_root | FileCheck %s
+# CHECK: {{^[1-9][0-9]*}} arrays, 0 mismatches
+"""Expanded index operations, executed, against numpy.
+
+Each random array becomes a function that asks for the element at every place of
+its buffer, and for the place of that element; sizes of some dimensions reach it
+as arguments. The table of what is where comes from a model that knows nothing of
+axes (test/Layout/tiling_model.py).
+"""
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+
+root = sys.argv[1]
+sys.path += [os.path.join(root, "test", "Layout"), os.path.join(root, "test", "Inputs")]
+from test_counts import test_count, test_seed
+from tiling_model import memory_of
+
+FUNCTION = """
+memref.global "private" constant @table{n} : memref<{places}xi64> = dense<{table}>
+func.func private @check{n}({arguments}) -> i64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %places = arith.constant {places} : index
+  %zero = arith.constant 0 : i64
+  %padding = arith.constant -1 : index
+  %table = memref.get_global @table{n} : memref<{places}xi64>
+  %sum = scf.for %p = %c0 to %places step %c1 iter_args(%acc = %zero) -> (i64) {{
+    {results} = tessera.delinearize_index %p in {type}
+    {number}
+    %got = arith.select %valid, %number, %padding : index
+    %got64 = arith.index_cast %got : index to i64
+    %wanted = memref.load %table[%p] : memref<{places}xi64>
+    %wrong = arith.cmpi ne, %got64, %wanted : i64
+    %back = tessera.linearize_index {indices} in {type}
+    %elsewhere = arith.cmpi ne, %back, %p : index
+    %lost = arith.andi %valid, %elsewhere : i1
+    %bad = arith.ori %wrong, %lost : i1
+    %one = arith.extui %bad : i1 to i64
+    %next = arith.addi %acc, %one : i64
+    scf.yield %next : i64
+  }}
+  return %sum : i64
+}}
+"""
+
+
+def random_array(rng):
+    """Dimensions, minor_to_major, tiles, widths and L of a small array."""
+    dims = [rng.choice([0, 1, 2, 3, 4, 5, 7, 8, 9]) for _ in range(rng.randint(0, 4))]
+    order = rng.sample(range(len(dims)), len(dims))
+    tiles = []
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        tile = [rng.choice([1, 2, 3, 4]) for _ in range(rng.randint(1, 3))]
+        if len(tile) <= len(dims) and len(tile) > 1 and rng.random() < 0.2:
+            tile[0] = "*"
+        tiles.append(tile)
+    widths = [d + rng.randint(0, 3) for d in dims] if rng.random() < 0.3 else []
+    return dims, order, tiles, widths, rng.choice([1, 1, 1, 16])
+
+
+def layout_text(order, tiles, widths, alignment):
+    keys = ""
+    if tiles:
+        keys += "T" + "".join("(%s)" % ",".join(map(str, tile)) for tile in tiles)
+    if alignment > 1:
+        keys += f"L({alignment})"
+    if widths:
+        keys += "PD(%s)" % ",".join(map(str, widths))
+    return "{" + ",".join(map(str, order)) + (":" + keys if keys else "") + "}"
+
+
+def function_of(n, array, rng):
+    """The function that checks one array, and the call of it."""
+    dims, order, tiles, widths, alignment = array
+    _, memory = memory_of(*array)
+    has_star = any("*" in tile for tile in tiles)
+    dynamic = [not has_star and rng.random() < 0.4 for _ in dims]
+    sizes = [d for d, is_dynamic in zip(dims, dynamic) if is_dynamic]
+    names = [f"%n{i}" for i in range(len(sizes))]
+    shape = "".join("?x" if dyn else f"{d}x" for d, dyn in zip(dims, dynamic))
+    type_text = f"tensor<{shape}f32, #tessera.layout<{layout_text(*array[1:])}>>"
+    if names:
+        type_text += "(%s)" % ", ".join(names)
+    indices = [f"%i#{k}" if len(dims) > 1 else "%i" for k in range(len(dims))]
+    results = {0: "%valid", 1: "%i, %valid"}.get(len(dims), f"%i:{len(dims)}, %valid")
+    # The number of an element, in row-major order.
+    lines = ["%r0 = arith.constant 0 : index"]
+    for k, (index, size) in enumerate(zip(indices, dims)):
+        lines += [
+            f"%s{k} = arith.constant {size} : index",
+            f"%m{k} = arith.muli %r{k}, %s{k} : index",
+            f"%r{k + 1} = arith.addi %m{k}, {index} : index",
+        ]
+    lines.append(f"%number = arith.addi %r{len(dims)}, %c0 : index")
+    text = FUNCTION.format(
+        n=n,
+        places=len(memory),
+        table="[%s]" % ", ".join(map(str, memory)),
+        arguments=", ".join(f"{name}: index" for name in names),
+        results=results,
+        type=type_text,
+        number="\n    ".join(lines),
+        indices=", ".join(indices),
+    )
+    constants = [f"%a{n}_{k} = arith.constant {s} : index" for k, s in enumerate(sizes)]
+    operands = ", ".join(f"%a{n}_{k}" for k in range(len(sizes)))
+    types = ", ".join("index" for _ in sizes)
+    call = f"%x{n} = call @check{n}({operands}) : ({types}) -> i64"
+    return text, [*constants, call, f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
+
+
+def run(module):
+    passes = "-tessera-expand-ops -lower-affine -convert-scf-to-cf -expand-strided-metadata"
+    passes += " -convert-to-llvm -reconcile-unrealized-casts"
+    lowered = subprocess.run(
+        ["tessera-opt", *passes.split()], input=module, text=True, capture_output=True
+    )
+    if lowered.returncode:
+        sys.exit(lowered.stderr)
+    ran = subprocess.run(
+        ["mlir-runner", "-e", "main", "-entry-point-result=i64"],
+        input=lowered.stdout,
+        text=True,
+        capture_output=True,
+    )
+    if ran.returncode:
+        sys.exit(ran.stderr)
+    return int(ran.stdout)
+
+
+def main():
+    rng = random.Random(test_seed())
+    total, mismatches = 0, 0
+    while total < test_count(1000):
+        functions, body = [], ["%t0 = arith.constant 0 : i64"]
+        while len(functions) < 50:
+            array = random_array(rng)
+            if not 0 < len(memory_of(*array)[1]) <= 2000:
+                continue
+            text, lines = function_of(len(functions), array, rng)
+            functions.append(text)
+            body += lines
+        body.append(f"return %t{len(functions)} : i64")
+        entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
+        mismatches += run("".join(functions) + entry)
+        total += len(functions)
+    print(f"{total} arrays, {mismatches} mismatches")
+
+
+main()

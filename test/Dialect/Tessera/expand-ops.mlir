@@ -1,0 +1,95 @@
+// RUN: tessera-opt %s -tessera-expand-ops | FileCheck %s
+
+#tiled = #tessera.layout<{1,0:T(8,128)}>
+
+// A position in a static array is one affine map of the index.
+// CHECK-DAG: #[[PLACE:.*]] = affine_map<()[s0, s1] -> (s0 * 128 + s1 + (s0 floordiv 8) * 1024 + (s1 floordiv 128) * 896)>
+// CHECK-DAG: #[[BYTES:.*]] = affine_map<()[s0] -> ((s0 ceildiv 8) * 8192)>
+
+// CHECK-LABEL: func.func @place
+// CHECK-NEXT: %[[P:.*]] = affine.apply #[[PLACE]]
+// CHECK-NEXT: return %[[P]]
+func.func @place(%i: index, %j: index) -> index {
+  %p = tessera.linearize_index %i, %j in tensor<40x256xf32, #tiled>
+  return %p : index
+}
+
+// Where a size is not known, strides are values.
+// CHECK-LABEL: func.func @place_dynamic
+// CHECK-SAME: %[[I:.*]]: index, %[[J:.*]]: index, %[[N:.*]]: index
+// CHECK: affine.apply #{{.*}}()[%[[N]]]
+// CHECK: arith.muli
+// CHECK-NOT: tessera
+func.func @place_dynamic(%i: index, %j: index, %n: index) -> index {
+  %p = tessera.linearize_index %i, %j in tensor<40x?xf32, #tiled>(%n)
+  return %p : index
+}
+
+// CHECK-LABEL: func.func @element
+// CHECK-SAME: %[[P:.*]]: index
+// CHECK: arith.cmpi ult, %[[P]]
+// CHECK-NOT: tessera
+func.func @element(%p: index) -> (index, index, i1) {
+  %i:2, %valid = tessera.delinearize_index %p in tensor<33x250xf32, #tiled>
+  return %i#0, %i#1, %valid : index, index, i1
+}
+
+// Bytes: two tiles of 4 KiB for each eight rows begun.
+// CHECK-LABEL: func.func @bytes
+// CHECK-SAME: %[[A:.*]]: tensor<?x250xf32
+// CHECK: %[[N:.*]] = tensor.dim %[[A]]
+// CHECK: %[[B:.*]] = affine.apply #[[BYTES]]()[%[[N]]]
+// CHECK: return %[[B]]
+func.func @bytes(%a: tensor<?x250xf32, #tiled>) -> index {
+  %0 = tessera.storage_size %a : tensor<?x250xf32, #tiled>
+  return %0 : index
+}
+
+// CHECK-LABEL: func.func @copies
+// CHECK-NEXT: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<8x128xf32> to tensor<8x128xf32, #{{.*}}>
+// CHECK-NEXT: tessera.relayout %{{.*}} into %{{.*}} : memref<8x128xf32>, memref<8x128xf32, #tessera.memory_space<1>>
+// CHECK-NEXT: return %[[B]]
+func.func @copies(%a: tensor<8x128xf32>, %src: memref<8x128xf32>, %dst: memref<8x128xf32, #tessera.memory_space<1>>) -> tensor<8x128xf32, #tessera.layout<{1,0:S(1)}>> {
+  %b, %t = tessera.copy_start %a : tensor<8x128xf32> to tensor<8x128xf32, #tessera.layout<{1,0:S(1)}>>
+  %u = tessera.copy_start %src into %dst : memref<8x128xf32>, memref<8x128xf32, #tessera.memory_space<1>>
+  tessera.copy_done %u
+  tessera.copy_done %t
+  return %b : tensor<8x128xf32, #tessera.layout<{1,0:S(1)}>>
+}
+
+// CHECK-LABEL: func.func @pinned
+// CHECK-NEXT: tessera.relayout
+func.func @pinned(%a: tensor<8x128xf32>) -> tensor<8x128xf32, #tiled> {
+  %0 = tessera.assume_layout %a : tensor<8x128xf32> to tensor<8x128xf32, #tiled>
+  return %0 : tensor<8x128xf32, #tiled>
+}
+
+// CHECK-LABEL: func.func @reshape
+// CHECK-SAME: %[[A:.*]]: tensor
+// CHECK-NEXT: %[[F:.*]] = tessera.relayout %[[A]] : tensor<8x6x128xf32, #{{.*}}> to tensor<8x6x128xf32>
+// CHECK-NEXT: %[[G:.*]] = tessera.bitcast %[[F]] : tensor<8x6x128xf32> to tensor<48x128xf32>
+// CHECK-NEXT: %[[R:.*]] = tessera.relayout %[[G]] : tensor<48x128xf32> to tensor<48x128xf32, #{{.*}}>
+// CHECK-NEXT: return %[[R]]
+func.func @reshape(%a: tensor<8x6x128xf32, #tessera.layout<{2,1,0:T(8,128)}>>) -> tensor<48x128xf32, #tiled> {
+  %0 = tessera.reshape %a : tensor<8x6x128xf32, #tessera.layout<{2,1,0:T(8,128)}>> to tensor<48x128xf32, #tiled>
+  return %0 : tensor<48x128xf32, #tiled>
+}
+
+// In a space of its own, the operand is made row-major there.
+// CHECK-LABEL: func.func @reshape_space
+// CHECK: tessera.bitcast %{{.*}} : tensor<8x4xf32, #[[S:.*]]> to tensor<32xf32, #{{.*}}>
+// CHECK: tessera.relayout %{{.*}} to tensor<32xf32>
+func.func @reshape_space(%a: tensor<8x4xf32, #tessera.layout<{0,1:S(1)}>>) -> tensor<32xf32> {
+  %0 = tessera.reshape %a : tensor<8x4xf32, #tessera.layout<{0,1:S(1)}>> to tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+
+// What is not done is left as it is.
+// CHECK-LABEL: func.func @left
+// CHECK: tessera.reshape
+// CHECK: tessera.linearize_index
+func.func @left(%a: tensor<?x4xf32>, %i: index) -> (tensor<?xf32>, index) {
+  %0 = tessera.reshape %a : tensor<?x4xf32> to tensor<?xf32>
+  %1 = tessera.linearize_index %i in memref<4xf32, strided<[2]>>
+  return %0, %1 : tensor<?xf32>, index
+}
