@@ -56,6 +56,20 @@ static size_t getLeafOffset(const Shape &shape, ArrayRef<int64_t> index) {
 }
 
 namespace {
+/// Gives shapes of a module to a report that outlives it.
+class SharedShapes {
+public:
+  const ShapePtr &get(const Shape *shape) {
+    ShapePtr &shared = known[shape];
+    if (!shared)
+      shared = std::make_shared<Shape>(*shape);
+    return shared;
+  }
+
+private:
+  llvm::DenseMap<const Shape *, ShapePtr> known;
+};
+
 /// Buffers of one value, one for each leaf.
 using Storage = llvm::SmallVector<unsigned, 2>;
 
@@ -63,8 +77,10 @@ using Storage = llvm::SmallVector<unsigned, 2>;
 class TimelineBuilder {
 public:
   TimelineBuilder(const Computation &computation, ReportInput &input,
+                  SharedShapes &shapes,
                   const llvm::DenseMap<const Computation *, size_t> &timelines)
-      : computation(computation), input(input), timelines(timelines) {}
+      : computation(computation), input(input), shapes(shapes),
+        timelines(timelines) {}
 
   ReportTimeline build(const Module &module);
 
@@ -92,6 +108,7 @@ private:
 
   const Computation &computation;
   ReportInput &input;
+  SharedShapes &shapes;
   const llvm::DenseMap<const Computation *, size_t> &timelines;
   llvm::DenseMap<const Instruction *, Storage> storages;
   /// Last direct use of each instruction.
@@ -111,10 +128,11 @@ private:
 
 Storage TimelineBuilder::allocate(const Shape &shape, int64_t step) {
   Storage storage;
-  for (const Shape *leaf : getLeaves(shape)) {
+  const ShapePtr &whole = shapes.get(&shape);
+  for (const Shape *leaf : getLeaves(*whole)) {
     storage.push_back(buffers.size());
     united.push_back(buffers.size());
-    buffers.push_back({*leaf, step, step, input.values.size()});
+    buffers.push_back({ShapePtr(whole, leaf), step, step, input.values.size()});
   }
   return storage;
 }
@@ -248,7 +266,8 @@ static bool isRelayout(const Instruction &instruction) {
   }
 }
 
-static std::optional<ReportMove> getMove(const Instruction &instruction) {
+static std::optional<ReportMove> getMove(const Instruction &instruction,
+                                         SharedShapes &shapes) {
   ReportMove move;
   const Instruction *source = nullptr;
   if (instruction.opcode == Opcode::CopyDone) {
@@ -261,15 +280,15 @@ static std::optional<ReportMove> getMove(const Instruction &instruction) {
   } else {
     return std::nullopt;
   }
-  move.from = *source->shape;
-  move.to = *instruction.shape;
+  move.from = shapes.get(source->shape);
+  move.to = shapes.get(instruction.shape);
   move.source = source->name.str();
   move.sourceIsArgument =
       source->opcode == Opcode::Parameter && source->parent->isEntry();
   move.isAvoidable = instruction.opcode == Opcode::Copy &&
-                     move.from.elementType() == move.to.elementType() &&
-                     move.from.layoutOrDefault().memorySpace ==
-                         move.to.layoutOrDefault().memorySpace;
+                     move.from->elementType() == move.to->elementType() &&
+                     move.from->layoutOrDefault().memorySpace ==
+                         move.to->layoutOrDefault().memorySpace;
   return move;
 }
 
@@ -294,8 +313,8 @@ void TimelineBuilder::addValue(const Module &module,
   SourceLocation location = module.getLocation(instruction.name);
   value.line = location.line;
   value.column = location.column;
-  value.shape = *instruction.shape;
-  value.move = getMove(instruction);
+  value.shape = shapes.get(instruction.shape);
+  value.move = getMove(instruction, shapes);
   value.pinnedBy = getPin(instruction);
   // One that has a buffer of its own is no view.
   size_t number = input.values.size() - 1;
@@ -427,18 +446,19 @@ ReportInput tessera::makeReportInput(const Module &module) {
   input.isScheduled = module.isScheduled();
   auto runs = findRunning(module);
   llvm::DenseMap<const Computation *, size_t> timelines;
+  SharedShapes shapes;
   for (const Computation *computation : module.computations()) {
     if (!runs.contains(computation) || computation->isEntry())
       continue;
     timelines[computation] = input.timelines.size();
     input.timelines.push_back(
-        TimelineBuilder(*computation, input, timelines).build(module));
+        TimelineBuilder(*computation, input, shapes, timelines).build(module));
   }
   const Computation &entry = *module.entry();
   input.timelines.push_back(
-      TimelineBuilder(entry, input, timelines).build(module));
+      TimelineBuilder(entry, input, shapes, timelines).build(module));
   for (const Instruction *parameter : entry.parameters())
-    input.arguments.push_back(*parameter->shape);
-  input.result = *entry.root()->shape;
+    input.arguments.push_back(shapes.get(parameter->shape));
+  input.result = shapes.get(entry.root()->shape);
   return input;
 }

@@ -100,7 +100,7 @@ static bool compareSums(const Report &before, const Report &after,
 }
 
 static std::string describe(const ReportValue &value) {
-  return "%" + value.name + " = " + value.shape.toString() + " " +
+  return "%" + value.name + " = " + value.shape->toString() + " " +
          value.operation + ", line " + std::to_string(value.line);
 }
 
@@ -108,12 +108,12 @@ static std::string describe(const ReportValue &value) {
 static std::string describeChange(const ReportValue &before,
                                   const ReportValue &after) {
   llvm::SmallVector<llvm::StringRef, 4> parts;
-  if (before.shape.toString(false) != after.shape.toString(false))
+  if (before.shape->toString(false) != after.shape->toString(false))
     return "shape";
-  if (!before.shape.isArray())
+  if (!before.shape->isArray())
     return "layouts";
-  Layout from = before.shape.layoutOrDefault();
-  Layout to = after.shape.layoutOrDefault();
+  Layout from = before.shape->layoutOrDefault();
+  Layout to = after.shape->layoutOrDefault();
   if (from.minorToMajor != to.minorToMajor)
     parts.push_back("order");
   if (from.tiles != to.tiles)
@@ -137,7 +137,7 @@ static bool compareValues(const Matcher &matcher, llvm::raw_ostream &os) {
     if (!partner)
       continue;
     const ValueReport &now = matcher.after.values[*partner];
-    if (old.value.shape == now.value.shape)
+    if (*old.value.shape == *now.value.shape)
       continue;
     title("changed values");
     os << "  " << describeChange(old.value, now.value) << ": "
@@ -174,7 +174,7 @@ bool tessera::printReportDiff(const Report &before, const Report &after,
   });
   matcher.match([](const ReportValue &value) {
     return (dropNumber(value.scope) + "\n" + dropNumber(value.name) + "\n" +
-            value.operation + "\n" + value.shape.toString(false))
+            value.operation + "\n" + value.shape->toString(false))
         .str();
   });
   std::string sums, values;

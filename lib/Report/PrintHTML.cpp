@@ -83,8 +83,8 @@ struct Column {
 /// Writes a table row by row; cells are HTML already.
 class HTMLTable {
 public:
-  HTMLTable(raw_ostream &os, llvm::ArrayRef<Column> columns)
-      : os(os), columns(columns) {
+  HTMLTable(raw_ostream &os, std::vector<Column> titles)
+      : os(os), columns(std::move(titles)) {
     os << "<div class=\"scroll\"><table><tr>";
     for (const Column &column : columns)
       os << "<th" << attribute(column) << ">" << column.title << "</th>";
@@ -105,7 +105,7 @@ private:
   }
 
   raw_ostream &os;
-  llvm::ArrayRef<Column> columns;
+  std::vector<Column> columns;
 };
 } // namespace
 
@@ -113,10 +113,10 @@ static void printHeading(raw_ostream &os, StringRef title, StringRef note) {
   os << "<h2>" << title << "</h2>\n<p class=\"note\">" << note << "</p>\n";
 }
 
-static std::string adviceOn(const ValueReport &value) {
-  if (!value.suggestion)
+static std::string adviceOn(const std::optional<Suggestion> &suggestion) {
+  if (!suggestion)
     return "";
-  return "<div class=\"advice\">" + escape(value.suggestion->text) + "</div>";
+  return "<div class=\"advice\">" + escape(suggestion->text) + "</div>";
 }
 
 static void printSums(const Report &report, raw_ostream &os) {
@@ -220,7 +220,7 @@ static void printPictures(const Report &report, raw_ostream &os) {
   constexpr size_t kMostPictures = 3;
   llvm::StringSet<> drawn;
   for (size_t i : report.byWaste) {
-    const Shape &shape = report.values[i].value.shape;
+    const Shape &shape = *report.values[i].value.shape;
     if (drawn.size() == kMostPictures)
       return;
     if (!shape.isArray() || !drawn.insert(shape.toString()).second)
@@ -258,8 +258,8 @@ static void printWaste(const Report &report, raw_ostream &os, size_t limit) {
         {std::to_string(value.paddingBytes),
          std::to_string(value.physicalBytes), formatExpansion(value.expansion),
          code(describeValue(report, value) + " = " +
-              value.value.shape.toString() + " " + value.value.operation) +
-             adviceOn(value)});
+              value.value.shape->toString() + " " + value.value.operation) +
+             adviceOn(value.suggestion)});
   }
 }
 
@@ -275,7 +275,8 @@ static void printMoves(const Report &report, raw_ostream &os, size_t limit) {
     table.row(
         {std::to_string(value.bytesRead), std::to_string(value.bytesWritten),
          code(describeValue(report, value) + " " + value.value.operation) +
-             "<br>" + code(describeMove(value)) + adviceOn(value)});
+             "<br>" + code(describeMove(value)) +
+             adviceOn(value.moveSuggestion)});
   }
 }
 
@@ -299,7 +300,7 @@ static void printValues(const Report &report, raw_ostream &os) {
          std::to_string(value.paddingBytes),
          std::to_string(value.allocatedBytes),
          code(describeValue(report, value) + " = " +
-              value.value.shape.toString() + " " + value.value.operation)});
+              value.value.shape->toString() + " " + value.value.operation)});
   if (report.values.size() > kMostRows)
     table.row({"", "", "", "", "",
                std::to_string(report.values.size() - kMostRows) +

@@ -90,12 +90,14 @@ static Value makeMove(const ValueReport &value) {
   bool isAsync = move.kind == ReportMove::Kind::Async;
   Object object{{"kind", isAsync ? "async" : "relayout"},
                 {"source", makeString(move.source)},
-                {"from", move.from.toString()},
-                {"to", move.to.toString()},
+                {"from", move.from->toString()},
+                {"to", move.to->toString()},
                 {"bytes_read", value.bytesRead},
                 {"bytes_written", value.bytesWritten}};
   if (isAsync)
     object["overlap"] = move.overlap;
+  if (value.moveSuggestion)
+    object["suggestion"] = makeSuggestion(*value.moveSuggestion);
   return object;
 }
 
@@ -106,7 +108,7 @@ static Value makeValue(const ValueReport &value) {
                 {"scope", makeString(from.scope)},
                 {"role", getName(from.role)},
                 {"output", from.isOutput},
-                {"shape", from.shape.toString()},
+                {"shape", from.shape->toString()},
                 {"logical_bytes", value.logicalBytes},
                 {"physical_bytes", value.physicalBytes},
                 {"padding_bytes", value.paddingBytes},
@@ -118,8 +120,8 @@ static Value makeValue(const ValueReport &value) {
     object["origin"] = makeString(from.origin);
   if (from.line > 0)
     object["location"] = Object{{"line", from.line}, {"column", from.column}};
-  addLayout(from.shape, object);
-  if (from.shape.isArray())
+  addLayout(*from.shape, object);
+  if (from.shape->isArray())
     object["physical_shape"] = Array(value.physicalShape);
   if (!from.pinnedBy.empty())
     object["pinned_by"] = makeString(from.pinnedBy);
@@ -149,34 +151,34 @@ static Value makeSpace(const Report &report, const SpaceReport &space) {
   return object;
 }
 
-Value tessera::toJSON(const Report &report) {
-  Array spaces, values, steps;
-  for (const SpaceReport &space : report.spaces)
-    spaces.push_back(makeSpace(report, space));
-  for (const ValueReport &value : report.values)
-    values.push_back(makeValue(value));
-  for (const std::string &step : report.steps)
-    steps.push_back(makeString(step));
-  auto indices = [](const std::vector<size_t> &list) {
-    Array array;
-    for (size_t i : list)
-      array.push_back(static_cast<int64_t>(i));
-    return array;
+void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
+  // Value by value: of a large program the whole would take too much memory.
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  auto list = [&](llvm::StringRef name, const auto &items, auto &&make) {
+    json.attributeArray(name, [&] {
+      for (const auto &item : items)
+        json.value(make(item));
+    });
   };
-  return Object{{"schema", "tessera.report"},
-                {"version", kVersion},
-                {"name", makeString(report.name)},
-                {"scheduled", report.isScheduled},
-                {"argument_bytes", report.argumentBytes},
-                {"output_bytes", report.outputBytes},
-                {"logical_bytes", report.logicalBytes},
-                {"allocated_bytes", report.allocatedBytes},
-                {"padding_bytes", report.paddingBytes},
-                {"relayout_bytes", report.relayoutBytes},
-                {"async_bytes", report.asyncBytes},
-                {"spaces", std::move(spaces)},
-                {"steps", std::move(steps)},
-                {"values", std::move(values)},
-                {"by_waste", indices(report.byWaste)},
-                {"by_move", indices(report.byMove)}};
+  auto makeIndex = [](size_t i) { return Value(static_cast<int64_t>(i)); };
+  json.object([&] {
+    json.attribute("schema", "tessera.report");
+    json.attribute("version", kVersion);
+    json.attribute("name", makeString(report.name));
+    json.attribute("scheduled", report.isScheduled);
+    json.attribute("argument_bytes", report.argumentBytes);
+    json.attribute("output_bytes", report.outputBytes);
+    json.attribute("logical_bytes", report.logicalBytes);
+    json.attribute("allocated_bytes", report.allocatedBytes);
+    json.attribute("padding_bytes", report.paddingBytes);
+    json.attribute("relayout_bytes", report.relayoutBytes);
+    json.attribute("async_bytes", report.asyncBytes);
+    list("spaces", report.spaces,
+         [&](const SpaceReport &space) { return makeSpace(report, space); });
+    list("steps", report.steps, makeString);
+    list("values", report.values, makeValue);
+    list("by_waste", report.byWaste, makeIndex);
+    list("by_move", report.byMove, makeIndex);
+  });
+  os << '\n';
 }

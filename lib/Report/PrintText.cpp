@@ -56,8 +56,8 @@ std::string tessera::formatExtents(const ValueReport &value) {
 
 std::string tessera::describeMove(const ValueReport &value) {
   const ReportMove &move = *value.value.move;
-  std::string text = "%" + move.source + " " + move.from.toString() + " -> " +
-                     move.to.toString() + ": " +
+  std::string text = "%" + move.source + " " + move.from->toString() + " -> " +
+                     move.to->toString() + ": " +
                      std::to_string(value.bytesRead) + " bytes read, " +
                      std::to_string(value.bytesWritten) + " written";
   if (move.kind == ReportMove::Kind::Async)
@@ -157,7 +157,7 @@ static void printPeaks(const Report &report, llvm::raw_ostream &os,
       const ReportValue &of = report.values[value].value;
       table.rows.push_back(
           {std::to_string(bytes),
-           "%" + of.name + " = " + of.shape.toString() + " " + of.operation});
+           "%" + of.name + " = " + of.shape->toString() + " " + of.operation});
       shown += bytes;
     }
     if (shown < space.peakBytes)
@@ -167,9 +167,10 @@ static void printPeaks(const Report &report, llvm::raw_ostream &os,
   }
 }
 
-static void printSuggestion(const ValueReport &value, llvm::raw_ostream &os) {
-  if (value.suggestion)
-    os << "     " << value.suggestion->text << '\n';
+static void printSuggestion(const std::optional<Suggestion> &suggestion,
+                            llvm::raw_ostream &os) {
+  if (suggestion)
+    os << "     " << suggestion->text << '\n';
 }
 
 static void printWaste(const Report &report, llvm::raw_ostream &os,
@@ -181,12 +182,12 @@ static void printWaste(const Report &report, llvm::raw_ostream &os,
        llvm::enumerate(llvm::ArrayRef(report.byWaste).take_front(limit))) {
     const ValueReport &value = report.values[i];
     os << "  " << rank + 1 << ". " << describeValue(report, value) << " = "
-       << value.value.shape.toString() << " " << value.value.operation
+       << value.value.shape->toString() << " " << value.value.operation
        << ", line " << value.value.line << "\n     " << value.paddingBytes
        << " of " << value.physicalBytes << " bytes are padding, "
        << formatExpansion(value.expansion) << " its elements"
        << formatExtents(value) << '\n';
-    printSuggestion(value, os);
+    printSuggestion(value.suggestion, os);
   }
 }
 
@@ -201,7 +202,7 @@ static void printMoves(const Report &report, llvm::raw_ostream &os,
     os << "  " << rank + 1 << ". " << describeValue(report, value) << ", "
        << value.value.operation << ", line " << value.value.line << "\n     "
        << describeMove(value) << '\n';
-    printSuggestion(value, os);
+    printSuggestion(value.moveSuggestion, os);
   }
 }
 
@@ -227,7 +228,7 @@ static void printValues(const Report &report, llvm::raw_ostream &os,
                           std::to_string(value.paddingBytes),
                           std::to_string(value.allocatedBytes),
                           describeValue(report, value) + " = " +
-                              value.value.shape.toString() + " " +
+                              value.value.shape->toString() + " " +
                               value.value.operation});
   }
   table.print(os);

@@ -12,6 +12,7 @@
 
 #include "tessera/Layout/Size.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -25,12 +26,13 @@ namespace {
 /// Adds everything up.
 class ReportBuilder {
 public:
-  ReportBuilder(const ReportInput &input) : input(input) {}
+  explicit ReportBuilder(ReportInput input) : input(std::move(input)) {}
 
   Expected<Report> build();
 
 private:
-  Error addValue(const ReportValue &value);
+  Error addValue(ReportValue value);
+  Expected<const ShapeSize *> getSizeOf(const ShapePtr &shape);
   Error addMove(ValueReport &value);
   Error addBuffers();
   void addLiveBytes();
@@ -38,9 +40,11 @@ private:
   void rank();
   SpaceReport &getSpace(int64_t number) { return spaces[number]; }
 
-  const ReportInput &input;
+  ReportInput input;
   Report report;
   std::map<int64_t, SpaceReport> spaces;
+  /// Each shape is measured once.
+  llvm::DenseMap<const Shape *, ShapeSize> sizes;
   /// Sizes of each timeline's buffers, and the most that is live at one step.
   std::vector<std::vector<int64_t>> bufferBytes;
   std::vector<std::map<int64_t, int64_t>> peaks;
@@ -78,33 +82,45 @@ static Expected<int64_t> getBoundaryBytes(const Shape &shape, bool withTable) {
   return sum;
 }
 
+Expected<const ShapeSize *> ReportBuilder::getSizeOf(const ShapePtr &shape) {
+  auto [entry, isNew] = sizes.try_emplace(shape.get());
+  if (isNew) {
+    Expected<ShapeSize> size = getSize(*shape);
+    if (!size)
+      return size.takeError();
+    entry->second = std::move(*size);
+  }
+  return &entry->second;
+}
+
 Error ReportBuilder::addMove(ValueReport &value) {
   const ReportMove &move = *value.value.move;
-  Expected<ShapeSize> from = getSize(move.from);
-  Expected<ShapeSize> to = getSize(move.to);
-  if (!from || !to)
-    return llvm::joinErrors(from.takeError(), to.takeError());
-  value.bytesRead = from->bytes;
-  value.bytesWritten = to->bytes;
+  for (auto [shape, bytes] : {std::pair(&move.from, &value.bytesRead),
+                              {&move.to, &value.bytesWritten}}) {
+    Expected<const ShapeSize *> size = getSizeOf(*shape);
+    if (!size)
+      return size.takeError();
+    *bytes = (*size)->bytes;
+  }
   bool isAsync = move.kind == ReportMove::Kind::Async;
   (isAsync ? report.asyncBytes : report.relayoutBytes) += value.movedBytes();
-  getSpace(getSpaceNumber(move.from)).bytesRead += from->bytes;
-  getSpace(getSpaceNumber(move.to)).bytesWritten += to->bytes;
+  getSpace(getSpaceNumber(*move.from)).bytesRead += value.bytesRead;
+  getSpace(getSpaceNumber(*move.to)).bytesWritten += value.bytesWritten;
   return Error::success();
 }
 
-Error ReportBuilder::addValue(const ReportValue &value) {
+Error ReportBuilder::addValue(ReportValue value) {
   ValueReport &result = report.values.emplace_back();
-  result.value = value;
-  Expected<ShapeSize> size = getSize(value.shape);
+  result.value = std::move(value);
+  Expected<const ShapeSize *> size = getSizeOf(result.value.shape);
   if (!size)
     return size.takeError();
-  result.physicalShape = size->physicalShape;
-  result.logicalBytes = size->logicalBytes;
-  result.physicalBytes = size->bytes;
-  result.paddingBytes = size->paddingBytes;
-  result.expansion = size->expansion();
-  return value.move ? addMove(result) : Error::success();
+  result.physicalShape = (*size)->physicalShape;
+  result.logicalBytes = (*size)->logicalBytes;
+  result.physicalBytes = (*size)->bytes;
+  result.paddingBytes = (*size)->paddingBytes;
+  result.expansion = (*size)->expansion();
+  return result.value.move ? addMove(result) : Error::success();
 }
 
 Error ReportBuilder::addBuffers() {
@@ -112,17 +128,18 @@ Error ReportBuilder::addBuffers() {
     std::vector<int64_t> &bytes = bufferBytes.emplace_back();
     for (const ReportBuffer &buffer : timeline.buffers) {
       bytes.push_back(0);
-      if (!buffer.shape.isArray())
+      if (!buffer.shape->isArray())
         continue;
-      Expected<ShapeSize> size = getSize(buffer.shape);
-      if (!size)
-        return size.takeError();
+      Expected<const ShapeSize *> measured = getSizeOf(buffer.shape);
+      if (!measured)
+        return measured.takeError();
+      const ShapeSize *size = *measured;
       bytes.back() = size->bytes;
       report.values[buffer.value].allocatedBytes += size->bytes;
       report.allocatedBytes += size->bytes;
       report.logicalBytes += size->logicalBytes;
       report.paddingBytes += size->paddingBytes;
-      SpaceReport &space = getSpace(getSpaceNumber(buffer.shape));
+      SpaceReport &space = getSpace(getSpaceNumber(*buffer.shape));
       space.allocatedBytes += size->bytes;
       space.paddingBytes += size->paddingBytes;
     }
@@ -144,7 +161,7 @@ void ReportBuilder::addLiveBytes() {
     // Differences between steps, then their sums.
     for (auto [buffer, bytes] :
          llvm::zip_equal(timeline.buffers, bufferBytes[number])) {
-      std::vector<int64_t> &steps = at(getSpaceNumber(buffer.shape));
+      std::vector<int64_t> &steps = at(getSpaceNumber(*buffer.shape));
       steps[buffer.begin] += bytes;
       steps[buffer.end + 1] -= bytes;
     }
@@ -180,7 +197,7 @@ void ReportBuilder::addPeak(SpaceReport &space) {
   std::map<size_t, int64_t> live;
   for (auto [buffer, bytes] :
        llvm::zip_equal(input.timelines.back().buffers, bufferBytes.back()))
-    if (getSpaceNumber(buffer.shape) == space.space && bytes > 0 &&
+    if (getSpaceNumber(*buffer.shape) == space.space && bytes > 0 &&
         buffer.begin <= space.peakStep && space.peakStep <= buffer.end)
       live[buffer.value] += bytes;
   space.liveAtPeak.assign(live.begin(), live.end());
@@ -207,42 +224,43 @@ void ReportBuilder::rank() {
   std::map<std::string, std::optional<Suggestion>> known;
   for (size_t i : report.byWaste) {
     ValueReport &value = report.values[i];
-    if (!value.value.shape.isArray())
+    const Shape &shape = *value.value.shape;
+    if (!shape.isArray())
       continue;
-    auto [entry, isNew] = known.try_emplace(value.value.shape.toString());
+    auto [entry, isNew] = known.try_emplace(shape.toString());
     if (isNew)
-      entry->second = suggestLayout(value.value.shape);
+      entry->second = suggestLayout(shape);
     value.suggestion = entry->second;
     if (value.suggestion && !value.value.pinnedBy.empty())
       value.suggestion->text += "; " + value.value.pinnedBy +
                                 " fixes the layout and has to change too";
   }
   for (size_t i : report.byMove)
-    if (auto suggestion = suggestMove(report.values[i]))
-      report.values[i].suggestion = std::move(suggestion);
+    report.values[i].moveSuggestion = suggestMove(report.values[i]);
 }
 
 Expected<Report> ReportBuilder::build() {
   report.name = input.name;
   report.isScheduled = input.isScheduled;
-  for (const ReportValue &value : input.values)
-    if (Error error = addValue(value))
+  report.values.reserve(input.values.size());
+  for (ReportValue &value : input.values)
+    if (Error error = addValue(std::move(value)))
       return std::move(error);
   if (Error error = addBuffers())
     return std::move(error);
-  for (const Shape &argument : input.arguments) {
-    Expected<int64_t> bytes = getBoundaryBytes(argument, /*withTable=*/false);
+  for (const ShapePtr &argument : input.arguments) {
+    Expected<int64_t> bytes = getBoundaryBytes(*argument, /*withTable=*/false);
     if (!bytes)
       return bytes.takeError();
     report.argumentBytes += *bytes;
   }
-  Expected<int64_t> bytes = getBoundaryBytes(input.result, /*withTable=*/true);
+  Expected<int64_t> bytes = getBoundaryBytes(*input.result, /*withTable=*/true);
   if (!bytes)
     return bytes.takeError();
   report.outputBytes = *bytes;
   if (input.isScheduled && !input.timelines.empty()) {
     addLiveBytes();
-    report.steps = input.timelines.back().steps;
+    report.steps = std::move(input.timelines.back().steps);
   }
   for (auto &[number, space] : spaces) {
     space.space = number;
@@ -253,6 +271,6 @@ Expected<Report> ReportBuilder::build() {
   return std::move(report);
 }
 
-Expected<Report> tessera::makeReport(const ReportInput &input) {
-  return ReportBuilder(input).build();
+Expected<Report> tessera::makeReport(ReportInput input) {
+  return ReportBuilder(std::move(input)).build();
 }

@@ -91,10 +91,11 @@ void Search::tryOrders() {
     }
 }
 
-/// The first tile with its most major size halved, as often as it goes.
+/// The first tile with its most major size halved, as often as it goes. Its
+/// most minor one stays: it is what the machine handles at once.
 void Search::tryTiles() {
   Layout layout = shape.layout();
-  if (layout.tiles.empty() || layout.tiles.front().sizes.empty())
+  if (layout.tiles.empty() || layout.tiles.front().sizes.size() < 2)
     return;
   int64_t &size = layout.tiles.front().sizes.front();
   while (size != Tile::kCombine && size > 1 && size % 2 == 0) {
@@ -159,7 +160,7 @@ std::optional<Suggestion> tessera::suggestMove(const ValueReport &value) {
   suggestion.kind = Suggestion::Kind::AvoidMove;
   suggestion.gain = value.movedBytes();
   suggestion.text = ((move.sourceIsArgument ? "pass %" : "make %") +
-                     llvm::Twine(move.source) + " as " + move.to.toString() +
+                     llvm::Twine(move.source) + " as " + move.to->toString() +
                      ": then there is nothing left to move")
                         .str();
   return suggestion;

@@ -11,7 +11,6 @@
 #include "tessera/Report/HloReport.h"
 #include "tessera/Support/Subcommand.h"
 
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -73,7 +72,7 @@ static int runReport() {
   llvm::Error error =
       writeOutput(outputFile, [&](llvm::raw_ostream &os) -> llvm::Error {
         if (asJSON)
-          os << llvm::formatv("{0:2}\n", toJSON(*result));
+          printReportJSON(*result, os);
         else if (asHTML)
           printReportHTML(*result, os, rows);
         else

@@ -19,13 +19,11 @@
 #include "tessera/Layout/Shape.h"
 
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace llvm {
 class raw_ostream;
-namespace json {
-class Value;
-} // namespace json
 } // namespace llvm
 
 namespace tessera {
@@ -34,9 +32,12 @@ namespace tessera {
 // Input
 //===----------------------------------------------------------------------===//
 
+/// Shapes are shared: programs have many values and few shapes.
+using ShapePtr = std::shared_ptr<const Shape>;
+
 /// An array in memory.
 struct ReportBuffer {
-  Shape shape;
+  ShapePtr shape;
   /// First and last step of its timeline at which it is live.
   int64_t begin = 0;
   int64_t end = 0;
@@ -51,8 +52,8 @@ struct ReportMove {
     Async,    ///< an asynchronous copy
   };
   Kind kind = Kind::Relayout;
-  Shape from;
-  Shape to;
+  ShapePtr from;
+  ShapePtr to;
   /// The value that is moved.
   std::string source;
   bool sourceIsArgument = false;
@@ -83,7 +84,7 @@ struct ReportValue {
   /// Of its text, from 1; 0 where there is none.
   unsigned line = 0;
   unsigned column = 0;
-  Shape shape;
+  ShapePtr shape;
   ReportRole role = ReportRole::Value;
   bool isOutput = false;
   /// Who fixes the layout, so that another one is not the compiler's to choose;
@@ -107,8 +108,8 @@ struct ReportInput {
   std::string name;
   std::vector<ReportValue> values;
   /// Of the program's boundary.
-  std::vector<Shape> arguments;
-  Shape result;
+  std::vector<ShapePtr> arguments;
+  ShapePtr result;
   /// The last one is the program's; children stand before their parents. Where
   /// the order of steps is not known, `isScheduled` is false, and nothing is
   /// said about what is live when.
@@ -147,7 +148,9 @@ struct ValueReport {
   /// Of a move.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;
+  /// How to pad less, and how to move less.
   std::optional<Suggestion> suggestion;
+  std::optional<Suggestion> moveSuggestion;
 
   /// What it wastes: padding of its own buffers.
   int64_t wastedBytes() const { return allocatedBytes == 0 ? 0 : paddingBytes; }
@@ -196,7 +199,7 @@ struct Report {
 
 /// Errors: *unsupported* for shapes without a size (unbounded dimensions),
 /// *invalid* on overflow.
-llvm::Expected<Report> makeReport(const ReportInput &input);
+llvm::Expected<Report> makeReport(ReportInput input);
 
 /// The best of other orders, tiles, and merges of dimensions for an array, or
 /// nothing when none is smaller.
@@ -207,7 +210,7 @@ void printReport(const Report &report, llvm::raw_ostream &os,
                  size_t limit = 10);
 
 /// JSON for programs: docs/report.md has the schema.
-llvm::json::Value toJSON(const Report &report);
+void printReportJSON(const Report &report, llvm::raw_ostream &os);
 
 /// One page that needs nothing else: tables, pictures of the layouts that waste
 /// most, a plot of live bytes over the schedule.
