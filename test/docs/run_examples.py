@@ -5,7 +5,7 @@ which the shell runs in an empty folder that all examples of the page share, and
 below it what it prints to both streams, up to the next `$ `. A command that
 fails says so in a last line `(exit code 2)`. A line of output `...` stands for
 any number of lines. A block with an info string such as `mlir file.mlir` is that
-file in the folder.
+file in the folder, and `examples` there is the project's folder of that name.
 
   run_examples.py PAGE.md...           fail and show the difference, if any
   run_examples.py --update PAGE.md...  write what is printed into the page
@@ -22,6 +22,7 @@ import tempfile
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 FILE = re.compile(r"^```\w+ ([\w.-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -67,6 +68,7 @@ def check_page(path, update):
     text = page.read_text()
     count = failures = 0
     with tempfile.TemporaryDirectory() as folder:
+        os.symlink(EXAMPLES, os.path.join(folder, "examples"))
         for name, content in FILE.findall(text):
             pathlib.Path(folder, name).write_text(content)
 
