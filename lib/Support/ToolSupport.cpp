@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -38,12 +40,8 @@ static std::pair<size_t, size_t> getWindow(llvm::StringRef line,
 static void printCaret(llvm::raw_ostream &os, llvm::StringRef text,
                        size_t position) {
   position = std::min(position, text.size());
-  size_t newline = text.rfind('\n', position);
-  // A position at a line's end belongs to that line.
-  if (newline == position && position > 0)
-    newline = text.rfind('\n', position - 1);
-  size_t start =
-      newline == llvm::StringRef::npos || newline >= position ? 0 : newline + 1;
+  // npos + 1 is 0, the start of the first line.
+  size_t start = text.take_front(position).rfind('\n') + 1;
   llvm::StringRef line =
       text.substr(start).take_until([](char c) { return c == '\n'; });
   size_t column = position - start;
@@ -98,20 +96,59 @@ std::optional<Shape> tessera::readShapeArgument(llvm::StringRef argument,
   return std::nullopt;
 }
 
-llvm::Error tessera::writeOutput(
-    llvm::StringRef path,
-    const std::function<llvm::Error(llvm::raw_ostream &)> &write) {
-  llvm::Error error = llvm::writeToOutput(path, write);
-  // What `write` itself found wrong is not about the file.
-  return llvm::handleErrors(
-      std::move(error),
-      [](std::unique_ptr<LayoutError> own) -> llvm::Error {
-        return llvm::Error(std::move(own));
-      },
-      [&](const llvm::ErrorInfoBase &other) {
-        return invalidError("", "output file", "a file that can be written",
-                            "`" + path + "`: " + other.message());
-      });
+using Writer = std::function<llvm::Error(llvm::raw_ostream &)>;
+
+static llvm::Error outputError(llvm::StringRef path, llvm::StringRef reason) {
+  return invalidError("", "output file", "a file that can be written",
+                      "`" + path + "`: " + reason);
+}
+
+/// Calls `write` on the open file `fd`. What went wrong with the file itself
+/// is an error too; left to the stream's destructor it would end the program.
+static llvm::Error writeToDescriptor(int fd, llvm::StringRef path,
+                                     const Writer &write) {
+  llvm::raw_fd_ostream os(fd, /*shouldClose=*/false);
+  llvm::Error error = write(os);
+  os.flush();
+  if (!os.has_error())
+    return error;
+  std::string reason = os.error().message();
+  os.clear_error();
+  if (error)
+    return error;
+  return outputError(path, reason);
+}
+
+/// Writes to what is no file that could be replaced, such as a device or pipe.
+static llvm::Error writeInPlace(llvm::StringRef path, const Writer &write) {
+  int fd;
+  if (std::error_code code = llvm::sys::fs::openFileForWrite(
+          path, fd, llvm::sys::fs::CD_OpenExisting))
+    return outputError(path, code.message());
+  llvm::Error error = writeToDescriptor(fd, path, write);
+  llvm::sys::Process::SafelyCloseFileDescriptor(fd);
+  return error;
+}
+
+llvm::Error tessera::writeOutput(llvm::StringRef path, const Writer &write) {
+  if (path == "-")
+    return write(llvm::outs());
+  llvm::sys::fs::file_status status;
+  bool exists = !llvm::sys::fs::status(path, status);
+  if (exists && status.type() != llvm::sys::fs::file_type::regular_file)
+    return writeInPlace(path, write);
+
+  llvm::Expected<llvm::sys::fs::TempFile> file =
+      llvm::sys::fs::TempFile::create(path + ".temp-%%%%%%");
+  if (!file)
+    return outputError(path, llvm::toString(file.takeError()));
+  if (llvm::Error error = writeToDescriptor(file->FD, path, write)) {
+    llvm::consumeError(file->discard());
+    return error;
+  }
+  if (llvm::Error error = file->keep(path))
+    return outputError(path, llvm::toString(std::move(error)));
+  return llvm::Error::success();
 }
 
 std::function<void(llvm::raw_ostream &)>

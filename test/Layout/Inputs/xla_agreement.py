@@ -56,7 +56,10 @@ def kills_xla(text):
 def disagreement(text, ours, xla):
     """What is wrong with the two answers, or None."""
     if xla is None:
-        if ours is None or refusals.refused_in_tuples(ours):
+        # PD and PV are ours, and come about by mutation; check_own_keys.
+        if ours is None or re.search(r"P[DV]\(", ours):
+            return None
+        if refusals.refused_in_tuples(ours):
             return None
         return "XLA refuses, we print %s" % ours
     # What ends XLA's process need not be well-formed behind that place.
@@ -81,7 +84,7 @@ def check(tool, texts, statistics):
         if error := disagreement(text, our_answer, xla_answer):
             failures.append("%r: %s" % (text, error))
         elif xla_answer is None:
-            by = "both" if our_answer is None else "XLA's validator of tuples"
+            by = "both" if our_answer is None else "XLA alone: tuples, PD, PV"
             statistics["refused by " + by] += 1
         elif xla_answer == xla_parser.DIED:
             statistics["refused, ends XLA's process"] += 1
