@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace tessera;
 
 namespace {
@@ -71,7 +73,7 @@ std::string escape(llvm::StringRef text) {
 
 /// A length without superfluous digits.
 std::string number(double value) {
-  int64_t tenths = static_cast<int64_t>(value * 10 + 0.5);
+  int64_t tenths = std::lround(value * 10);
   std::string text = llvm::itostr(tenths / 10);
   return tenths % 10 ? text + "." + llvm::itostr(tenths % 10) : text;
 }

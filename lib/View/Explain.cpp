@@ -353,7 +353,7 @@ std::string describeMixedRadix(llvm::ArrayRef<int64_t> extents,
       continue;
     }
     if (llvm::StringRef(text).contains('+'))
-      text = "(" + text + ")";
+      text.insert(0, "(").append(")");
     text += " * " + toText(extent) + " + " + toText(index);
   }
   return text;

@@ -1,4 +1,3 @@
-# REQUIRES: numpy
 # RUN: %python %s %t.svg | FileCheck %s
 # CHECK: all agree
 """Every cell of the pictures of random layouts is where the addresses say.
