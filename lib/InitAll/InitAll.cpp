@@ -9,7 +9,9 @@
 #include "tessera/InitAll.h"
 
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Conversion/Pipelines.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
 
@@ -17,9 +19,12 @@ void tessera::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<TesseraDialect, hlo::TesseraHLODialect>();
 }
 
-void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {}
+void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {
+  registerBufferizableOpInterfaceExternalModels(registry);
+}
 
 void tessera::registerAllPasses() {
   registerTesseraPasses();
   registerTesseraConversionPasses();
+  registerTesseraPipelines();
 }

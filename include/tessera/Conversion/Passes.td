@@ -64,4 +64,102 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
   ];
 }
 
+def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
+  let summary = "Turn relayouts of memrefs into affine loop nests";
+  let description = [{
+    Each `tessera.relayout` in memref form becomes affine loops over the physical
+    memrefs of its operands. Every logical dimension is cut at the tile sizes of
+    both layouts, with one loop for each piece, in the order of the destination:
+    both sides are addressed by sums of loop variables, without floordiv and mod
+    (they remain in a dimension whose tile sizes form no divisor chain, such as
+    3 on one side and 4 on the other). Where a tile size does not divide a
+    dimension, remainders get nests of their own, up to `max-nests`; beyond that,
+    and for sizes known at run time only, loops are bounded by a minimum.
+
+    Where the layout of the destination promises a padding value, more nests
+    write it, to padding only.
+
+    ```mlir
+    func.func @tile(%src: memref<20xf32>,
+                    %dst: memref<20xf32, #tessera.layout<{0:T(8)}>>) {
+      tessera.relayout %src into %dst
+          : memref<20xf32>, memref<20xf32, #tessera.layout<{0:T(8)}>>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @tile(%src: memref<20xf32>,
+                    %dst: memref<20xf32, #tessera.layout<{0:T(8)}>>) {
+      %tiles = tessera.physical_view %dst
+          : memref<20xf32, #tessera.layout<{0:T(8)}>> to memref<3x8xf32>
+      affine.for %a = 0 to 2 {
+        affine.for %b = 0 to 8 {
+          %0 = affine.load %src[%a * 8 + %b] : memref<20xf32>
+          affine.store %0, %tiles[%a, %b] : memref<3x8xf32>
+        }
+      }
+      affine.for %b = 0 to 4 {
+        %0 = affine.load %src[%b + 16] : memref<20xf32>
+        affine.store %0, %tiles[2, %b] : memref<3x8xf32>
+      }
+      return
+    }
+    ```
+
+    `tessera.fill_padding` becomes the nests that write padding, and a
+    `memref.copy` between different layouts those that move elements.
+
+    A relayout that cannot be lowered is *unsupported*; then the pass reports
+    all such operations, and the IR stays as it was. Relayouts of tensors are
+    left alone.
+  }];
+  let options = [
+    Option<"maxNests", "max-nests", "unsigned", /*default=*/"16",
+           "Main and remainder nests for the elements of a relayout, and for "
+           "each condition that makes a place padding">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::tessera::TesseraDialect"
+  ];
+  let statistics = [
+    Statistic<"numRelayouts", "relayouts-lowered", "Relayouts turned into loops">
+  ];
+}
+
+def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
+                               "::mlir::ModuleOp"> {
+  let summary = "Turn memory spaces into the address spaces of a target";
+  let description = [{
+    Replaces `#tessera.memory_space<n>` in the types of memrefs, wherever they
+    stand, by an integer address space. Without a map, space n becomes address
+    space n. With one, a space that it does not have is *unsupported*; then the
+    pass reports every operation with such a space, and the IR stays as it was.
+    Address space 0 is that of a memref without a memory space.
+
+    ```mlir
+    func.func @f(%m: memref<8xf32, #tessera.memory_space<1>>) { return }
+    ```
+
+    becomes, with `map=1:3` (and to address space 0 with `map=*:0`, which is how
+    programs for a CPU are lowered),
+
+    ```mlir
+    func.func @f(%m: memref<8xf32, 3>) { return }
+    ```
+  }];
+  let options = [
+    ListOption<"map", "map", "std::string",
+               "Pairs SPACE:ADDRESS-SPACE, such as 1:3, where SPACE may be `*` "
+               "for all others; none means that every space keeps its number">
+  ];
+  let statistics = [
+    Statistic<"numTypes", "types-changed", "Different memref types changed">
+  ];
+}
+
 #endif // TESSERA_CONVERSION_PASSES_TD

@@ -10,8 +10,42 @@
 #define TESSERA_CONVERSION_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace tessera {
+
+/// From tensors with layouts, or laid-out memrefs, to affine, memref, arith and
+/// func (and what the module had besides): --tessera-to-affine.
+struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
+  ListOption<std::string> addressSpaces{
+      *this, "address-spaces",
+      llvm::cl::desc("Pairs SPACE:ADDRESS-SPACE, as for "
+                     "tessera-assign-address-spaces; none keeps the numbers")};
+  Option<unsigned> maxNests{
+      *this, "max-nests", llvm::cl::init(16),
+      llvm::cl::desc("Main and remainder nests of a relayout, as for "
+                     "tessera-lower-relayouts")};
+};
+void buildToAffinePipeline(mlir::OpPassManager &manager,
+                           const ToAffineOptions &options);
+
+/// The same, and on to the LLVM dialect: --tessera-to-llvm. The default maps
+/// every memory space to address space 0, that of a CPU.
+struct ToLLVMOptions : mlir::PassPipelineOptions<ToLLVMOptions> {
+  ListOption<std::string> addressSpaces{
+      *this, "address-spaces",
+      llvm::cl::desc("Pairs SPACE:ADDRESS-SPACE, as for "
+                     "tessera-assign-address-spaces; none means *:0")};
+  Option<unsigned> maxNests{
+      *this, "max-nests", llvm::cl::init(16),
+      llvm::cl::desc("Main and remainder nests of a relayout, as for "
+                     "tessera-lower-relayouts")};
+};
+void buildToLLVMPipeline(mlir::OpPassManager &manager,
+                         const ToLLVMOptions &options);
+
+/// Makes the pipelines known by name.
+void registerTesseraPipelines();
 
 struct AffineToLLVMOptions {
   /// Memrefs of static shape are passed to functions as bare pointers.

@@ -8,13 +8,61 @@
 
 #include "tessera/Conversion/Pipelines.h"
 
+#include "tessera/Conversion/Passes.h"
+#include "tessera/Dialect/Tessera/Transforms/Passes.h"
+
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
+
+/// What both pipelines have in common.
+static void addToAffine(OpPassManager &manager,
+                        ArrayRef<std::string> addressSpaces,
+                        unsigned maxNests) {
+  manager.addPass(createExpandOps());
+  manager.addPass(createBufferize());
+  manager.addPass(createConvertLinalgToAffineLoopsPass());
+  LowerRelayoutsOptions relayoutOptions;
+  relayoutOptions.maxNests = maxNests;
+  manager.addPass(createLowerRelayouts(relayoutOptions));
+  manager.addPass(createLowerLayouts());
+  AssignAddressSpacesOptions spaceOptions;
+  spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
+  manager.addPass(createAssignAddressSpaces(spaceOptions));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void tessera::buildToAffinePipeline(OpPassManager &manager,
+                                    const ToAffineOptions &options) {
+  SmallVector<std::string> spaces(options.addressSpaces.begin(),
+                                  options.addressSpaces.end());
+  addToAffine(manager, spaces, options.maxNests);
+}
+
+void tessera::buildToLLVMPipeline(OpPassManager &manager,
+                                  const ToLLVMOptions &options) {
+  SmallVector<std::string> spaces(options.addressSpaces.begin(),
+                                  options.addressSpaces.end());
+  if (spaces.empty())
+    spaces.push_back("*:0");
+  addToAffine(manager, spaces, options.maxNests);
+  buildAffineToLLVMPipeline(manager);
+}
+
+void tessera::registerTesseraPipelines() {
+  PassPipelineRegistration<ToAffineOptions>(
+      "tessera-to-affine", "Lower layouts to affine loops over plain memrefs",
+      buildToAffinePipeline);
+  PassPipelineRegistration<ToLLVMOptions>(
+      "tessera-to-llvm", "Lower layouts to the LLVM dialect for a CPU",
+      buildToLLVMPipeline);
+}
 
 void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
                                         const AffineToLLVMOptions &options) {

@@ -16,6 +16,7 @@
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
@@ -24,6 +25,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -218,6 +220,69 @@ struct PhysicalViewPattern : OpConversionPattern<PhysicalViewOp> {
   }
 };
 
+/// The same bytes with another physical shape.
+struct BitcastViewPattern : OpConversionPattern<BitcastViewOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(BitcastViewOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
+    Value memref = adaptor.getSource().front();
+    SmallVector<Value> dynamicSizes =
+        getBitcastSizes(rewriter, loc, op, adaptor);
+    if (memref.getType() != physical)
+      memref = viewAs(rewriter, loc, memref, physical,
+                      createPhysicalSizes(rewriter, loc, type, dynamicSizes));
+    SmallVector<Value> values = {memref};
+    if (getLaidOutMemRef(type))
+      llvm::append_range(values, dynamicSizes);
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+
+private:
+  /// The dynamic sizes of the operand, which are those of the result.
+  static SmallVector<Value> getBitcastSizes(OpBuilder &builder, Location loc,
+                                            BitcastViewOp op,
+                                            OneToNOpAdaptor adaptor) {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    if (getLaidOutMemRef(type))
+      return llvm::to_vector(adaptor.getSource().drop_front());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(memref::DimOp::create(
+            builder, loc, adaptor.getSource().front(), dim));
+    return sizes;
+  }
+
+  /// `memref` with the shape of `type`; `sizes` are its dynamic ones.
+  static Value viewAs(OpBuilder &builder, Location loc, Value memref,
+                      MemRefType type, ValueRange sizes) {
+    auto from = cast<MemRefType>(memref.getType());
+    if (from.getElementType() != type.getElementType())
+      return memref::ViewOp::create(builder, loc, type, memref,
+                                    createIndex(builder, loc, 0), sizes);
+    SmallVector<OpFoldResult> mixedSizes =
+        getMixedValues(type.getShape(), sizes, builder);
+    SmallVector<OpFoldResult> strides(type.getRank());
+    OpFoldResult stride = builder.getIndexAttr(1);
+    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+      strides[i] = stride;
+      stride = affine::makeComposedFoldedAffineApply(
+          builder, loc,
+          builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
+          {stride, mixedSizes[i]});
+    }
+    return memref::ReinterpretCastOp::create(builder, loc, type, memref,
+                                             builder.getIndexAttr(0),
+                                             mixedSizes, strides);
+  }
+};
+
 struct SelectPattern : OpConversionPattern<arith::SelectOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -330,6 +395,23 @@ static bool canPlaceGlobal(memref::GlobalOp global) {
          !getPaddingValue(global.getType());
 }
 
+/// Whether the physical memref of the operand can be seen as that of the
+/// result: memrefs change their element type only from bytes.
+static bool canView(BitcastViewOp op) {
+  auto getPhysical = [](Value value) -> MemRefType {
+    auto physical = getPhysicalMemRefType(cast<MemRefType>(value.getType()));
+    if (physical && physical->getLayout().isIdentity())
+      return *physical;
+    if (!physical)
+      llvm::consumeError(physical.takeError());
+    return {};
+  };
+  MemRefType from = getPhysical(op.getSource()), to = getPhysical(op);
+  return from && to &&
+         (from.getElementType() == to.getElementType() ||
+          (from.getElementType().isInteger(8) && from.getRank() == 1));
+}
+
 //===----------------------------------------------------------------------===//
 // Interface
 //===----------------------------------------------------------------------===//
@@ -337,6 +419,8 @@ static bool canPlaceGlobal(memref::GlobalOp global) {
 bool tessera::isConvertedByType(Operation *op) {
   if (auto global = dyn_cast<memref::GlobalOp>(op))
     return canPlaceGlobal(global);
+  if (auto view = dyn_cast<BitcastViewOp>(op))
+    return canView(view);
   if (auto cast = dyn_cast<memref::CastOp>(op)) {
     MemRefType from = getLaidOutMemRef(cast.getSource().getType());
     MemRefType to = getLaidOutMemRef(cast.getType());
@@ -352,16 +436,18 @@ bool tessera::isConvertedByType(Operation *op) {
 void tessera::populateLowerLayoutsPatterns(
     const PhysicalTypeConverter &converter, RewritePatternSet &patterns,
     ConversionTarget &target) {
-  patterns.add<AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
-               DeallocPattern, DimPattern, CastPattern, PhysicalViewPattern,
-               SelectPattern, GlobalPattern, GetGlobalPattern>(
-      converter, patterns.getContext());
+  patterns
+      .add<AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
+           DeallocPattern, DimPattern, CastPattern, PhysicalViewPattern,
+           BitcastViewPattern, SelectPattern, GlobalPattern, GetGlobalPattern>(
+          converter, patterns.getContext());
   populateAnyFunctionOpInterfaceTypeConversionPattern(patterns, converter);
   populateCallOpTypeConversionPattern(patterns, converter);
   populateReturnOpTypeConversionPattern(patterns, converter);
   scf::populateSCFStructuralTypeConversions(converter, patterns);
   cf::populateCFStructuralTypeConversions(converter, patterns);
 
+  target.addIllegalOp<BitcastViewOp>();
   target.addDynamicallyLegalOp<memref::GlobalOp>(
       [](memref::GlobalOp op) { return !getLaidOutMemRef(op.getType()); });
   target.markUnknownOpDynamicallyLegal([&](Operation *op) {

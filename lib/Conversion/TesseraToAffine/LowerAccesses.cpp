@@ -422,6 +422,8 @@ static bool mentionsLayouts(Operation *op) {
            llvm::any_of(function.getResultTypes(), getLaidOutMemRef);
   if (auto global = dyn_cast<memref::GlobalOp>(op))
     return bool(getLaidOutMemRef(global.getType()));
+  if (isa<BitcastViewOp>(op))
+    return true;
   return llvm::any_of(op->getOperandTypes(), getLaidOutMemRef) ||
          llvm::any_of(op->getResultTypes(), getLaidOutMemRef);
 }
@@ -447,7 +449,12 @@ static LogicalResult checkOp(Operation *op) {
         "unsupported initial value: expected dense elements of a type that is "
         "stored as it is, and padding that is not promised; drop PV and E from "
         "the layout, or leave the global uninitialized");
-  if (isa<RelayoutOp>(op) || copy)
+  if (isa<BitcastViewOp>(op))
+    return op->emitOpError(
+        "unsupported view: expected identity layouts or layouts of tessera, "
+        "and physical memrefs of the same element type or a flat one of bytes; "
+        "use tessera.relayout");
+  if (isa<RelayoutOp, FillPaddingOp>(op) || copy)
     return op->emitOpError(
         "unsupported here: expected relayouts and copies between layouts to be "
         "lowered; run --tessera-lower-relayouts first");

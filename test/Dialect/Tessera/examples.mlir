@@ -119,3 +119,20 @@ func.func @copies(%a: tensor<8x128xf32>, %src: memref<8x128xf32>,
   tessera.copy_done %u
   return
 }
+
+// -----
+
+func.func @bitcast_view(%m: memref<8x32xf32>) {
+  %t = tessera.bitcast_view %m
+      : memref<8x32xf32> to memref<32x8xf32, #tessera.layout<{0,1}>>
+  return
+}
+
+// -----
+
+func.func @fill_padding(
+    %m: memref<5x3xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>) {
+  tessera.fill_padding %m
+      : memref<5x3xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>
+  return
+}

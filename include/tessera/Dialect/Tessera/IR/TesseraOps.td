@@ -291,4 +291,66 @@ def Tessera_PhysicalViewOp : Tessera_Op<"physical_view", [
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// bitcast_view
+//===----------------------------------------------------------------------===//
+
+def Tessera_BitcastViewOp : Tessera_Op<"bitcast_view", [
+    Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "a buffer seen with another shape and layout";
+  let description = [{
+    What `tessera.bitcast` becomes on memory: a view of the operand's buffer as
+    an array of another shape, layout and element type. Every place of an
+    element of the result is the place of an element of the operand.
+
+    Dynamic sizes of the result are those of the operand, in order.
+
+    Rules:
+
+    * `bitcast_view_c1`: as `bitcast_c1` of `tessera.bitcast`.
+    * `bitcast_view_c2`: memory spaces are equal.
+    * `bitcast_view_c3`: operand and result have as many dynamic dimensions.
+
+    Example:
+
+    ```mlir
+    %t = tessera.bitcast_view %m
+        : memref<8x32xf32> to memref<32x8xf32, #tessera.layout<{0,1}>>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// fill_padding
+//===----------------------------------------------------------------------===//
+
+def Tessera_FillPaddingOp : Tessera_Op<"fill_padding"> {
+  let summary = "writes the promised padding value into all padding";
+  let description = [{
+    Makes the promise of the layout's padding value (PV) true: all places of the
+    buffer that hold no element hold that value afterwards. Elements are not
+    touched. Buffers of `tessera.empty` start so.
+
+    Rules:
+
+    * `fill_padding_c1`: the layout promises a padding value.
+
+    Example:
+
+    ```mlir
+    tessera.fill_padding %m
+        : memref<5x3xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>
+    ```
+  }];
+  let arguments = (ins
+    Arg<AnyMemRef, "the buffer", [MemWrite]>:$destination);
+  let assemblyFormat = "$destination attr-dict `:` type($destination)";
+  let hasVerifier = 1;
+}
+
 #endif // TESSERA_DIALECT_TESSERA_IR_TESSERAOPS_TD

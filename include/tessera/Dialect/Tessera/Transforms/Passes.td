@@ -100,4 +100,53 @@ def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
   ];
 }
 
+def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
+  let summary = "Turn tensors into memrefs that keep layouts and memory spaces";
+  let description = [{
+    One-Shot Bufferize, with functions and calls, such that the encoding of a
+    tensor becomes the layout of a memref, and its `S` the memory space. Results
+    of functions have the layout of their tensor type. Where the layout of a
+    new buffer promises a padding value, `tessera.fill_padding` makes it true.
+
+    `tessera.relayout` and `assume_layout` become a relayout into a new buffer,
+    or nothing where both layouts are the same but for being written out;
+    `bitcast` becomes `tessera.bitcast_view`. Reshapes and asynchronous copies
+    are for `tessera-expand-ops`, before.
+
+    ```mlir
+    func.func @tile(%a: tensor<20xf32>)
+        -> tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>> {
+      %b = tessera.relayout %a : tensor<20xf32>
+          to tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>>
+      return %b : tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #tiled = #tessera.layout<{0:T(8)}>
+    #space = #tessera.memory_space<1>
+    func.func @tile(%a: memref<20xf32>) -> memref<20xf32, #tiled, #space> {
+      %b = memref.alloc() {alignment = 64 : i64} : memref<20xf32, #tiled, #space>
+      tessera.relayout %a into %b
+          : memref<20xf32>, memref<20xf32, #tiled, #space>
+      return %b : memref<20xf32, #tiled, #space>
+    }
+    ```
+
+    Buffers are not freed: run upstream's `ownership-based-buffer-deallocation`
+    behind `tessera-lower-layouts`. Slices and concatenations of tensors with
+    tiles are *unsupported*.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::memref::MemRefDialect", "::tessera::TesseraDialect"
+  ];
+  let statistics = [
+    Statistic<"numBuffers", "buffers", "Buffers with layouts allocated for "
+              "empty tensors and for copies">
+  ];
+}
+
 #endif // TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_TD

@@ -1,0 +1,140 @@
+//===- AssignAddressSpaces.cpp - Memory spaces as integers ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/Passes.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Layout/Diagnostic.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ASSIGNADDRESSSPACES
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+struct AssignAddressSpacesPass
+    : tessera::impl::AssignAddressSpacesBase<AssignAddressSpacesPass> {
+  using AssignAddressSpacesBase::AssignAddressSpacesBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult parseMap();
+  FailureOr<Attribute> getAddressSpace(MemorySpaceAttr space) const;
+  LogicalResult checkOperation(Operation *op) const;
+
+  /// From the number of a space to its address space.
+  llvm::DenseMap<int64_t, int64_t> addressSpaces;
+};
+} // namespace
+
+/// The key of the entry `*`, for spaces without one of their own.
+static constexpr int64_t kEverySpace = -1;
+
+LogicalResult AssignAddressSpacesPass::parseMap() {
+  addressSpaces.clear();
+  for (StringRef entry : map) {
+    auto [from, to] = entry.split(':');
+    int64_t space, addressSpace;
+    bool isDefault = from == "*";
+    if (isDefault)
+      space = kEverySpace;
+    else if (from.getAsInteger(10, space) || space < 1)
+      space = 0;
+    if (space == 0 || to.getAsInteger(10, addressSpace) || addressSpace < 0)
+      return emitLayoutError(
+          [&] { return emitError(getOperation().getLoc()); },
+          invalidError("", "option map",
+                       "entries SPACE:ADDRESS-SPACE, where SPACE is 1 or more, "
+                       "or `*` for all others",
+                       "`" + entry + "`"));
+    addressSpaces[space] = addressSpace;
+  }
+  return success();
+}
+
+/// The integer attribute that stands for `space`, null for 0.
+FailureOr<Attribute>
+AssignAddressSpacesPass::getAddressSpace(MemorySpaceAttr space) const {
+  int64_t number = space.getNumber();
+  if (!addressSpaces.empty()) {
+    auto found = addressSpaces.find(number);
+    if (found == addressSpaces.end())
+      found = addressSpaces.find(kEverySpace);
+    if (found == addressSpaces.end())
+      return failure();
+    number = found->second;
+  }
+  if (number == 0)
+    return Attribute();
+  return Attribute(
+      IntegerAttr::get(IntegerType::get(space.getContext(), 64), number));
+}
+
+/// Whether every space in the operation's types and attributes has a number.
+LogicalResult AssignAddressSpacesPass::checkOperation(Operation *op) const {
+  MemorySpaceAttr unmapped;
+  AttrTypeWalker walker;
+  walker.addWalk([&](MemorySpaceAttr space) {
+    if (!unmapped && failed(getAddressSpace(space)))
+      unmapped = space;
+  });
+  auto walkTypes = [&](TypeRange types) {
+    for (Type type : types)
+      walker.walk(type);
+  };
+  walkTypes(op->getResultTypes());
+  walker.walk(op->getAttrDictionary());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      walkTypes(block.getArgumentTypes());
+  if (!unmapped)
+    return success();
+  return emitLayoutError(
+      [&] { return op->emitOpError(); },
+      unsupportedError("memory space", "a space that the option map has",
+                       Twine(unmapped.getNumber()),
+                       "add " + Twine(unmapped.getNumber()) + ":N to map"));
+}
+
+void AssignAddressSpacesPass::runOnOperation() {
+  if (failed(parseMap()))
+    return signalPassFailure();
+  bool isMapped = true;
+  getOperation()->walk(
+      [&](Operation *op) { isMapped &= succeeded(checkOperation(op)); });
+  if (!isMapped)
+    return signalPassFailure();
+
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](MemRefType type) -> std::optional<Type> {
+    auto space = dyn_cast_or_null<MemorySpaceAttr>(type.getMemorySpace());
+    if (!space)
+      return std::nullopt;
+    ++numTypes;
+    return MemRefType::get(type.getShape(), type.getElementType(),
+                           type.getLayout(), *getAddressSpace(space));
+  });
+  replacer.addReplacement([&](UnrankedMemRefType type) -> std::optional<Type> {
+    auto space = dyn_cast_or_null<MemorySpaceAttr>(type.getMemorySpace());
+    if (!space)
+      return std::nullopt;
+    ++numTypes;
+    return UnrankedMemRefType::get(type.getElementType(),
+                                   *getAddressSpace(space));
+  });
+  replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}

@@ -1,0 +1,88 @@
+//===- TesseraMemRefOps.cpp - Operations on buffers alone -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpUtils.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Layout/Bitcast.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::detail;
+
+//===----------------------------------------------------------------------===//
+// BitcastViewOp
+//===----------------------------------------------------------------------===//
+
+/// Elements that the verifier enumerates, as for tessera.bitcast.
+static constexpr int64_t kVerifierEnumerationCap = 1 << 14;
+
+LogicalResult BitcastViewOp::verify() {
+  auto from = cast<MemRefType>(getSource().getType());
+  auto to = cast<MemRefType>(getType());
+  // bitcast_view_c3
+  if (from.getNumDynamicDims() != to.getNumDynamicDims())
+    return emitClash(*this, invalidError("bitcast_view_c3",
+                                         "number of dynamic dimensions",
+                                         Twine(from.getNumDynamicDims()),
+                                         Twine(to.getNumDynamicDims())));
+  llvm::Expected<Shape> fromShape = getShape(from);
+  if (!fromShape)
+    return emitClash(*this, fromShape.takeError());
+  llvm::Expected<Shape> toShape = getShape(to);
+  if (!toShape)
+    return emitClash(*this, toShape.takeError());
+  // bitcast_view_c2
+  if (from.getMemorySpace() != to.getMemorySpace())
+    return emitClash(
+        *this, invalidError("bitcast_view_c2", "memory space",
+                            Twine(fromShape->layoutOrDefault().memorySpace),
+                            Twine(toShape->layoutOrDefault().memorySpace),
+                            "tessera.relayout moves an array"));
+  // bitcast_view_c1
+  BitcastOptions options;
+  options.enumerationCap = kVerifierEnumerationCap;
+  BitcastAnswer answer = mayBitcast(*fromShape, *toShape, options);
+  if (answer.answer == Answer::No)
+    return emitClash(*this, "invalid view: " + answer.reason +
+                                "; tessera.relayout moves elements "
+                                "[bitcast_view_c1]");
+  return success();
+}
+
+Value BitcastViewOp::getViewSource() { return getSource(); }
+
+OpFoldResult BitcastViewOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  auto producer = getSource().getDefiningOp<BitcastViewOp>();
+  if (!producer)
+    return {};
+  if (producer.getSource().getType() == getType())
+    return producer.getSource();
+  getSourceMutable().assign(producer.getSource());
+  return getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// FillPaddingOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult FillPaddingOp::verify() {
+  auto type = cast<MemRefType>(getDestination().getType());
+  if (failed(verifyLayout(type, [&] { return emitOpError(); })))
+    return failure();
+  // fill_padding_c1
+  if (getPaddingValue(type))
+    return success();
+  return emitLayoutError(
+      [&] { return emitOpError(); },
+      invalidError("fill_padding_c1", "layout of the buffer",
+                   "a layout with a padding value", "one without PV",
+                   "write PV(zero), for example, in the layout"));
+}

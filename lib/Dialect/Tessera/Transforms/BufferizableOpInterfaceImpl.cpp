@@ -1,0 +1,223 @@
+//===- BufferizableOpInterfaceImpl.cpp - Buffers of tensors ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Layout/Bitcast.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace tessera;
+
+/// The buffer of a tensor of that type, or an error at `op`.
+static FailureOr<MemRefType> getBufferTypeOf(Operation *op, Type tensor) {
+  llvm::Expected<MemRefType> type =
+      getMemRefType(cast<RankedTensorType>(tensor));
+  if (type)
+    return *type;
+  (void)emitLayoutError([&] { return op->emitOpError(); }, type.takeError());
+  return failure();
+}
+
+/// Whether two tensors of the same dimensions have the same layout, one of them
+/// perhaps by not writing it.
+static bool haveSameLayout(RankedTensorType lhs, RankedTensorType rhs) {
+  llvm::Expected<Layout> left = getLayout(lhs), right = getLayout(rhs);
+  bool same = left && right && *left == *right;
+  if (!left)
+    llvm::consumeError(left.takeError());
+  if (!right)
+    llvm::consumeError(right.takeError());
+  return same;
+}
+
+/// A new buffer for `tensor`, the result of an operation; `sizes` is a tensor
+/// with the same dynamic dimensions.
+static FailureOr<Value> allocateFor(RewriterBase &rewriter, OpResult tensor,
+                                    Value sizes,
+                                    const BufferizationOptions &options) {
+  FailureOr<MemRefType> type =
+      getBufferTypeOf(tensor.getOwner(), tensor.getType());
+  if (failed(type))
+    return failure();
+  SmallVector<Value> dynamicSizes;
+  populateDynamicDimSizes(rewriter, tensor.getLoc(), sizes, dynamicSizes);
+  return options.createAlloc(rewriter, tensor.getLoc(), *type, dynamicSizes);
+}
+
+namespace {
+/// What the interfaces of all operations below have in common: operands are
+/// read and never written, results have the memref of their type.
+template <typename Model, typename OpTy>
+struct ReadOnlyModel : BufferizableOpInterface::ExternalModel<Model, OpTy> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  FailureOr<BufferLikeType> getBufferType(Operation *op, Value value,
+                                          const BufferizationOptions &,
+                                          const BufferizationState &,
+                                          SmallVector<Value> &) const {
+    FailureOr<MemRefType> type = getBufferTypeOf(op, value.getType());
+    if (failed(type))
+      return failure();
+    return cast<BufferLikeType>(*type);
+  }
+};
+
+/// relayout and assume_layout.
+template <typename OpTy>
+struct RelayoutModel : ReadOnlyModel<RelayoutModel<OpTy>, OpTy> {
+  static bool isCopy(Operation *op) {
+    return !haveSameLayout(cast<RankedTensorType>(op->getOperand(0).getType()),
+                           cast<RankedTensorType>(op->getResult(0).getType()));
+  }
+  bool bufferizesToAllocation(Operation *op, Value) const { return isCopy(op); }
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &,
+                              const AnalysisState &) const {
+    return isCopy(op);
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    if (isCopy(op))
+      return {};
+    return {{op->getResult(0), BufferRelation::Equivalent}};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> source =
+        getBuffer(rewriter, op->getOperand(0), options, state);
+    if (failed(source))
+      return failure();
+    if (!isCopy(op)) {
+      FailureOr<MemRefType> type =
+          getBufferTypeOf(op, op->getResult(0).getType());
+      if (failed(type))
+        return failure();
+      replaceOpWithNewBufferizedOp<BitcastViewOp>(rewriter, op, *type, *source);
+      return success();
+    }
+    FailureOr<Value> target =
+        allocateFor(rewriter, op->getResult(0), op->getOperand(0), options);
+    if (failed(target))
+      return failure();
+    RelayoutOp::create(rewriter, op->getLoc(), *source, *target);
+    replaceOpWithBufferizedValues(rewriter, op, *target);
+    return success();
+  }
+};
+
+struct BitcastModel : ReadOnlyModel<BitcastModel, BitcastOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    return {{op->getResult(0), BufferRelation::Unknown}};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> source =
+        getBuffer(rewriter, op->getOperand(0), options, state);
+    FailureOr<MemRefType> type =
+        getBufferTypeOf(op, op->getResult(0).getType());
+    if (failed(source) || failed(type))
+      return failure();
+    replaceOpWithNewBufferizedOp<BitcastViewOp>(rewriter, op, *type, *source);
+    return success();
+  }
+};
+
+struct EmptyModel : ReadOnlyModel<EmptyModel, EmptyOp> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  bool resultBufferizesToMemoryWrite(Operation *, OpResult,
+                                     const AnalysisState &) const {
+    // What is there need not be kept.
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &) const {
+    auto empty = cast<EmptyOp>(op);
+    FailureOr<MemRefType> type = getBufferTypeOf(op, empty.getType());
+    if (failed(type))
+      return failure();
+    FailureOr<Value> buffer = options.createAlloc(rewriter, op->getLoc(), *type,
+                                                  empty.getDynamicSizes());
+    if (failed(buffer))
+      return failure();
+    if (getPaddingValue(*type))
+      FillPaddingOp::create(rewriter, op->getLoc(), *buffer);
+    replaceOpWithBufferizedValues(rewriter, op, *buffer);
+    return success();
+  }
+};
+} // namespace
+
+void tessera::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, TesseraDialect *) {
+    RelayoutOp::attachInterface<RelayoutModel<RelayoutOp>>(*context);
+    AssumeLayoutOp::attachInterface<RelayoutModel<AssumeLayoutOp>>(*context);
+    BitcastOp::attachInterface<BitcastModel>(*context);
+    EmptyOp::attachInterface<EmptyModel>(*context);
+  });
+}
+
+/// The buffer of a tensor; of one whose layout has none (which the verifiers of
+/// operations refuse) a memref without the layout.
+static MemRefType convertTensorType(TensorType type) {
+  auto ranked = cast<RankedTensorType>(type);
+  llvm::Expected<MemRefType> memref = getMemRefType(ranked);
+  if (memref)
+    return *memref;
+  llvm::consumeError(memref.takeError());
+  return MemRefType::get(ranked.getShape(), ranked.getElementType());
+}
+
+OneShotBufferizationOptions tessera::getBufferizationOptions() {
+  OneShotBufferizationOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.allowReturnAllocsFromLoops = true;
+  options.inferFunctionResultLayout = false;
+  options.functionArgTypeConverterFn = [](TensorLikeType type, Attribute,
+                                          func::FuncOp,
+                                          const BufferizationOptions &) {
+    return cast<BufferLikeType>(convertTensorType(cast<TensorType>(type)));
+  };
+  options.unknownTypeConverterFn = [](TensorType type, Attribute,
+                                      const BufferizationOptions &) {
+    return cast<BaseMemRefType>(convertTensorType(type));
+  };
+  options.defaultMemorySpaceFn =
+      [](TensorType type) -> std::optional<Attribute> {
+    if (!isa<RankedTensorType>(type))
+      return Attribute();
+    return convertTensorType(type).getMemorySpace();
+  };
+  return options;
+}

@@ -1,0 +1,120 @@
+//===- Bufferize.cpp - Tensors with layouts as memrefs --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One-Shot Bufferize in three steps, because the buffers that it allocates
+// itself, for empty tensors and for conflicts, would lose their layout: insert
+// the copies as tensors, allocate those that have layouts here, bufferize the
+// rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
+#include "tessera/Dialect/Tessera/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_BUFFERIZE
+#include "tessera/Dialect/Tessera/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace tessera;
+
+/// `tensor.empty` with a layout is `tessera.empty`.
+static void replaceEmptyTensors(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](tensor::EmptyOp op) {
+    if (!getLayoutAttr(op.getType()))
+      return;
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<EmptyOp>(op, op.getType(),
+                                         op.getDynamicSizes());
+  });
+}
+
+/// The buffer that `op` stands for: a new one, with the contents of the tensor
+/// to copy, if there is one, and with the padding that its layout promises.
+static FailureOr<Value> allocate(RewriterBase &rewriter, AllocTensorOp op,
+                                 const BufferizationOptions &options) {
+  Location loc = op.getLoc();
+  llvm::Expected<MemRefType> type = getMemRefType(op.getType());
+  if (!type) {
+    (void)emitLayoutError([&] { return op.emitOpError(); }, type.takeError());
+    return failure();
+  }
+  SmallVector<Value> sizes(op.getDynamicSizes());
+  if (op.getCopy())
+    populateDynamicDimSizes(rewriter, loc, op.getCopy(), sizes);
+  FailureOr<Value> buffer = options.createAlloc(rewriter, loc, *type, sizes);
+  if (failed(buffer))
+    return failure();
+  if (op.getCopy()) {
+    Value source = ToBufferOp::create(rewriter, loc, *type, op.getCopy());
+    memref::CopyOp::create(rewriter, loc, source, *buffer);
+  } else if (getPaddingValue(*type)) {
+    FillPaddingOp::create(rewriter, loc, *buffer);
+  }
+  return buffer;
+}
+
+/// Allocates the tensors that have layouts; returns how many.
+static FailureOr<int64_t> allocateTensors(ModuleOp module,
+                                          const BufferizationOptions &options) {
+  SmallVector<AllocTensorOp> tensors;
+  module.walk([&](AllocTensorOp op) {
+    if (getLayoutAttr(op.getType()))
+      tensors.push_back(op);
+  });
+  IRRewriter rewriter(module.getContext());
+  for (AllocTensorOp op : tensors) {
+    rewriter.setInsertionPoint(op);
+    FailureOr<Value> buffer = allocate(rewriter, op, options);
+    if (failed(buffer))
+      return failure();
+    rewriter.replaceOpWithNewOp<ToTensorOp>(op, op.getType(), *buffer,
+                                            /*restrict=*/true,
+                                            /*writable=*/true);
+  }
+  return static_cast<int64_t>(tensors.size());
+}
+
+namespace {
+struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    BufferizeBase::getDependentDialects(registry);
+    registerBufferizableOpInterfaceExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OneShotBufferizationOptions options = getBufferizationOptions();
+    BufferizationState state;
+    replaceEmptyTensors(module);
+    if (failed(insertTensorCopies(module, options, state)))
+      return signalPassFailure();
+    FailureOr<int64_t> buffers = allocateTensors(module, options);
+    if (failed(buffers))
+      return signalPassFailure();
+    numBuffers += *buffers;
+    if (failed(bufferizeModuleOp(module, options, state)))
+      return signalPassFailure();
+    removeBufferizationAttributesInModule(module);
+  }
+};
+} // namespace

@@ -1,0 +1,121 @@
+// RUN: tessera-opt %s -split-input-file -tessera-bufferize | FileCheck %s
+
+// A relayout writes into a new buffer. The encoding becomes the layout, S the
+// memory space, in the function's type too.
+
+// CHECK-LABEL: func.func @tile
+// CHECK-SAME: (%[[A:.*]]: memref<20xf32>) -> memref<20xf32, #layout, #tessera.memory_space<1>>
+// CHECK: %[[B:.*]] = memref.alloc() {alignment = 64 : i64} : memref<20xf32, #layout, #tessera.memory_space<1>>
+// CHECK: tessera.relayout %[[A]] into %[[B]]
+// CHECK: return %[[B]]
+func.func @tile(%a: tensor<20xf32>)
+    -> tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>> {
+  %b = tessera.relayout %a : tensor<20xf32>
+      to tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>>
+  return %b : tensor<20xf32, #tessera.layout<{0:T(8)S(1)}>>
+}
+
+// -----
+
+// The descending layout written out has the bytes of none: nothing moves.
+
+// CHECK-LABEL: func.func @written_out
+// CHECK-NOT: alloc
+// CHECK: tessera.bitcast_view
+// CHECK-NOT: relayout
+func.func @written_out(%a: tensor<20x3xf32>)
+    -> tensor<20x3xf32, #tessera.layout<{1,0}>> {
+  %b = tessera.relayout %a : tensor<20x3xf32>
+      to tensor<20x3xf32, #tessera.layout<{1,0}>>
+  return %b : tensor<20x3xf32, #tessera.layout<{1,0}>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @bitcast
+// CHECK: tessera.bitcast_view %{{.*}} : memref<8x32xf32> to memref<32x8xf32, #layout>
+func.func @bitcast(%a: tensor<8x32xf32>)
+    -> tensor<32x8xf32, #tessera.layout<{0,1}>> {
+  %b = tessera.bitcast %a : tensor<8x32xf32>
+      to tensor<32x8xf32, #tessera.layout<{0,1}>>
+  return %b : tensor<32x8xf32, #tessera.layout<{0,1}>>
+}
+
+// -----
+
+// Dynamic sizes of a new buffer are those of the operand.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: %[[N:.*]] = memref.dim %{{.*}}, %{{.*}} : memref<?x3xf32>
+// CHECK: memref.alloc(%[[N]])
+func.func @dynamic(%a: tensor<?x3xf32>)
+    -> tensor<?x3xf32, #tessera.layout<{1,0:T(8,128)}>> {
+  %b = tessera.relayout %a : tensor<?x3xf32>
+      to tensor<?x3xf32, #tessera.layout<{1,0:T(8,128)}>>
+  return %b : tensor<?x3xf32, #tessera.layout<{1,0:T(8,128)}>>
+}
+
+// -----
+
+// Compute on tensors with layouts; the promised padding of a new buffer is
+// written. tensor.empty keeps its layout as tessera.empty does.
+
+// CHECK-LABEL: func.func @compute
+// CHECK: %[[E:.*]] = memref.alloc() {alignment = 64 : i64} : memref<20x30xf32, #[[PV:.*]]>
+// CHECK: tessera.fill_padding %[[E]]
+// CHECK: linalg.exp ins(%{{.*}} : memref<20x30xf32, #{{.*}}>) outs(%[[E]] : memref<20x30xf32, #[[PV]]>)
+func.func @compute(%a: tensor<20x30xf32, #tessera.layout<{0,1:T(8,128)}>>)
+    -> tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>> {
+  %e = tensor.empty()
+      : tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>
+  %r = linalg.exp
+      ins(%a : tensor<20x30xf32, #tessera.layout<{0,1:T(8,128)}>>)
+      outs(%e : tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>)
+      -> tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>
+  return %r : tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)PV(zero)}>>
+}
+
+// -----
+
+// A conflict: %a is written and read afterwards, so it is copied, into a buffer
+// of the same layout.
+
+// CHECK-LABEL: func.func @conflict
+// CHECK-SAME: (%[[A:.*]]: memref<4x5xf32, #layout>
+// CHECK: %[[COPY:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4x5xf32, #layout>
+// CHECK: memref.copy %[[A]], %[[COPY]]
+// CHECK: memref.store %{{.*}}, %[[COPY]]
+// CHECK: return %[[COPY]], %[[A]]
+func.func @conflict(%a: tensor<4x5xf32, #tessera.layout<{0,1}>>, %x: f32)
+    -> (tensor<4x5xf32, #tessera.layout<{0,1}>>,
+        tensor<4x5xf32, #tessera.layout<{0,1}>>) {
+  %c0 = arith.constant 0 : index
+  %b = tensor.insert %x into %a[%c0, %c0]
+      : tensor<4x5xf32, #tessera.layout<{0,1}>>
+  return %b, %a : tensor<4x5xf32, #tessera.layout<{0,1}>>,
+                  tensor<4x5xf32, #tessera.layout<{0,1}>>
+}
+
+// -----
+
+// Through calls and loops.
+
+// CHECK-LABEL: func.func private @callee(memref<8xf32, #layout>) -> memref<8xf32, #layout>
+func.func private @callee(tensor<8xf32, #tessera.layout<{0:T(4)}>>)
+    -> tensor<8xf32, #tessera.layout<{0:T(4)}>>
+// CHECK-LABEL: func.func @loop
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[I:.*]] = %{{.*}}) -> (memref<8xf32, #layout>)
+// CHECK: %[[C:.*]] = func.call @callee(%{{.*}})
+// CHECK: scf.yield
+func.func @loop(%a: tensor<8xf32, #tessera.layout<{0:T(4)}>>, %n: index)
+    -> tensor<8xf32, #tessera.layout<{0:T(4)}>> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a)
+      -> tensor<8xf32, #tessera.layout<{0:T(4)}>> {
+    %s = func.call @callee(%t) : (tensor<8xf32, #tessera.layout<{0:T(4)}>>)
+        -> tensor<8xf32, #tessera.layout<{0:T(4)}>>
+    scf.yield %s : tensor<8xf32, #tessera.layout<{0:T(4)}>>
+  }
+  return %r : tensor<8xf32, #tessera.layout<{0:T(4)}>>
+}
