@@ -54,8 +54,7 @@ func.func @to_tpu(%w: tensor<$plain>)
 }
 MLIR
 show cat "$work/relayout.mlir"
-show tessera-opt --canonicalize "$work/relayout.mlir"
-show tessera-compile relayout "$dims" "$weights" --emit=mlir -o -
+show tessera-opt --tessera-to-affine "$work/relayout.mlir"
 
 note "4. the loops compiled and run, and the way back"
 numpy=("$python" "$examples/relayout_by_numpy.py")

@@ -9,8 +9,7 @@ source "$(dirname "$0")/common.sh"
 prepare
 note "building the tools"
 configure release
-cmake --build build/release --target \
-  tessera-compile tessera-layout tessera-opt tessera-run
+cmake --build build/release --target tessera-layout tessera-opt tessera-run
 
 PATH="$PWD/build/release/bin:$PATH" examples/relayout.sh \
   build/venv/bin/python3 build/demo
