@@ -1,0 +1,215 @@
+//===- ReportTest.cpp - Tests of the report -------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every array here is f32[256], 1024 bytes, unless its shape says otherwise:
+// live bytes can be counted by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Report/HloReport.h"
+
+#include "tessera/HLO/Parser.h"
+#include "tessera/Layout/Text.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace tessera;
+using testing::ElementsAre;
+
+/// The report on a module of these computations.
+static Report reportOn(const std::string &computations,
+                       llvm::StringRef header = "") {
+  std::string text = ("HloModule m, is_scheduled=true" + header + "\n").str();
+  text += computations;
+  std::vector<hlo::SourceDiagnostic> errors;
+  std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
+  for (const hlo::SourceDiagnostic &error : errors)
+    ADD_FAILURE() << error.message();
+  return llvm::cantFail(makeReport(makeReportInput(*module)));
+}
+
+/// Live KiB of a space, step by step.
+static std::vector<int64_t> getLive(const Report &report, int64_t space) {
+  for (const SpaceReport &candidate : report.spaces)
+    if (candidate.space == space) {
+      std::vector<int64_t> live;
+      for (int64_t bytes : candidate.liveBytes)
+        live.push_back(bytes / 1024);
+      return live;
+    }
+  return {};
+}
+
+TEST(Report, LiveFromDefinitionToLastUse) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  b = f32[256] negate(a)
+  c = f32[256] add(p, b)
+  ROOT d = f32[256] negate(c)
+})");
+  // The argument throughout; a to b, b to c, c to d, the result.
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 2, 3, 3, 3));
+  EXPECT_EQ(report.spaces[0].peakBytes, 3072);
+  EXPECT_EQ(report.spaces[0].peakStep, 2);
+  EXPECT_EQ(report.argumentBytes, 1024);
+  EXPECT_EQ(report.outputBytes, 1024);
+  EXPECT_EQ(report.allocatedBytes, 5 * 1024);
+}
+
+TEST(Report, ViewsKeepWhatTheyShareAlive) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  v = f32[2,128] bitcast(a)
+  t = (f32[2,128], f32[256]) tuple(v, p)
+  g = f32[2,128] get-tuple-element(t), index=0
+  b = f32[256] negate(p)
+  ROOT c = f32[2,128] negate(g)
+})");
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 2, 2, 2, 2, 3, 3));
+  EXPECT_EQ(report.values[2].value.role, ReportRole::View);
+  EXPECT_EQ(report.values[2].allocatedBytes, 0);
+  EXPECT_EQ(report.values[2].physicalBytes, 1024);
+}
+
+TEST(Report, AsynchronousCopies) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256]{0} parameter(0)
+  s = (f32[256]{0:S(1)}, f32[256]{0}, u32[]) copy-start(p)
+  a = f32[256]{0} negate(p)
+  d = f32[256]{0:S(1)} copy-done(s)
+  ROOT r = f32[256]{0} add(a, d)
+})");
+  // The destination lives from the start on.
+  EXPECT_THAT(getLive(report, 1), ElementsAre(0, 1, 1, 1, 1));
+  const ValueReport &done = report.values[3];
+  ASSERT_TRUE(done.value.move);
+  EXPECT_EQ(done.value.move->overlap, 1);
+  EXPECT_EQ(done.bytesRead, 1024);
+  EXPECT_EQ(done.bytesWritten, 1024);
+  EXPECT_EQ(report.asyncBytes, 2048);
+  EXPECT_FALSE(done.moveSuggestion);
+}
+
+TEST(Report, NothingHidesACopyThatIsWaitedFor) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256]{0} parameter(0)
+  s = (f32[256]{0:S(1)}, f32[256]{0}, u32[]) copy-start(p)
+  ROOT d = f32[256]{0:S(1)} copy-done(s)
+})");
+  ASSERT_TRUE(report.values[2].moveSuggestion);
+  EXPECT_EQ(report.values[2].moveSuggestion->kind, Suggestion::Kind::Overlap);
+}
+
+TEST(Report, UpdatesInPlace) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  u = f32[1] constant({0})
+  i = s32[] constant(0)
+  a = f32[256] negate(p)
+  b = f32[256] dynamic-update-slice(a, u, i)
+  c = f32[256] dynamic-update-slice(p, u, i)
+  ROOT d = f32[256] add(b, c)
+})");
+  // Into a, which nobody else needs, but not into the argument.
+  EXPECT_EQ(report.values[4].allocatedBytes, 0);
+  EXPECT_EQ(report.values[5].allocatedBytes, 1024);
+}
+
+TEST(Report, DonatedArgumentsAreResults) {
+  const char *entry = R"(ENTRY e {
+  p = f32[256] parameter(0)
+  ROOT a = f32[256] negate(p)
+})";
+  EXPECT_THAT(getLive(reportOn(entry), 0), ElementsAre(1, 2));
+  EXPECT_THAT(
+      getLive(reportOn(entry, ", input_output_alias={ {}: (0, {}) }"), 0),
+      ElementsAre(1, 1));
+}
+
+TEST(Report, LoopsRunWithinTheirStep) {
+  Report report = reportOn(R"(body {
+  s = (s32[], f32[256]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[256] get-tuple-element(s), index=1
+  a = f32[256] negate(x)
+  b = f32[256] add(a, x)
+  c = f32[256] add(a, b)
+  ROOT t = (s32[], f32[256]) tuple(i, c)
+}
+cond {
+  s = (s32[], f32[256]) parameter(0)
+  ROOT r = pred[] constant(false)
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  i = s32[] constant(0)
+  q = f32[256] negate(p)
+  t = (s32[], f32[256]) tuple(i, q)
+  w = (s32[], f32[256]) while(t), condition=cond, body=body
+  ROOT g = f32[256] get-tuple-element(w), index=1
+})");
+  // p and the loop's state; within it a and b, while c is the state again.
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 1, 2, 2, 4, 2));
+}
+
+TEST(Report, RelayoutsAndBitcasts) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[8,256]{1,0} parameter(0)
+  a = f32[8,256]{0,1} copy(p)
+  b = f32[256,8]{1,0} transpose(a), dimensions={1,0}
+  ROOT c = f32[2048]{0} reshape(b)
+})");
+  // The copy moves; the transposition and the reshape of it do not.
+  EXPECT_TRUE(report.values[1].value.move);
+  EXPECT_FALSE(report.values[2].value.move);
+  EXPECT_FALSE(report.values[3].value.move);
+  EXPECT_EQ(report.relayoutBytes, 2 * 8192);
+  ASSERT_TRUE(report.values[1].moveSuggestion);
+  EXPECT_EQ(report.values[1].moveSuggestion->kind, Suggestion::Kind::AvoidMove);
+  EXPECT_EQ(report.values[1].moveSuggestion->gain, 2 * 8192);
+}
+
+static Suggestion suggest(llvm::StringRef shape) {
+  return suggestLayout(llvm::cantFail(parseShape(shape))).value();
+}
+
+TEST(Report, Suggestions) {
+  Suggestion order = suggest("f32[256,8]{1,0:T(8,128)}");
+  EXPECT_EQ(order.kind, Suggestion::Kind::Order);
+  EXPECT_EQ(order.shape->toString(), "f32[256,8]{0,1:T(8,128)}");
+  EXPECT_EQ(order.gain, 256 * 128 * 4 - 256 * 8 * 4);
+
+  Suggestion tile = suggest("f32[3,128]{1,0:T(8,128)}");
+  EXPECT_EQ(tile.kind, Suggestion::Kind::Tile);
+  EXPECT_EQ(tile.shape->toString(), "f32[3,128]{1,0:T(1,128)}");
+
+  Suggestion merge = suggest("f32[16,8,64]{2,1,0:T(8,128)}");
+  EXPECT_EQ(merge.kind, Suggestion::Kind::Merge);
+  EXPECT_EQ(merge.shape->toString(), "f32[16,512]{1,0:T(8,128)}");
+  EXPECT_EQ(merge.gain, 32768);
+
+  // Nothing to gain, nothing said.
+  EXPECT_FALSE(
+      suggestLayout(llvm::cantFail(parseShape("f32[8,128]{1,0:T(8,128)}"))));
+  EXPECT_FALSE(suggestLayout(llvm::cantFail(parseShape("f32[]{:T(128)}"))));
+  EXPECT_FALSE(suggestLayout(llvm::cantFail(parseShape("(f32[2], token[])"))));
+}
+
+TEST(Report, UnboundedShapesAreUnsupported) {
+  ReportInput input;
+  ReportValue &value = input.values.emplace_back();
+  value.shape = std::make_shared<Shape>(llvm::cantFail(parseShape("f32[?]")));
+  input.result = value.shape;
+  llvm::Expected<Report> report = makeReport(std::move(input));
+  ASSERT_FALSE(static_cast<bool>(report));
+  EXPECT_EQ(takeDiagnostic(report.takeError()).kind,
+            DiagnosticKind::Unsupported);
+}
