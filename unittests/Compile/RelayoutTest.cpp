@@ -18,6 +18,8 @@
 #include "tessera/Layout/Text.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;
@@ -162,6 +164,19 @@ public:
     }
   }
 
+  /// Calls `body` with each two functions that were added one after the other.
+  void runEach(llvm::function_ref<void(size_t, CompiledModule::Relayout *,
+                                       CompiledModule::Relayout *)>
+                   body) {
+    auto compiled = CompiledModule::compile(std::move(module), options);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    auto lookup = [&](size_t i) {
+      return cantFail(compiled->lookup("relayout_" + std::to_string(i)));
+    };
+    for (size_t i = 0; 2 * i < pairs.size(); ++i)
+      body(i, lookup(2 * i), lookup(2 * i + 1));
+  }
+
 private:
   mlir::DialectRegistry registry;
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
@@ -217,5 +232,83 @@ TEST(Relayout, RandomPairs) {
                 Shape::array(type, dims, random.layout(dims, type)));
     }
     batch.run(random);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes of real modules
+//===----------------------------------------------------------------------===//
+
+/// The array shapes with layouts that the TPU compiler chose, below 16 MiB.
+static std::vector<Shape> readTpuShapes() {
+  auto file = llvm::MemoryBuffer::getFile(TESSERA_TPU_SHAPES);
+  EXPECT_TRUE(bool(file)) << TESSERA_TPU_SHAPES;
+  std::vector<Shape> shapes;
+  for (llvm::StringRef line : llvm::split((*file)->getBuffer(), '\n')) {
+    if (line.trim().empty())
+      continue;
+    Shape shape = parse(line.trim());
+    if (!shape.isArray() || !isArrayElement(shape.elementType()))
+      continue;
+    llvm::Expected<ShapeSize> size = getSize(shape);
+    if (!size)
+      llvm::consumeError(size.takeError());
+    else if (size->bytes < (int64_t(16) << 20))
+      shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+/// Row-major to `shape` and back, every element looked up at its place.
+static void checkRoundTrip(const Shape &shape, CompiledModule::Relayout *there,
+                           CompiledModule::Relayout *back) {
+  SCOPED_TRACE(shape.toString());
+  Shape rows = Shape::array(shape.elementType(), shape.dimensions());
+  Side from(rows), to(shape);
+  GuardedBuffer input(from.bytes), output(to.bytes), returned(from.bytes, 0xFF);
+  // Bytes that tell places apart; small enough for every narrow type.
+  for (size_t i = 0; i < input.size(); ++i)
+    input.data()[i] = static_cast<uint8_t>((i * 2654435761u) >> 13) &
+                      (from.bits < 8 || getBitWidth(from.type) < 8 ? 1 : 255);
+  there(input.data(), output.data());
+  back(output.data(), returned.data());
+  ASSERT_TRUE(input.isIntact() && output.isIntact() && returned.isIntact());
+  ASSERT_TRUE(
+      std::equal(input.data(), input.data() + input.size(), returned.data()))
+      << "the way back differs";
+  if (to.bits % 8 != 0)
+    return;
+  int64_t bytes = to.bits / 8, position = 0;
+  forEachIndex(shape.dimensions(), [&](llvm::ArrayRef<int64_t> index) {
+    const uint8_t *place = output.data() + to.axes.linearIndex(index) * bytes;
+    ASSERT_TRUE(
+        std::equal(place, place + bytes, input.data() + position * bytes));
+    ++position;
+  });
+}
+
+// Every shape of the corpus; without TESSERA_FULL=1 one in ten.
+TEST(Relayout, TpuShapes) {
+  std::vector<Shape> shapes = readTpuShapes();
+  ASSERT_GT(shapes.size(), 100u);
+  size_t step = isFullTest() ? 1 : 10;
+  constexpr size_t kBatch = 20;
+  for (size_t begin = 0; begin < shapes.size(); begin += kBatch * step) {
+    Batch batch;
+    std::vector<Shape> chosen;
+    for (size_t i = begin; i < shapes.size() && chosen.size() < kBatch;
+         i += step) {
+      Shape rows =
+          Shape::array(shapes[i].elementType(), shapes[i].dimensions());
+      batch.add(rows, shapes[i]);
+      batch.add(shapes[i], rows);
+      chosen.push_back(shapes[i]);
+    }
+    batch.runEach([&](size_t i, CompiledModule::Relayout *there,
+                      CompiledModule::Relayout *back) {
+      checkRoundTrip(chosen[i], there, back);
+    });
+    if (testing::Test::HasFailure())
+      return;
   }
 }
