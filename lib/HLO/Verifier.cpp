@@ -10,9 +10,11 @@
 
 #include "tessera/HLO/Attributes.h"
 #include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace tessera;
 using namespace tessera::hlo;
@@ -39,6 +41,36 @@ using BitcastCache =
     llvm::DenseMap<std::tuple<const Shape *, const Shape *, unsigned>,
                    BitcastAnswer>;
 
+/// Bits of the buffer of an array; nothing where they cannot be known.
+static std::optional<int64_t> getFootprint(const Shape &shape) {
+  if (!shape.isArray())
+    return std::nullopt;
+  llvm::Expected<ShapeSize> size = getSize(shape);
+  if (!size) {
+    llvm::consumeError(size.takeError());
+    return std::nullopt;
+  }
+  int64_t bits;
+  if (llvm::MulOverflow(
+          size->allocatedElements,
+          getStorageBits(shape.elementType(), shape.layoutOrDefault()), bits))
+    return std::nullopt;
+  return bits;
+}
+
+/// Whether all that is wrong with a bitcast as the tessera dialect has it is
+/// that it reads padding. The TPU compiler writes such bitcasts, and throws
+/// away what it read.
+static bool readsOnlyPadding(const Shape &from, const Shape &to,
+                             bool ignoreMemorySpace) {
+  std::optional<int64_t> footprint = getFootprint(from);
+  if (!footprint || footprint != getFootprint(to))
+    return false;
+  Layout fromLayout = from.layoutOrDefault(), toLayout = to.layoutOrDefault();
+  return toLayout.paddingValue == fromLayout.paddingValue &&
+         (ignoreMemorySpace || toLayout.memorySpace == fromLayout.memorySpace);
+}
+
 static Error verifyBitcast(const Instruction &instruction,
                            BitcastCache &cache) {
   const Instruction &operand = *instruction.operands[0];
@@ -48,8 +80,12 @@ static Error verifyBitcast(const Instruction &instruction,
   options.enumerationCap = int64_t(1) << 20;
   auto [entry, isNew] = cache.try_emplace(
       {operand.shape, instruction.shape, options.ignoreMemorySpace});
-  if (isNew)
+  if (isNew) {
     entry->second = mayBitcast(*operand.shape, *instruction.shape, options);
+    if (readsOnlyPadding(*operand.shape, *instruction.shape,
+                         options.ignoreMemorySpace))
+      entry->second.answer = Answer::Yes;
+  }
   const BitcastAnswer &answer = entry->second;
   if (answer.answer != Answer::No)
     return Error::success();

@@ -9,10 +9,9 @@
 // What the parser does not look at: whether shapes and layouts agree along each
 // instruction.
 //
-//   hlo_c1  a bitcast reads the operand's bytes: footprints are equal in bits,
-//           and every place that the result reads is an element's place in the
-//           operand; the space stays, but for values inside fusions, where
-//           spaces are not kept
+//   hlo_c1  a bitcast reads the operand's bytes: footprints are equal in bits;
+//           the space stays, but for values inside fusions, where spaces are
+//           not kept. Places of padding may be read, with what is there
 //   hlo_c2  elementwise and the like keep layouts: operands of the result's
 //           rank have its layout, but for tiles and space (and element size for
 //           convert, compare, select)

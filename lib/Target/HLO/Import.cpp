@@ -14,6 +14,7 @@
 #include "tessera/HLO/Literal.h"
 #include "tessera/HLO/Parser.h"
 #include "tessera/HLO/Verifier.h"
+#include "tessera/Layout/Bitcast.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -70,6 +71,8 @@ private:
   llvm::DenseMap<const Shape *, Type> types;
   llvm::StringMap<StringAttr> words;
   llvm::DenseMap<const hlo::Instruction *, Value> values;
+  /// Whether the second shape reads elements alone of the first, spaces aside.
+  llvm::DenseMap<std::pair<const Shape *, const Shape *>, bool> legalBitcasts;
   /// The copy-starts of the computation that become operations.
   llvm::DenseMap<const hlo::Instruction *, CopyStartOp> copyStarts;
 };
@@ -281,8 +284,18 @@ Operation *Importer::importBitcast(const hlo::Instruction &instruction) {
   // In a fused computation the spaces of values inside are not kept.
   const Shape &from = *instruction.operands.front()->shape;
   const Shape &to = *instruction.shape;
-  bool fused = instruction.parent->isFused() &&
-               from.layout().memorySpace != to.layout().memorySpace;
+  bool fused =
+      !hlo::keepsMemorySpaces(*instruction.parent) &&
+      from.layoutOrDefault().memorySpace != to.layoutOrDefault().memorySpace;
+  // Some read padding, which the operation has no meaning for.
+  auto [legal, isNew] = legalBitcasts.try_emplace({&from, &to});
+  if (isNew) {
+    BitcastOptions bitcast;
+    bitcast.ignoreMemorySpace = true;
+    legal->second = mayBitcast(from, to, bitcast).answer != Answer::No;
+  }
+  if (!legal->second)
+    return nullptr;
   return BitcastOp::create(builder, convertLocation(instruction), type, operand,
                            fused);
 }
