@@ -10,9 +10,83 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tessera;
+
+/// Whether affine loops at the insertion point may be bounded by `sizes`.
+static bool areSymbols(OpBuilder &builder, ValueRange sizes) {
+  Region *scope = builder.getInsertionBlock()->getParent();
+  while (scope->getParentOp() &&
+         !scope->getParentOp()->hasTrait<OpTrait::AffineScope>())
+    scope = scope->getParentOp()->getParentRegion();
+  return llvm::all_of(
+      sizes, [&](Value size) { return affine::isValidSymbol(size, scope); });
+}
+
+/// The results of `map` as values.
+static SmallVector<Value> expandMap(OpBuilder &builder, Location loc,
+                                    AffineMap map, ValueRange operands) {
+  SmallVector<Value> values;
+  for (AffineExpr expr : map.getResults())
+    values.push_back(affine::expandAffineExpr(
+        builder, loc, expr, operands.take_front(map.getNumDims()),
+        operands.drop_front(map.getNumDims())));
+  return values;
+}
+
+/// Opens a loop at the insertion point and moves into it.
+static Value buildAffineLoop(OpBuilder &builder, Location loc,
+                             const NestLoop &loop, ValueRange operands) {
+  SmallVector<Value> lowerOperands(operands), upperOperands(operands);
+  AffineMap lower = loop.lower, upper = loop.upper;
+  affine::canonicalizeMapAndOperands(&lower, &lowerOperands);
+  affine::canonicalizeMapAndOperands(&upper, &upperOperands);
+  auto loopOp = affine::AffineForOp::create(builder, loc, lowerOperands, lower,
+                                            upperOperands, upper);
+  builder.setInsertionPointToStart(loopOp.getBody());
+  return loopOp.getInductionVar();
+}
+
+/// The same with scf.for, for sizes that are no affine symbols.
+static Value buildScfLoop(OpBuilder &builder, Location loc,
+                          const NestLoop &loop, ValueRange operands) {
+  SmallVector<Value> lower = expandMap(builder, loc, loop.lower, operands);
+  SmallVector<Value> upper = expandMap(builder, loc, loop.upper, operands);
+  for (Value bound : ArrayRef(lower).drop_front())
+    lower[0] = arith::MaxSIOp::create(builder, loc, lower[0], bound);
+  for (Value bound : ArrayRef(upper).drop_front())
+    upper[0] = arith::MinSIOp::create(builder, loc, upper[0], bound);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loopOp = scf::ForOp::create(builder, loc, lower[0], upper[0], one);
+  builder.setInsertionPointToStart(loopOp.getBody());
+  return loopOp.getInductionVar();
+}
+
+/// Moves to where the constraints of `set` do not all hold.
+static void buildExclusion(OpBuilder &builder, Location loc, IntegerSet set,
+                           ValueRange operands, bool isAffine) {
+  if (isAffine) {
+    auto ifOp = affine::AffineIfOp::create(builder, loc, set, operands,
+                                           /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(ifOp.getElseBlock());
+    return;
+  }
+  AffineMap map = AffineMap::get(set.getNumDims(), set.getNumSymbols(),
+                                 set.getConstraints(), set.getContext());
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value fails;
+  for (Value constraint : expandMap(builder, loc, map, operands)) {
+    Value negative = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, constraint, zero);
+    fails =
+        fails ? arith::OrIOp::create(builder, loc, fails, negative) : negative;
+  }
+  auto ifOp = scf::IfOp::create(builder, loc, fails);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+}
 
 /// The loops of `nest`, with what `body` builds from the operands of its maps
 /// inside. `sizes` are the values of the symbols.
@@ -20,34 +94,34 @@ static void buildNest(OpBuilder &builder, Location loc, const LoopNest &nest,
                       ValueRange sizes,
                       llvm::function_ref<void(OpBuilder &, ValueRange)> body) {
   OpBuilder::InsertionGuard guard(builder);
+  bool isAffine = areSymbols(builder, sizes);
   SmallVector<Value> variables;
   auto getOperands = [&] {
     SmallVector<Value> operands = variables;
     llvm::append_range(operands, sizes);
     return operands;
   };
-  for (const NestLoop &loop : nest.loops) {
-    SmallVector<Value> lowerOperands = getOperands();
-    SmallVector<Value> upperOperands = lowerOperands;
-    AffineMap lower = loop.lower, upper = loop.upper;
-    affine::canonicalizeMapAndOperands(&lower, &lowerOperands);
-    affine::canonicalizeMapAndOperands(&upper, &upperOperands);
-    auto loopOp = affine::AffineForOp::create(builder, loc, lowerOperands,
-                                              lower, upperOperands, upper);
-    variables.push_back(loopOp.getInductionVar());
-    builder.setInsertionPointToStart(loopOp.getBody());
-  }
-  if (nest.exclude) {
-    auto ifOp =
-        affine::AffineIfOp::create(builder, loc, *nest.exclude, getOperands(),
-                                   /*withElseRegion=*/true);
-    builder.setInsertionPointToStart(ifOp.getElseBlock());
-  }
+  for (const NestLoop &loop : nest.loops)
+    variables.push_back(isAffine
+                            ? buildAffineLoop(builder, loc, loop, getOperands())
+                            : buildScfLoop(builder, loc, loop, getOperands()));
+  if (nest.exclude)
+    buildExclusion(builder, loc, *nest.exclude, getOperands(), isAffine);
   body(builder, getOperands());
 }
 
-static Subscripts makeSubscripts(AffineMap map, ValueRange operands) {
+/// The results of `map` as subscripts at the insertion point.
+static Subscripts makeSubscripts(OpBuilder &builder, Location loc,
+                                 AffineMap map, ValueRange operands) {
   Subscripts subscripts{map, llvm::to_vector(operands), /*isAffine=*/true};
+  auto isScf = [](Value operand) {
+    return isa_and_present<scf::ForOp>(operand.getParentBlock()->getParentOp());
+  };
+  if (llvm::any_of(operands.take_front(map.getNumDims()), isScf)) {
+    SmallVector<Value> values = expandMap(builder, loc, map, operands);
+    AffineMap identity = builder.getMultiDimIdentityMap(values.size());
+    return {identity, std::move(values), /*isAffine=*/false};
+  }
   affine::canonicalizeMapAndOperands(&subscripts.map, &subscripts.operands);
   return subscripts;
 }
@@ -66,8 +140,8 @@ void tessera::buildElementCopy(OpBuilder &builder, Location loc,
                        destination.access.axes(), options))
     buildNest(builder, loc, nest, sizes.values,
               [&](OpBuilder &builder, ValueRange operands) {
-                Subscripts index =
-                    makeSubscripts(nest.getVariableMap(), operands);
+                Subscripts index = makeSubscripts(
+                    builder, loc, nest.getVariableMap(), operands);
                 Value element =
                     source.access.load(builder, loc, source.memref, index);
                 if (convert)
@@ -92,9 +166,10 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                                               axes, /*minorCut=*/1, options))
     buildNest(builder, loc, nest, sizes.values,
               [&](OpBuilder &builder, ValueRange operands) {
-                access.storeAtPlace(
-                    builder, loc, value, destination.memref,
-                    makeSubscripts(nest.getVariableMap(), operands));
+                access.storeAtPlace(builder, loc, value, destination.memref,
+                                    makeSubscripts(builder, loc,
+                                                   nest.getVariableMap(),
+                                                   operands));
               });
   if (!axes.isStatic() || axes.numAllocated() == axes.numPlaces())
     return;
@@ -103,6 +178,7 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                                           axes.numAllocated());
   builder.setInsertionPointToStart(loop.getBody());
   access.storeAtPosition(builder, loc, value, destination.memref,
-                         makeSubscripts(builder.getMultiDimIdentityMap(1),
+                         makeSubscripts(builder, loc,
+                                        builder.getMultiDimIdentityMap(1),
                                         loop.getInductionVar()));
 }

@@ -199,3 +199,28 @@ func.func @tensors(%a: tensor<20xf32>)
       to tensor<20xf32, #tessera.layout<{0:T(8)}>>
   return %b : tensor<20xf32, #tessera.layout<{0:T(8)}>>
 }
+
+// -----
+
+// A size that is computed in a loop is no affine symbol: scf loops take it.
+
+// CHECK-LABEL: func.func @computed_size
+// CHECK: scf.for
+// CHECK: %[[N:.*]] = memref.dim
+// CHECK: scf.for
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]] step
+// CHECK: memref.load
+// CHECK: memref.store %{{.*}} : memref<?x8xf32>
+func.func @computed_size(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %size = arith.muli %i, %n : index
+    %src = memref.alloc(%size) : memref<?xf32>
+    %dst = memref.alloc(%size) : memref<?xf32, #tessera.layout<{0:T(8)}>>
+    tessera.relayout %src into %dst
+        : memref<?xf32>, memref<?xf32, #tessera.layout<{0:T(8)}>>
+  }
+  return
+}

@@ -21,7 +21,7 @@ struct RelayoutSide {
 };
 
 /// Logical sizes: kDynamic in `sizes` where `values` has the number, in order.
-/// The values are valid affine symbols.
+/// Where a value is no valid affine symbol, loops are those of scf.
 struct RelayoutSizes {
   llvm::ArrayRef<int64_t> sizes;
   mlir::ValueRange values;
