@@ -44,11 +44,11 @@ memref.global "private" @promised
 
 // -----
 
-// expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, found 3; relayout to a layout without E}}
+// expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; relayout to a layout without E}}
 func.func @no_physical_type(
     %m: memref<4xi4, #tessera.layout<{0:E(3)}>>) {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, found 3; relayout to a layout without E}}
+  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; relayout to a layout without E}}
   %v = memref.load %m[%c0] : memref<4xi4, #tessera.layout<{0:E(3)}>>
   return
 }
