@@ -149,4 +149,37 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
   ];
 }
 
+def Report : Pass<"tessera-report", "::mlir::ModuleOp"> {
+  let summary = "Print what every value takes in memory, and what moves";
+  let description = [{
+    Prints, for the values of one function and of those that it calls, what
+    `tessera-hlo report` prints for a dump: bytes, padding and expansion, bytes
+    moved by relayouts and asynchronous copies, what is live when in each memory
+    space, and suggestions, worst first. The IR is not changed.
+
+    ```mlir
+    func.func @main(%a: tensor<20x300xf32>)
+        -> tensor<20x300xf32, #tessera.layout<{1,0:T(8,128)}>> {
+      %b = tessera.relayout %a : tensor<20x300xf32>
+          to tensor<20x300xf32, #tessera.layout<{1,0:T(8,128)}>>
+      return %b : tensor<20x300xf32, #tessera.layout<{1,0:T(8,128)}>>
+    }
+    ```
+
+    gives, among others, `12864 of 36864 bytes are padding` for `%b`.
+
+    The steps of the schedule are the operations of the function's block; what
+    is live when is left out for functions of several blocks. Values of types
+    that have no shape in XLA's notation are left out, dynamic sizes without
+    bounds are *unsupported*.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", "\"\"",
+           "The function to report on; by default `main`, or else the last "
+           "public one">,
+    Option<"json", "json", "bool", "false",
+           "Print JSON of the schema in docs/report.md">
+  ];
+}
+
 #endif // TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_TD
