@@ -11,6 +11,61 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignLayouts : Pass<"tessera-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Give values without a layout the one that the target chooses";
+  let description = [{
+    Every ranked tensor without an encoding gets the layout that the target
+    would choose for an array of its element type and dimensions
+    (`docs/targets.md`). A tensor that has a layout is pinned, and stays; so is
+    the result of a relayout. Tensors whose default is unknown stay too:
+    unbounded dynamic dimensions, element types that XLA does not have.
+
+    Types change where an operation means the same for all layouts:
+
+    * results, operands and block arguments of operations of the dialects
+      `arith`, `cf`, `complex`, `linalg`, `math`, `scf`, `tensor` and `ub`, of
+      `tessera.relayout`, `tessera.reshape`, `tessera.empty` and
+      `tessera.assume_layout`, and values of constants;
+    * arguments and results of functions, and calls of them.
+
+    What cannot change keeps its types, and relayouts stand around it:
+    operations whose verifier refuses the new types, those of other dialects,
+    `tensor.cast`, declarations, functions that are used other than by calls,
+    and calls of those.
+
+    The target is that of the module (`tessera.target`), or the one that the
+    option names, which the module then has.
+
+    ```mlir
+    func.func @f(%a: tensor<4096x129xf32>) -> tensor<4096x129xf32> {
+      %b = math.exp %a : tensor<4096x129xf32>
+      return %b : tensor<4096x129xf32>
+    }
+    ```
+
+    becomes with `target=tpu_v5e`
+
+    ```mlir
+    #layout = #tessera.layout<{0,1:T(8,128)}>
+    func.func @f(%a: tensor<4096x129xf32, #layout>)
+        -> tensor<4096x129xf32, #layout> {
+      %b = math.exp %a : tensor<4096x129xf32, #layout>
+      return %b : tensor<4096x129xf32, #layout>
+    }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e or nvgpu; by default that of "
+           "the module">
+  ];
+  let statistics = [
+    Statistic<"numAssigned", "assigned", "Values that got a layout">,
+    Statistic<"numRelayouts", "relayouts", "Relayouts inserted">
+  ];
+  let dependentDialects = ["::tessera::TesseraDialect"];
+}
+
 def ExpandOps : Pass<"tessera-expand-ops"> {
   let summary = "Express operations of the dialect by simpler ones";
   let description = [{
