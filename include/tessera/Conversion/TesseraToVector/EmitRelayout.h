@@ -1,0 +1,33 @@
+//===- EmitRelayout.h - Code for a relayout plan ----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_EMITRELAYOUT_H
+#define TESSERA_CONVERSION_TESSERATOVECTOR_EMITRELAYOUT_H
+
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tessera {
+
+/// Emits the nests of `plan` at the builder's insertion point, as `affine`,
+/// `vector` and `memref` operations.
+///
+/// `source` and `destination` are flat memrefs, `memref<NxT>`, of all elements
+/// of the buffers; T is an integer or float type of the plan's width. They need
+/// no more alignment than the plan says (RelayoutPlan::needsAlignment).
+/// `padding` is the value of type T for Fill nests; null when there are none.
+/// Streaming stores are followed by the fence that x86 needs.
+void emitRelayout(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value source, mlir::Value destination,
+                  const RelayoutPlan &plan, const RelayoutTarget &target,
+                  mlir::TypedAttr padding);
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_TESSERATOVECTOR_EMITRELAYOUT_H

@@ -1,0 +1,501 @@
+//===- EmitRelayout.cpp - Code for a relayout plan ------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
+
+#include "VectorKernels.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace mlir;
+
+/// Repetitions up to this number are unrolled; more become a loop.
+static constexpr int64_t kMaxUnrolled = 4;
+/// Bytes that one iteration of a copy loop moves.
+static constexpr int64_t kChunkBytes = 256;
+/// Lines that a run of unknown alignment must span to be streamed.
+static constexpr int64_t kMinLines = 4;
+/// Blocks between the fetch of a line ahead and its use.
+static constexpr int64_t kPrefetchDistance = 2;
+
+/// The distance of groups of `size` places that repeat one after another in
+/// `table`, if they do.
+static std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
+                                               size_t size) {
+  int64_t stride = table.size() > size ? table[size] : 0;
+  for (size_t i = size; i < table.size(); ++i)
+    if (table[i] != table[i - size] + stride)
+      return std::nullopt;
+  return stride;
+}
+
+namespace {
+using Table = llvm::SmallVector<int64_t, 64>;
+
+/// Emits one nest.
+class NestEmitter {
+public:
+  NestEmitter(ImplicitLocOpBuilder &builder, Value src, Value dst,
+              const PlanNest &nest, const RelayoutTarget &target,
+              TypedAttr padding)
+      : b(builder), src(src), dst(dst), nest(nest), padding(padding),
+        kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
+                target.vectorBytes, nest.unit) {}
+
+  void emit();
+
+private:
+  /// Where a block begins, over the induction variables so far.
+  struct Offsets {
+    AffineExpr src, dst;
+  };
+  using Body = llvm::function_ref<void(Value iteration)>;
+
+  /// Emits the loops from number `depth` on. Blocks have `rows` and `columns`
+  /// steps of the loops that continue the block's own.
+  void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitBlock(Offsets at, int64_t rows, int64_t columns);
+
+  void emitFill(Place to);
+  /// Runs that advance side by side, some lines at a time.
+  void emitStreams(Place from, Place to, llvm::ArrayRef<int64_t> fromRows,
+                   llvm::ArrayRef<int64_t> toRows);
+  void emitStagedCopy(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                      bool isAligned);
+  void emitTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns, bool isAligned);
+  void emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                 llvm::ArrayRef<int64_t> columns);
+  /// As many rows at a time as a register takes, in a loop where that makes
+  /// many.
+  void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns);
+  void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
+  /// Streams out the columns that a block left in the buffer, those that follow
+  /// one another as one run.
+  void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
+                         int64_t length, bool isAligned);
+
+  /// Copies a run so that all whole lines in it bypass the cache.
+  void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
+  void emitAlignedRun(Place from, Place to, int64_t count);
+  /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
+  void emitElements(Place from, Place to, AffineExpr begin, AffineExpr end,
+                    Value head);
+
+  /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
+  void repeat(int64_t count, Body body);
+  Place advance(Place place, Value iteration, int64_t stride);
+  Value createIndex(AffineExpr expr);
+  Place getStage();
+  /// The steps of the loops `inner`, and `steps` of the loop of `role` that
+  /// continues them, as offsets in the source or destination.
+  Table getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
+                 int64_t steps, bool inSource) const;
+  int64_t lineElements() const {
+    return RelayoutTarget::kLineBytes / kernels.elementBytes();
+  }
+  bool isStreaming() const { return nest.stores == StoreKind::Streaming; }
+  void emitFence();
+
+  ImplicitLocOpBuilder &b;
+  Value src, dst;
+  const PlanNest &nest;
+  TypedAttr padding;
+  VectorKernels kernels;
+  llvm::SmallVector<Value, 6> ivs;
+  /// The buffer of staged blocks, one for each thread's scope.
+  llvm::DenseMap<Operation *, Value> stages;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::emit() {
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  emitLoops(0, {zero + nest.srcOffset, zero + nest.dstOffset}, 1, 1);
+  if (nest.stores != StoreKind::Plain)
+    emitFence();
+}
+
+void NestEmitter::emitFence() {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.x86.sse.sfence"),
+                                ValueRange{});
+}
+
+void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
+                            int64_t columns) {
+  if (depth == nest.loops.size())
+    return emitBlock(at, rows, columns);
+  const PlanLoop &loop = nest.loops[depth];
+  int64_t full = loop.count / loop.step, rest = loop.count % loop.step;
+  auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
+    (this->*emitPart)(depth, from,
+                      loop.role == PlanLoop::Role::Rows ? steps : rows,
+                      loop.role == PlanLoop::Role::Columns ? steps : columns);
+  };
+  if (full > 0)
+    withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
+  if (rest > 0) {
+    int64_t begin = full * loop.step;
+    Offsets last = {at.src + begin * loop.srcStride,
+                    at.dst + begin * loop.dstStride};
+    ++depth;
+    withSteps(rest, &NestEmitter::emitLoops, last);
+  }
+}
+
+void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
+                                 int64_t columns) {
+  const PlanLoop &loop = nest.loops[depth];
+  int64_t trips = loop.count / loop.step;
+  if (trips == 1)
+    return emitLoops(depth + 1, at, rows, columns);
+  OpBuilder::InsertionGuard guard(b);
+  if (loop.isParallel) {
+    auto parallel = affine::AffineParallelOp::create(
+        b, TypeRange{}, ArrayRef<arith::AtomicRMWKind>{},
+        ArrayRef<int64_t>{trips});
+    b.setInsertionPointToStart(parallel.getBody());
+    ivs.push_back(parallel.getIVs().front());
+  } else {
+    auto serial = affine::AffineForOp::create(b, 0, trips);
+    b.setInsertionPointToStart(serial.getBody());
+    ivs.push_back(serial.getInductionVar());
+  }
+  AffineExpr iv = b.getAffineDimExpr(ivs.size() - 1);
+  emitLoops(depth + 1,
+            {at.src + iv * (loop.step * loop.srcStride),
+             at.dst + iv * (loop.step * loop.dstStride)},
+            rows, columns);
+  // A thread's stores are ordered by a fence of its own.
+  if (loop.isParallel && nest.stores != StoreKind::Plain)
+    emitFence();
+  ivs.pop_back();
+}
+
+void NestEmitter::repeat(int64_t count, Body body) {
+  if (count <= kMaxUnrolled) {
+    for (int64_t i = 0; i < count; ++i)
+      body(arith::ConstantIndexOp::create(b, i));
+    return;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(b, 0, count);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+Place NestEmitter::advance(Place place, Value iteration, int64_t stride) {
+  if (auto constant = iteration.getDefiningOp<arith::ConstantIndexOp>())
+    return place + constant.value() * stride;
+  AffineExpr index = b.getAffineDimExpr(0), i = b.getAffineDimExpr(1);
+  Value moved =
+      affine::AffineApplyOp::create(b, AffineMap::get(2, 0, index + i * stride),
+                                    ValueRange{place.index, iteration});
+  return {place.memref, moved, place.offset};
+}
+
+Value NestEmitter::createIndex(AffineExpr expr) {
+  return affine::AffineApplyOp::create(b, AffineMap::get(ivs.size(), 0, expr),
+                                       ivs);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Table NestEmitter::getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
+                            int64_t steps, bool inSource) const {
+  Table table = {0};
+  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
+    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
+    size_t size = table.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < size; ++k)
+        table.push_back(table[k] + i * stride);
+  };
+  for (const PlanLoop &loop : inner)
+    addLoop(loop, loop.count);
+  for (const PlanLoop &loop : nest.loops)
+    if (loop.role == role)
+      addLoop(loop, steps);
+  return table;
+}
+
+void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
+  Place to = {dst, createIndex(at.dst)};
+  if (nest.kernel == KernelKind::Fill)
+    return emitFill(to);
+  Place from = {src, createIndex(at.src)};
+  Table fromRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, true);
+  Table toColumns =
+      getTable(nest.columns, PlanLoop::Role::Columns, columns, false);
+  bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;
+
+  switch (nest.kernel) {
+  case KernelKind::Transpose:
+    return emitTranspose(from, to, fromRows, toColumns, isAligned);
+  case KernelKind::Interleave:
+  case KernelKind::Deinterleave:
+    return emitWeave(from, to, fromRows, toColumns);
+  default:
+    break;
+  }
+  if (nest.stores == StoreKind::Staged)
+    return emitStagedCopy(from, to, fromRows, isAligned);
+  Table toRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, false);
+  emitStreams(from, to, fromRows, toRows);
+}
+
+void NestEmitter::emitFill(Place to) {
+  Value value = arith::ConstantOp::create(b, padding);
+  int64_t chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
+  repeat(chunks,
+         [&](Value i) { kernels.fill(value, advance(to, i, chunk), chunk); });
+  if (rest)
+    kernels.fill(value, to + chunks * chunk, rest);
+}
+
+void NestEmitter::emitStreams(Place from, Place to,
+                              llvm::ArrayRef<int64_t> fromRows,
+                              llvm::ArrayRef<int64_t> toRows) {
+  int64_t chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
+  auto copyAll = [&](Place src, Place dst, int64_t count) {
+    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
+      kernels.copy(src + fromRow, dst + toRow, count, isStreaming());
+  };
+  repeat(chunks, [&](Value i) {
+    copyAll(advance(from, i, chunk), advance(to, i, chunk), chunk);
+  });
+  if (rest)
+    copyAll(from + chunks * chunk, to + chunks * chunk, rest);
+}
+
+/// Rows one behind the other into the buffer, which then streams as one run. A
+/// single row needs no buffer.
+void NestEmitter::emitStagedCopy(Place from, Place to,
+                                 llvm::ArrayRef<int64_t> rows, bool isAligned) {
+  int64_t numRows = rows.size();
+  if (numRows == 1)
+    return emitStreamedRun(from, to, nest.unit, isAligned);
+  Place stage = getStage();
+  auto copyRow = [&](Place row, Place place) {
+    kernels.copy(row, place, nest.unit);
+  };
+  if (std::optional<int64_t> stride = getUniformStride(rows, 1))
+    repeat(numRows, [&](Value i) {
+      copyRow(advance(from, i, *stride), advance(stage, i, nest.unit));
+    });
+  else
+    for (auto [i, row] : llvm::enumerate(rows))
+      copyRow(from + row, stage + i * nest.unit);
+  emitStreamedRun(stage, to, numRows * nest.unit, isAligned);
+}
+
+void NestEmitter::emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                            llvm::ArrayRef<int64_t> columns) {
+  bool isInterleave = nest.kernel == KernelKind::Interleave;
+  // The rest of a long side may be too short for registers of it.
+  if (!kernels.fillsLane(isInterleave ? columns.size() : rows.size()))
+    return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  if (isInterleave)
+    return kernels.interleave(from, rows, to, columns.size(), isStreaming());
+  kernels.deinterleave(from, rows.size(), to, columns, isStreaming());
+}
+
+//===----------------------------------------------------------------------===//
+// Transpose
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::emitTranspose(Place from, Place to,
+                                llvm::ArrayRef<int64_t> rows,
+                                llvm::ArrayRef<int64_t> columns,
+                                bool isAligned) {
+  if (nest.stores != StoreKind::Staged)
+    return emitRowChunks(from, to, rows, columns);
+  // In the buffer, columns lie one behind the other.
+  Place stage = getStage();
+  int64_t length = rows.size() * nest.unit;
+  Table stageColumns;
+  for (size_t i = 0; i < columns.size(); ++i)
+    stageColumns.push_back(i * length);
+  emitRowChunks(from, stage, rows, stageColumns);
+  emitStagedColumns(stage, to, columns, length, isAligned);
+}
+
+void NestEmitter::emitRowChunks(Place from, Place to,
+                                llvm::ArrayRef<int64_t> rows,
+                                llvm::ArrayRef<int64_t> columns) {
+  int64_t size = kernels.registerRows(rows.size());
+  int64_t chunks = rows.size() / size;
+  std::optional<int64_t> stride =
+      getUniformStride(rows.take_front(chunks * size), size);
+  if (chunks <= kMaxUnrolled || !stride) {
+    emitPrefetch(from, rows);
+    return kernels.transpose(from, rows, to, columns, isStreaming());
+  }
+  llvm::ArrayRef<int64_t> first = rows.take_front(size);
+  repeat(chunks, [&](Value i) {
+    Place chunk = advance(from, i, *stride);
+    emitPrefetch(chunk, first);
+    kernels.transpose(chunk, first, advance(to, i, size * nest.unit), columns,
+                      isStreaming());
+  });
+  // A last chunk that overlaps the one before.
+  if (int64_t begin = rows.size() - size; begin % size != 0)
+    kernels.transpose(from, rows.drop_front(begin), to + begin * nest.unit,
+                      columns, /*isStreaming=*/false);
+}
+
+/// Fetches what the same rows have some blocks of columns ahead.
+void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
+  if (!nest.prefetch)
+    return;
+  int64_t ahead = kPrefetchDistance * nest.blockColumns() * nest.unit;
+  int64_t last = cast<MemRefType>(src.getType()).getNumElements() - 1;
+  AffineExpr index = b.getAffineDimExpr(0) + from.offset + ahead;
+  for (int64_t row : rows) {
+    AffineMap map = AffineMap::get(
+        1, 0, {index + row, b.getAffineConstantExpr(last)}, b.getContext());
+    Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
+    memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
+                               /*localityHint=*/3, /*isDataCache=*/true);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Streaming
+//===----------------------------------------------------------------------===//
+
+/// The buffer of a block, allocated once for each thread: loops free what they
+/// allocate only in name.
+Place NestEmitter::getStage() {
+  Operation *scope = b.getInsertionBlock()->getParentOp();
+  while (!isa<affine::AffineParallelOp, FunctionOpInterface>(scope))
+    scope = scope->getParentOp();
+  Value &stage = stages[scope];
+  if (!stage) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&scope->getRegion(0).front());
+    auto type =
+        MemRefType::get({nest.blockRows() * nest.blockColumns() * nest.unit},
+                        cast<MemRefType>(dst.getType()).getElementType());
+    stage = memref::AllocaOp::create(
+        b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
+  }
+  return {stage, arith::ConstantIndexOp::create(b, 0)};
+}
+
+void NestEmitter::emitStagedColumns(Place stage, Place to,
+                                    llvm::ArrayRef<int64_t> columns,
+                                    int64_t length, bool isAligned) {
+  // Columns that all follow one another are one run.
+  auto emitColumns = [&](Place from, Place at, int64_t count, bool aligned) {
+    emitStreamedRun(from, at, count * length, aligned);
+  };
+  int64_t numColumns = columns.size(), group = 1;
+  while (group < numColumns && columns[group] == group * length)
+    ++group;
+  bool isDivided = numColumns % group == 0;
+  std::optional<int64_t> stride;
+  if (isDivided)
+    stride = getUniformStride(columns, group);
+  if (stride)
+    return repeat(numColumns / group, [&](Value i) {
+      emitColumns(advance(stage, i, group * length), advance(to, i, *stride),
+                  group, isAligned && *stride % lineElements() == 0);
+    });
+  for (auto [i, column] : llvm::enumerate(columns))
+    emitColumns(stage + i * length, to + column, 1,
+                isAligned && column % lineElements() == 0);
+}
+
+void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
+                                  bool isAligned) {
+  int64_t line = lineElements();
+  if (isAligned)
+    return emitAlignedRun(from, to, count);
+  if (count < kMinLines * line) {
+    kernels.copy(from, to, count);
+    return;
+  }
+  // Elements up to the first line, whole lines, and what is left.
+  AffineExpr index = b.getAffineDimExpr(0);
+  Value head = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (-(index + to.offset)) % line),
+      ValueRange{to.index});
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  AffineExpr lines = (b.getAffineConstantExpr(count) - index).floorDiv(line);
+  emitElements(from, to, zero, index, head);
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(
+      b, ValueRange{}, AffineMap::get(0, 0, zero), ValueRange{head},
+      AffineMap::get(1, 0, lines));
+  emitElements(from, to, index + lines * line, b.getAffineConstantExpr(count),
+               head);
+  b.setInsertionPointToStart(loop.getBody());
+  auto atLine = [&](Place place) {
+    AffineExpr i = b.getAffineDimExpr(1), start = b.getAffineDimExpr(2);
+    Value moved = affine::AffineApplyOp::create(
+        b, AffineMap::get(3, 0, index + start + i * line),
+        ValueRange{place.index, loop.getInductionVar(), head});
+    return Place{place.memref, moved, place.offset};
+  };
+  kernels.copy(atLine(from), atLine(to), line, /*isStreaming=*/true);
+}
+
+void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
+  int64_t line = lineElements(), chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = count / chunk;
+  repeat(chunks, [&](Value i) {
+    kernels.copy(advance(from, i, chunk), advance(to, i, chunk), chunk,
+                 /*isStreaming=*/true);
+  });
+  int64_t done = chunks * chunk, lines = (count - done) / line * line;
+  if (lines)
+    kernels.copy(from + done, to + done, lines, /*isStreaming=*/true);
+  done += lines;
+  if (done < count)
+    kernels.copy(from + done, to + done, count - done);
+}
+
+void NestEmitter::emitElements(Place from, Place to, AffineExpr begin,
+                               AffineExpr end, Value head) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(
+      b, ValueRange{head}, AffineMap::get(1, 0, begin), ValueRange{head},
+      AffineMap::get(1, 0, end));
+  b.setInsertionPointToStart(loop.getBody());
+  Place src = advance(from, loop.getInductionVar(), 1);
+  kernels.store(kernels.load(src, 1), advance(to, loop.getInductionVar(), 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Entry
+//===----------------------------------------------------------------------===//
+
+void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
+                           Value destination, const RelayoutPlan &plan,
+                           const RelayoutTarget &target, TypedAttr padding) {
+  ImplicitLocOpBuilder b(loc, builder);
+  for (const PlanNest &nest : plan.nests)
+    NestEmitter(b, source, destination, nest, target, padding).emit();
+}

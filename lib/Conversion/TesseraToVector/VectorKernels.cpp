@@ -1,0 +1,343 @@
+//===- VectorKernels.cpp - Kernels on rows and columns --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace tessera;
+using namespace mlir;
+
+static constexpr int64_t kLineBytes = 64;
+
+llvm::SmallVector<int64_t, 8> tessera::getWindows(int64_t count, int64_t size) {
+  llvm::SmallVector<int64_t, 8> begins;
+  for (int64_t i = 0; i + size <= count; i += size)
+    begins.push_back(i);
+  if (begins.empty())
+    begins.push_back(0);
+  else if (count % size != 0)
+    begins.push_back(count - size);
+  return begins;
+}
+
+VectorKernels::VectorKernels(ImplicitLocOpBuilder &builder, Type elementType,
+                             int64_t vectorBytes, int64_t unit)
+    : b(builder), elementType(elementType), vectorBytes(vectorBytes),
+      unit(unit) {
+  int64_t bits = elementType.getIntOrFloatBitWidth();
+  bytes = bits / 8;
+  factor = std::max<int64_t>(bits / 64, 1);
+  workType = b.getIntegerType(bits / factor);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value VectorKernels::getIndex(Place place) {
+  if (place.offset == 0)
+    return place.index;
+  Value offset = arith::ConstantIndexOp::create(b, place.offset);
+  return arith::AddIOp::create(b, place.index, offset);
+}
+
+VectorType VectorKernels::getMemoryType(int64_t elements) const {
+  return VectorType::get({elements}, elementType);
+}
+
+VectorType VectorKernels::getWorkType(int64_t elements) const {
+  return VectorType::get({elements * factor}, workType);
+}
+
+Value VectorKernels::load(Place place, int64_t count) {
+  // Buffers may have any alignment, so that no more than a byte is claimed.
+  Value vector = vector::LoadOp::create(b, getMemoryType(count), place.memref,
+                                        ValueRange{getIndex(place)},
+                                        /*nontemporal=*/false, llvm::Align(1));
+  VectorType workVector = getWorkType(count);
+  if (vector.getType() == workVector)
+    return vector;
+  return vector::BitCastOp::create(b, workVector, vector);
+}
+
+void VectorKernels::store(Value vector, Place place, bool isStreaming) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements() / factor;
+  VectorType memoryVector = getMemoryType(count);
+  if (vector.getType() != memoryVector)
+    vector = vector::BitCastOp::create(b, memoryVector, vector);
+  int64_t alignment = isStreaming ? count * bytes : 1;
+  vector::StoreOp::create(b, vector, place.memref, ValueRange{getIndex(place)},
+                          isStreaming, llvm::Align(alignment));
+}
+
+void VectorKernels::copy(Place src, Place dst, int64_t count,
+                         bool isStreaming) {
+  // The widest power of two that fits, so that short runs are no crawl.
+  int64_t size =
+      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
+                        llvm::bit_floor(static_cast<uint64_t>(count)));
+  llvm::SmallVector<Value, 8> values;
+  llvm::SmallVector<int64_t, 8> begins = getWindows(count, size);
+  // All loads of a line or two before its stores.
+  for (size_t first = 0; first < begins.size(); first += 8) {
+    auto group = llvm::ArrayRef(begins).slice(
+        first, std::min<size_t>(8, begins.size() - first));
+    values.clear();
+    for (int64_t begin : group)
+      values.push_back(load(src + begin, size));
+    for (auto [begin, value] : llvm::zip_equal(group, values))
+      store(value, dst + begin,
+            isStreaming && size * bytes == vectorBytes && begin % size == 0);
+  }
+}
+
+void VectorKernels::fill(Value value, Place dst, int64_t count) {
+  int64_t size =
+      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
+                        llvm::bit_floor(static_cast<uint64_t>(count)));
+  Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
+  for (int64_t begin : getWindows(count, size)) {
+    Place place = dst + begin;
+    vector::StoreOp::create(b, vector, place.memref,
+                            ValueRange{getIndex(place)},
+                            /*nontemporal=*/false, llvm::Align(1));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Shuffles
+//===----------------------------------------------------------------------===//
+
+int64_t VectorKernels::countUnits(Value vector) const {
+  return cast<VectorType>(vector.getType()).getNumElements() / (unit * factor);
+}
+
+Value VectorKernels::shuffleUnits(Value a, Value b2,
+                                  llvm::ArrayRef<int64_t> units) {
+  llvm::SmallVector<int64_t, 64> mask;
+  int64_t width = unit * factor;
+  for (int64_t index : units)
+    for (int64_t i = 0; i < width; ++i)
+      mask.push_back(index < 0 ? vector::ShuffleOp::kPoisonIndex
+                               : index * width + i);
+  return vector::ShuffleOp::create(b, a, b2, mask);
+}
+
+Value VectorKernels::join(Value a, Value c) {
+  return shuffleUnits(
+      a, c,
+      llvm::to_vector(llvm::seq<int64_t>(0, countUnits(a) + countUnits(c))));
+}
+
+Value VectorKernels::slice(Value vector, int64_t begin, int64_t count) {
+  if (begin == 0 && count == countUnits(vector))
+    return vector;
+  return shuffleUnits(vector, vector,
+                      llvm::to_vector(llvm::seq(begin, begin + count)));
+}
+
+Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
+  Value result;
+  int64_t done = 0;
+  while (done < count) {
+    int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
+    Value piece = load(place + done * unit, size * unit);
+    done += size;
+    result = result ? join(result, piece) : piece;
+  }
+  if (done == paddedTo)
+    return result;
+  llvm::SmallVector<int64_t, 16> units(paddedTo, -1);
+  std::iota(units.begin(), units.begin() + done, 0);
+  return shuffleUnits(result, result, units);
+}
+
+void VectorKernels::storePieces(Value vector, Place place, int64_t count) {
+  int64_t done = 0;
+  while (done < count) {
+    int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
+    store(slice(vector, done, size), place + done * unit);
+    done += size;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Transpose
+//===----------------------------------------------------------------------===//
+
+int64_t VectorKernels::registerRows(int64_t numRows) const {
+  int64_t size = vectorBytes / unitBytes();
+  while (size > laneUnits() && size > numRows)
+    size /= 2;
+  return size;
+}
+
+/// Registers of q = 16 / unit bytes columns each. Lane l of register k holds 16
+/// bytes of row l * q + k, so that log2(q) rounds of unpacking within lanes
+/// leave in register c the column c of all rows in order: no exchange across
+/// lanes, and joins that come with the loads.
+void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
+                                       Place dst,
+                                       llvm::ArrayRef<int64_t> columns,
+                                       int64_t row, int64_t numRows,
+                                       int64_t column, int64_t numColumns,
+                                       bool isStreaming) {
+  int64_t q = laneUnits();
+  int64_t numLanes = llvm::divideCeil(numRows, q);
+  auto loadRow = [&](int64_t r) {
+    Place place = src + (rows[row + r] + column * unit);
+    return numColumns == q ? load(place, q * unit)
+                           : loadPieces(place, numColumns, q);
+  };
+  llvm::SmallVector<Value, 16> registers;
+  for (int64_t k = 0; k < q; ++k) {
+    llvm::SmallVector<Value, 4> lanes;
+    // Rows that are missing repeat the last one; nobody stores them.
+    for (int64_t l = 0; l < numLanes; ++l)
+      lanes.push_back(k < numRows ? loadRow(std::min(l * q + k, numRows - 1))
+                                  : registers.front());
+    for (; lanes.size() > 1; lanes.truncate(lanes.size() / 2))
+      for (size_t i = 0; i < lanes.size() / 2; ++i)
+        lanes[i] = join(lanes[2 * i], lanes[2 * i + 1]);
+    registers.push_back(lanes.front());
+  }
+
+  llvm::SmallVector<int64_t, 64> low, high;
+  int64_t registerUnits = numLanes * q;
+  for (int64_t l = 0; l < numLanes; ++l)
+    for (int64_t i = 0; i < q; ++i) {
+      int64_t at = l * q + i / 2 + (i % 2) * registerUnits;
+      low.push_back(at);
+      high.push_back(at + q / 2);
+    }
+  for (int64_t round = 1; round < q; round *= 2) {
+    llvm::SmallVector<Value, 16> next;
+    for (int64_t i = 0; i < q / 2; ++i) {
+      Value a = registers[i], c = registers[i + q / 2];
+      next.push_back(shuffleUnits(a, c, low));
+      next.push_back(shuffleUnits(a, c, high));
+    }
+    registers = std::move(next);
+  }
+
+  for (int64_t c = 0; c < numColumns; ++c) {
+    Place place = dst + (columns[column + c] + row * unit);
+    if (numRows == registerUnits)
+      store(registers[c], place, isStreaming);
+    else
+      storePieces(registers[c], place, numRows);
+  }
+}
+
+void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
+                              Place dst, llvm::ArrayRef<int64_t> columns,
+                              bool isStreaming) {
+  int64_t q = laneUnits();
+  int64_t numRows = rows.size(), numColumns = columns.size();
+  int64_t size = std::min(registerRows(numRows), numRows);
+  for (int64_t row : getWindows(numRows, size))
+    for (int64_t column : getWindows(numColumns, q)) {
+      bool fillsLines =
+          isStreaming && size * unitBytes() == kLineBytes && row % size == 0;
+      transposeRegisters(src, rows, dst, columns, row, size, column,
+                         std::min(q, numColumns), fillsLines);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Interleave
+//===----------------------------------------------------------------------===//
+
+/// Rounds of weaving pairs of rows; what a round gives is twice as long, in
+/// twice as many registers.
+void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
+                               Place dst, int64_t numColumns,
+                               bool isStreaming) {
+  int64_t numRows = rows.size(), size = vectorBytes / unitBytes();
+  while (size > numColumns && size > laneUnits())
+    size /= 2;
+  llvm::SmallVector<int64_t, 64> low, high;
+  for (int64_t i = 0; i < size; ++i) {
+    low.push_back(i / 2 + (i % 2) * size);
+    high.push_back(low.back() + size / 2);
+  }
+  using Registers = llvm::SmallVector<Value, 8>;
+  for (int64_t column : getWindows(numColumns, size)) {
+    llvm::SmallVector<Registers, 8> vectors;
+    for (int64_t row : rows)
+      vectors.push_back({load(src + (row + column * unit), size * unit)});
+    // Row i and row i + half are neighbours after the last round.
+    for (size_t half = numRows / 2; half > 0; half /= 2) {
+      for (size_t i = 0; i < half; ++i) {
+        Registers woven;
+        for (auto [a, c] : llvm::zip_equal(vectors[i], vectors[i + half])) {
+          woven.push_back(shuffleUnits(a, c, low));
+          woven.push_back(shuffleUnits(a, c, high));
+        }
+        vectors[i] = std::move(woven);
+      }
+      vectors.truncate(half);
+    }
+    bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
+    for (auto [i, vector] : llvm::enumerate(vectors.front()))
+      store(vector, dst + (column * numRows + i * size) * unit,
+            isStreaming && isAligned);
+  }
+}
+
+/// Rounds of splitting into units of even and odd number.
+void VectorKernels::deinterleave(Place src, int64_t numRows, Place dst,
+                                 llvm::ArrayRef<int64_t> columns,
+                                 bool isStreaming) {
+  int64_t numColumns = columns.size(), size = vectorBytes / unitBytes();
+  while (size > numRows && size > laneUnits())
+    size /= 2;
+  llvm::SmallVector<int64_t, 64> even, odd;
+  for (int64_t i = 0; i < size; ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
+  }
+  using Registers = llvm::SmallVector<Value, 8>;
+  for (int64_t row : getWindows(numRows, size)) {
+    Registers loaded;
+    for (int64_t i = 0; i < numColumns; ++i)
+      loaded.push_back(
+          load(src + (row * numColumns + i * size) * unit, size * unit));
+    // Strands of every second unit: after each round those of strand i are
+    // columns i, i + count, i + 2 * count, ...
+    llvm::SmallVector<Registers, 8> strands = {loaded};
+    while (strands.front().size() > 1) {
+      llvm::SmallVector<Registers, 8> evens, odds;
+      for (const Registers &strand : strands) {
+        Registers first, second;
+        for (size_t i = 0; i < strand.size(); i += 2) {
+          first.push_back(shuffleUnits(strand[i], strand[i + 1], even));
+          second.push_back(shuffleUnits(strand[i], strand[i + 1], odd));
+        }
+        evens.push_back(std::move(first));
+        odds.push_back(std::move(second));
+      }
+      llvm::append_range(evens, odds);
+      strands = std::move(evens);
+    }
+    bool isAligned = row % size == 0 && size * unitBytes() == vectorBytes;
+    for (auto [column, strand] : llvm::zip_equal(columns, strands))
+      store(strand.front(), dst + (column + row * unit),
+            isStreaming && isAligned);
+  }
+}

@@ -1,0 +1,116 @@
+//===- VectorKernels.h - Kernels on rows and columns ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The straight-line code of blocks. A block is given by two tables: where each
+// of its rows begins in the source, and where each of its columns begins in the
+// destination. Units of a row are contiguous in the source from there on, units
+// of a column in the destination.
+//
+// All shuffles are on integers of at most 64 bits, so that no element type
+// meets an instruction selector that does not know it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
+#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tessera {
+
+/// A place in a flat memref: `index` plus a constant, in elements.
+struct Place {
+  mlir::Value memref;
+  mlir::Value index;
+  int64_t offset = 0;
+
+  Place operator+(int64_t elements) const {
+    return {memref, index, offset + elements};
+  }
+};
+
+/// Emits loads, shuffles and stores of elements of one type.
+class VectorKernels {
+public:
+  /// `vectorBytes` is the widest register, `unit` the elements that move as
+  /// one: a power of two of at most 16 bytes where rows are shuffled.
+  VectorKernels(mlir::ImplicitLocOpBuilder &builder, mlir::Type elementType,
+                int64_t vectorBytes, int64_t unit);
+
+  int64_t elementBytes() const { return bytes; }
+
+  /// `count` elements at `place`, as a vector of work integers.
+  mlir::Value load(Place place, int64_t count);
+  /// Stores a vector of work integers. A streaming store must be aligned to its
+  /// size, else it is not streaming.
+  void store(mlir::Value vector, Place place, bool isStreaming = false);
+
+  /// Copies `count` elements that are contiguous on both sides. With
+  /// `isStreaming` the destination is aligned to lines.
+  void copy(Place src, Place dst, int64_t count, bool isStreaming = false);
+  /// Writes `value`, a scalar of the element type, `count` times.
+  void fill(mlir::Value value, Place dst, int64_t count);
+
+  /// Transposes a block. Stores stream where they fill aligned lines.
+  void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+                 llvm::ArrayRef<int64_t> columns, bool isStreaming);
+  /// Weaves 2, 4 or 8 rows: column c lies at c * rows in the destination.
+  void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+                  int64_t numColumns, bool isStreaming);
+  /// The mirror image: row r lies at r * columns in the source.
+  void deinterleave(Place src, int64_t numRows, Place dst,
+                    llvm::ArrayRef<int64_t> columns, bool isStreaming);
+
+  /// Whether `units` are enough for the registers of interleaving.
+  bool fillsLane(int64_t units) const { return units >= laneUnits(); }
+  /// Rows that one register of a column takes, for `numRows` rows.
+  int64_t registerRows(int64_t numRows) const;
+
+private:
+  int64_t unitBytes() const { return unit * bytes; }
+  /// Units in 16 bytes: the columns of an in-register transpose.
+  int64_t laneUnits() const { return 16 / unitBytes(); }
+  mlir::Value getIndex(Place place);
+  mlir::VectorType getMemoryType(int64_t elements) const;
+  mlir::VectorType getWorkType(int64_t elements) const;
+
+  /// Selects units of two vectors as one sequence.
+  mlir::Value shuffleUnits(mlir::Value a, mlir::Value b,
+                           llvm::ArrayRef<int64_t> units);
+  int64_t countUnits(mlir::Value vector) const;
+  /// One vector behind the other.
+  mlir::Value join(mlir::Value a, mlir::Value b);
+  mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
+
+  /// `count` units that are no power of two, in pieces that are.
+  mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);
+  void storePieces(mlir::Value vector, Place place, int64_t count);
+
+  void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+                          llvm::ArrayRef<int64_t> columns, int64_t row,
+                          int64_t numRows, int64_t column, int64_t numColumns,
+                          bool isStreaming);
+
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Type elementType;
+  mlir::IntegerType workType;
+  int64_t bytes;
+  /// Work integers in an element: 2 for 128 bits.
+  int64_t factor;
+  int64_t vectorBytes;
+  int64_t unit;
+};
+
+/// Parts of [0, count) of length `size`, the last one moved back to overlap the
+/// one before; one part of length `count` where that is less.
+llvm::SmallVector<int64_t, 8> getWindows(int64_t count, int64_t size);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
