@@ -162,4 +162,53 @@ def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
   ];
 }
 
+def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
+  let summary = "Turn relayouts of memrefs into vector kernels";
+  let description = [{
+    Plans every relayout in memref form from the axes of its two layouts, and
+    replaces it by affine loops around vector kernels on flat views of the
+    physical memrefs: copies of runs, transposes and interleaves in registers,
+    with blocks for the cache, stores that bypass it, and threads. The rule is
+    described in docs/performance.md.
+
+    Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes,
+    with divisors that do not divide one another, of elements that are no 1, 2,
+    4, 8 or 16 bytes or no integers or floats, and of padding within a dimension
+    that has to be filled.
+
+    Where stores bypass the cache, they are whole lines: the address of the
+    destination is tested, and other code copies to one that is not aligned.
+
+    ```mlir
+    tessera.relayout %src into %dst
+        : memref<4x256xf32>, memref<4x256xf32, #tessera.layout<{1,0:T(4,128)}>>
+    ```
+
+    becomes, with the default options, a loop of two over four copies of 512
+    bytes in pieces of 32.
+  }];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"32",
+           "Bytes of the widest vector register: 16, 32 or 64">,
+    Option<"streamingBytes", "streaming-bytes", "int64_t", /*default=*/"0",
+           "Stores bypass the cache from buffers of this size on, in bytes; 0 "
+           "for never (the fence after them is x86's)">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "Threads for which outer loops become affine.parallel">,
+    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"1048576",
+           "Smallest nest that is shared among threads, in bytes">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::tessera::TesseraDialect"
+  ];
+  let statistics = [
+    Statistic<"numVectorized", "relayouts-vectorized",
+              "Relayouts that became vector kernels">,
+    Statistic<"numLeft", "relayouts-left", "Relayouts that were left alone">
+  ];
+}
+
 #endif // TESSERA_CONVERSION_PASSES_TD

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -498,4 +499,47 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
   ImplicitLocOpBuilder b(loc, builder);
   for (const PlanNest &nest : plan.nests)
     NestEmitter(b, source, destination, nest, target, padding).emit();
+}
+
+/// Whether the memref begins at a line.
+static Value isLineAligned(ImplicitLocOpBuilder &b, Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  Value mask =
+      arith::ConstantIndexOp::create(b, RelayoutTarget::kLineBytes - 1);
+  Value rest = arith::AndIOp::create(b, address, mask);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero);
+}
+
+llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
+                                         Value source, Value destination,
+                                         const AxisList &src,
+                                         const AxisList &dst, TypedAttr padding,
+                                         const RelayoutTarget &target) {
+  Type element = cast<MemRefType>(destination.getType()).getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  bool fillPadding = static_cast<bool>(padding);
+  auto plan = planRelayout(src, dst, bits, fillPadding, target);
+  if (!plan)
+    return plan.takeError();
+  auto emit = [&](OpBuilder &at, const RelayoutPlan &chosen) {
+    emitRelayout(at, loc, source, destination, chosen, target, padding);
+  };
+  if (!plan->isStreaming()) {
+    emit(builder, *plan);
+    return llvm::Error::success();
+  }
+  RelayoutTarget plain = target;
+  plain.hasStreamingStores = false;
+  auto plainPlan = planRelayout(src, dst, bits, fillPadding, plain);
+  if (!plainPlan)
+    return plainPlan.takeError();
+  ImplicitLocOpBuilder b(loc, builder);
+  auto choice = scf::IfOp::create(b, isLineAligned(b, destination),
+                                  /*withElseRegion=*/true);
+  OpBuilder thenBuilder = choice.getThenBodyBuilder();
+  emit(thenBuilder, *plan);
+  OpBuilder elseBuilder = choice.getElseBodyBuilder();
+  emit(elseBuilder, *plainPlan);
+  return llvm::Error::success();
 }

@@ -101,12 +101,6 @@ bool RelayoutPlan::isStreaming() const {
   });
 }
 
-bool RelayoutPlan::needsAlignment() const {
-  return llvm::any_of(nests, [](const PlanNest &nest) {
-    return nest.stores == StoreKind::Streaming;
-  });
-}
-
 static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
   os << loop.count;
   if (loop.role != PlanLoop::Role::Outer)

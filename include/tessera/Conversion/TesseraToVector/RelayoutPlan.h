@@ -113,9 +113,8 @@ struct RelayoutPlan {
   int64_t dstElements = 0;
   llvm::SmallVector<PlanNest, 4> nests;
 
-  /// Whether any nest needs a destination aligned to a line.
-  bool needsAlignment() const;
-  /// Whether any store bypasses the cache.
+  /// Whether any store bypasses the cache. Then the destination must be aligned
+  /// to a line.
   bool isStreaming() const;
 
   /// One line for each loop and kernel.

@@ -1,0 +1,138 @@
+//===- VectorizeRelayouts.cpp - Relayouts become vector kernels -----------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/Passes.h"
+#include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/Sequence.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_VECTORIZERELAYOUTS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// What of a relayout has to be known before anything is emitted.
+namespace {
+struct RelayoutSide {
+  AxisList axes;
+  MemRefType physical;
+};
+} // namespace
+
+/// The side of a relayout that is a memref of `type`, if its elements are
+/// stored as numbers of whole bytes.
+static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
+  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
+  if (!physical)
+    return physical.takeError();
+  llvm::Expected<int64_t> bits = getStorageBits(type);
+  if (!bits)
+    return bits.takeError();
+  Type element = physical->getElementType();
+  // An i1 is a byte in memory, but a bit in a vector.
+  if (!element.isIntOrFloat() || element != type.getElementType() ||
+      static_cast<int64_t>(element.getIntOrFloatBitWidth()) != *bits)
+    return unsupportedError("vector relayout",
+                            "numbers stored with their own width",
+                            llvm::Twine(*bits) + " bits for each element",
+                            "lower it with --tessera-lower-relayouts");
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (!axes)
+    return axes.takeError();
+  return RelayoutSide{std::move(*axes), *physical};
+}
+
+/// A view of all elements of a physical memref in one dimension.
+static Value flatten(OpBuilder &builder, Location loc, Value memref) {
+  Value physical = memref;
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.getLayout().isIdentity() || getLayoutAttr(type))
+    physical = PhysicalViewOp::create(builder, loc, memref);
+  type = cast<MemRefType>(physical.getType());
+  if (type.getRank() == 1)
+    return physical;
+  if (type.getRank() == 0) {
+    auto flat =
+        MemRefType::get({1}, type.getElementType(), MemRefLayoutAttrInterface(),
+                        type.getMemorySpace());
+    return memref::ExpandShapeOp::create(builder, loc, flat, physical,
+                                         ArrayRef<ReassociationIndices>{});
+  }
+  auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
+  return memref::CollapseShapeOp::create(builder, loc, physical,
+                                         ArrayRef<ReassociationIndices>{all});
+}
+
+static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
+  auto srcType = cast<MemRefType>(op.getSource().getType());
+  auto dstType = cast<MemRefType>(op.getDestination().getType());
+  auto src = getSide(srcType), dst = getSide(dstType);
+  llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
+  if (error)
+    return error;
+  if (src->physical.getElementType() != dst->physical.getElementType())
+    return unsupportedError("vector relayout", "one width on both sides", "two",
+                            "lower it with --tessera-lower-relayouts");
+  // Everything that can be refused is, before the first operation is made.
+  int64_t bits = dst->physical.getElementTypeBitWidth();
+  bool fillPadding = getPaddingValue(dstType).has_value();
+  auto plan = planRelayout(src->axes, dst->axes, bits, fillPadding, target);
+  if (!plan)
+    return plan.takeError();
+  OpBuilder builder(op);
+  TypedAttr padding;
+  if (getPaddingValue(dstType))
+    return unsupportedError("vector relayout", "no PV", "PV",
+                            "lower it with --tessera-lower-relayouts");
+  Value from = flatten(builder, op.getLoc(), op.getSource());
+  Value to = flatten(builder, op.getLoc(), op.getDestination());
+  return buildVectorRelayout(builder, op.getLoc(), from, to, src->axes,
+                             dst->axes, padding, target);
+}
+
+namespace {
+struct VectorizeRelayoutsPass
+    : tessera::impl::VectorizeRelayoutsBase<VectorizeRelayoutsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RelayoutTarget target;
+    target.vectorBytes = vectorBytes;
+    target.hasStreamingStores = streamingBytes > 0;
+    target.streamingBytes = streamingBytes;
+    target.threads = threads;
+    target.parallelBytes = parallelBytes;
+    llvm::SmallVector<RelayoutOp> relayouts;
+    getOperation()->walk([&](RelayoutOp op) {
+      if (!op.isTensorForm())
+        relayouts.push_back(op);
+    });
+    for (RelayoutOp op : relayouts) {
+      if (llvm::Error error = vectorize(op, target)) {
+        llvm::consumeError(std::move(error));
+        ++numLeft;
+        continue;
+      }
+      op.erase();
+      ++numVectorized;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,95 @@
+// RUN: tessera-opt %s --tessera-vectorize-relayouts -split-input-file \
+// RUN:   | FileCheck %s
+// RUN: tessera-opt %s --tessera-vectorize-relayouts=vector-bytes=64 \
+// RUN:   -split-input-file | FileCheck %s --check-prefix=WIDE
+// RUN: tessera-opt %s -split-input-file \
+// RUN:   --tessera-vectorize-relayouts='streaming-bytes=1024 threads=2 parallel-bytes=1024' \
+// RUN:   | FileCheck %s --check-prefix=STREAM
+
+// Rows of 128 are contiguous on both sides.
+
+// CHECK-LABEL: func @tile
+// CHECK: %[[SRC:.+]] = memref.collapse_shape %arg0
+// CHECK: %[[VIEW:.+]] = tessera.physical_view %arg1
+// CHECK: %[[DST:.+]] = memref.collapse_shape %[[VIEW]]
+// CHECK: affine.for %{{.+}} = 0 to 2
+// CHECK: vector.load %[[SRC]][%{{.+}}] {alignment = 1 : i64} : memref<1024xf32>, vector<8xf32>
+// CHECK: vector.store %{{.+}}, %[[DST]][%{{.+}}] {alignment = 1 : i64} : memref<1024xf32>, vector<8xf32>
+// CHECK-NOT: tessera.relayout
+// WIDE-LABEL: func @tile
+// WIDE: vector.load {{.+}} vector<16xf32>
+
+// An aligned destination is written around the cache, one line at a time, and
+// fenced; each thread fences its own stores.
+
+// STREAM-LABEL: func @tile
+// STREAM: memref.extract_aligned_pointer_as_index
+// STREAM: scf.if
+// STREAM: vector.store {{.+}} {alignment = 32 : i64, nontemporal = true}
+// STREAM: llvm.call_intrinsic "llvm.x86.sse.sfence"
+// STREAM: else
+// STREAM-NOT: nontemporal
+// STREAM: return
+func.func @tile(%src: memref<4x256xf32>,
+    %dst: memref<4x256xf32, #tessera.layout<{1,0:T(4,128)}>>) {
+  tessera.relayout %src into %dst
+      : memref<4x256xf32>, memref<4x256xf32, #tessera.layout<{1,0:T(4,128)}>>
+  return
+}
+
+// -----
+
+// A transpose loads 16 bytes of each row and unpacks within lanes.
+
+// CHECK-LABEL: func @transpose
+// CHECK: affine.for %{{.+}} = 0 to 2
+// CHECK: affine.for %{{.+}} = 0 to 16
+// CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xi32>, vector<8xi32>
+// CHECK: vector.shuffle %{{.+}}, %{{.+}} [2, 10, 3, 11, 6, 14, 7, 15] : vector<8xi32>, vector<8xi32>
+// WIDE-LABEL: func @transpose
+// WIDE: vector.shuffle {{.+}} vector<16xi32>, vector<16xi32>
+// STREAM-LABEL: func @transpose
+// STREAM: affine.parallel
+// STREAM: memref.alloca() {alignment = 64 : i64}
+func.func @transpose(%src: memref<256x32xf32>,
+    %dst: memref<256x32xf32, #tessera.layout<{0,1}>>) {
+  tessera.relayout %src into %dst
+      : memref<256x32xf32>, memref<256x32xf32, #tessera.layout<{0,1}>>
+  return
+}
+
+// -----
+
+// Two rows of bf16 are woven.
+
+// CHECK-LABEL: func @weave
+// CHECK: vector.bitcast %{{.+}} : vector<16xbf16> to vector<16xi16>
+// CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 16, 1, 17, 2, 18
+func.func @weave(%src: memref<8x128xbf16>,
+    %dst: memref<8x128xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>) {
+  tessera.relayout %src into %dst : memref<8x128xbf16>,
+      memref<8x128xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>
+  return
+}
+
+// -----
+
+// What has no plan stays: divisors that do not divide one another, bits,
+// dynamic sizes.
+
+// CHECK-LABEL: func @left
+// CHECK-COUNT-3: tessera.relayout
+func.func @left(
+    %a: memref<12xf32, #tessera.layout<{0:T(3)}>>,
+    %b: memref<12xf32, #tessera.layout<{0:T(4)}>>,
+    %c: memref<8xi1>, %d: memref<8xi1, #tessera.layout<{0:T(4)}>>,
+    %e: memref<?xf32>, %f: memref<?xf32, #tessera.layout<{0:T(4)}>>) {
+  tessera.relayout %a into %b : memref<12xf32, #tessera.layout<{0:T(3)}>>,
+      memref<12xf32, #tessera.layout<{0:T(4)}>>
+  tessera.relayout %c into %d
+      : memref<8xi1>, memref<8xi1, #tessera.layout<{0:T(4)}>>
+  tessera.relayout %e into %f
+      : memref<?xf32>, memref<?xf32, #tessera.layout<{0:T(4)}>>
+  return
+}
