@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -31,7 +33,8 @@ using namespace tessera;
 
 void tessera::registerCompileDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                  LLVM::LLVMDialect, memref::MemRefDialect>();
+                  LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -41,12 +44,14 @@ static llvm::Error makeError(StringRef what, const Twine &why) {
   return llvm::createStringError(what + ": " + why);
 }
 
-/// Buffers may have any alignment, so no access may promise one.
+/// Buffers may have any alignment, so no access may promise one; but stores
+/// that bypass the cache have tested theirs.
 static void dropAlignment(ModuleOp module) {
   module.walk([](Operation *op) {
     if (auto load = dyn_cast<LLVM::LoadOp>(op))
       load.setAlignment(1);
-    else if (auto store = dyn_cast<LLVM::StoreOp>(op))
+    else if (auto store = dyn_cast<LLVM::StoreOp>(op);
+             store && !store.getNontemporal())
       store.setAlignment(1);
   });
 }
@@ -71,7 +76,7 @@ llvm::Error tessera::lowerToLLVMDialect(ModuleOp module) {
 llvm::Expected<std::unique_ptr<llvm::Module>>
 tessera::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
                          const CompileOptions &options) {
-  auto machine = createTargetMachine(options.optLevel);
+  auto machine = createTargetMachine(options);
   if (!machine)
     return machine.takeError();
   std::unique_ptr<llvm::Module> llvmModule =
@@ -88,9 +93,25 @@ tessera::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
 // Ahead of time
 //===----------------------------------------------------------------------===//
 
+/// The text of the plan. Errors as of checkRelayout and planRelayout.
+static llvm::Expected<std::string>
+printRelayoutPlan(const Shape &source, const Shape &destination,
+                  const CompileOptions &options) {
+  llvm::Expected<RelayoutPlan> plan =
+      getRelayoutPlan(source, destination, options);
+  if (!plan)
+    return plan.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan->print(os);
+  return text;
+}
+
 llvm::Expected<std::string>
 tessera::compileRelayout(const Shape &source, const Shape &destination,
                          EmitKind kind, const CompileOptions &options) {
+  if (kind == EmitKind::Plan)
+    return printRelayoutPlan(source, destination, options);
   DialectRegistry registry;
   registerCompileDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -114,8 +135,7 @@ tessera::compileRelayout(const Shape &source, const Shape &destination,
     (*llvmModule)->print(os, /*AAW=*/nullptr);
     return text;
   }
-  llvm::Expected<std::string> object =
-      emitObject(**llvmModule, options.optLevel);
+  llvm::Expected<std::string> object = emitObject(**llvmModule, options);
   if (!object || kind == EmitKind::Object)
     return object;
   return linkShared(*object);
@@ -161,7 +181,7 @@ CompiledModule::compile(OwningOpRef<ModuleOp> module,
   auto llvmModule = translateToLLVM(*module, *context, options);
   if (!llvmModule)
     return llvmModule.takeError();
-  auto jit = createJIT(options.optLevel);
+  auto jit = createJIT(options);
   if (!jit)
     return jit.takeError();
   if (llvm::Error error = (*jit)->addIRModule(llvm::orc::ThreadSafeModule(

@@ -16,6 +16,7 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -25,7 +26,7 @@
 using namespace tessera;
 
 static llvm::Expected<llvm::orc::JITTargetMachineBuilder>
-getMachineBuilder(unsigned optLevel) {
+getMachineBuilder(const CompileOptions &options) {
   static const bool failed = llvm::InitializeNativeTarget() ||
                              llvm::InitializeNativeTargetAsmPrinter();
   if (failed)
@@ -36,18 +37,57 @@ getMachineBuilder(unsigned optLevel) {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
+  // Another processor has its own features, not those of this one.
+  if (!options.cpu.empty()) {
+    builder = llvm::orc::JITTargetMachineBuilder(builder->getTargetTriple());
+    builder->setCPU(options.cpu);
+  }
   builder->setRelocationModel(llvm::Reloc::PIC_);
-  builder->setCodeGenOptLevel(llvm::CodeGenOpt::getLevel(optLevel).value_or(
-      llvm::CodeGenOptLevel::Aggressive));
+  builder->setCodeGenOptLevel(llvm::CodeGenOpt::getLevel(options.optLevel)
+                                  .value_or(llvm::CodeGenOptLevel::Aggressive));
   return builder;
 }
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-tessera::createTargetMachine(unsigned optLevel) {
-  auto builder = getMachineBuilder(optLevel);
+tessera::createTargetMachine(const CompileOptions &options) {
+  auto builder = getMachineBuilder(options);
   if (!builder)
     return builder.takeError();
+  // LLVM takes an unknown name with a warning on standard error, and dies of a
+  // 32-bit one: ask first, of a machine that knows all names.
+  if (!options.cpu.empty()) {
+    llvm::orc::JITTargetMachineBuilder generic(builder->getTargetTriple());
+    auto machine = generic.createTargetMachine();
+    if (!machine)
+      return machine.takeError();
+    const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
+    if (!subtarget.isCPUStringValid(options.cpu))
+      return unsupportedError("processor",
+                              "one that LLVM knows for this machine",
+                              "`" + options.cpu + "`", "see llc --mcpu=help");
+  }
   return builder->createTargetMachine();
+}
+
+llvm::Expected<RelayoutTarget>
+tessera::getRelayoutTarget(const CompileOptions &options) {
+  auto machine = createTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  RelayoutTarget target;
+  target.vectorBytes = 16;
+  const llvm::Triple &triple = (*machine)->getTargetTriple();
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return target;
+  // Streaming stores need the fence that is emitted for x86 alone.
+  target.hasStreamingStores = true;
+  const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
+  if (subtarget.checkFeatures("+avx512bw") &&
+      subtarget.checkFeatures("+avx512vl"))
+    target.vectorBytes = 64;
+  else if (subtarget.checkFeatures("+avx2"))
+    target.vectorBytes = 32;
+  return target;
 }
 
 void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
@@ -70,8 +110,8 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
 }
 
 llvm::Expected<std::string> tessera::emitObject(llvm::Module &module,
-                                                unsigned optLevel) {
-  auto machine = createTargetMachine(optLevel);
+                                                const CompileOptions &options) {
+  auto machine = createTargetMachine(options);
   if (!machine)
     return machine.takeError();
   llvm::SmallVector<char> object;
@@ -155,8 +195,8 @@ llvm::Expected<std::string> tessera::linkShared(llvm::StringRef object) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-tessera::createJIT(unsigned optLevel) {
-  auto builder = getMachineBuilder(optLevel);
+tessera::createJIT(const CompileOptions &options) {
+  auto builder = getMachineBuilder(options);
   if (!builder)
     return builder.takeError();
   auto jit = llvm::orc::LLJITBuilder()

@@ -10,6 +10,8 @@
 #ifndef TESSERA_LIB_COMPILE_MACHINE_H
 #define TESSERA_LIB_COMPILE_MACHINE_H
 
+#include "tessera/Compile/Compile.h"
+
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -22,22 +24,25 @@ class LLJIT;
 
 namespace tessera {
 
-/// The machine that this runs on; code is position-independent.
+/// The machine that this runs on, with the processor of `options`; code is
+/// position-independent.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(unsigned optLevel);
+createTargetMachine(const CompileOptions &options);
 
 /// Runs LLVM's standard pipeline.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               unsigned optLevel);
 
 /// The bytes of an object file.
-llvm::Expected<std::string> emitObject(llvm::Module &module, unsigned optLevel);
+llvm::Expected<std::string> emitObject(llvm::Module &module,
+                                       const CompileOptions &options);
 
 /// The bytes of a shared library made of one object file, by LLVM's linker.
 llvm::Expected<std::string> linkShared(llvm::StringRef object);
 
 /// A compiler into this process that finds the process's own symbols.
-llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJIT(unsigned optLevel);
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
+createJIT(const CompileOptions &options);
 
 } // namespace tessera
 

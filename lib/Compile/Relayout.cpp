@@ -9,6 +9,7 @@
 #include "tessera/Compile/Compile.h"
 
 #include "tessera/Conversion/TesseraToAffine/BuildRelayout.h"
+#include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Layout/PaddingBits.h"
 #include "tessera/Layout/Size.h"
 
@@ -17,6 +18,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -102,6 +105,76 @@ static func::FuncOp createFunction(ModuleOp module, StringRef symbol,
   return function;
 }
 
+/// The value of padding as an integer of `width` bits; nothing where the layout
+/// promises none.
+static std::optional<llvm::APInt> getStoredPadding(const Shape &shape,
+                                                   unsigned width) {
+  auto padding = shape.layoutOrDefault().paddingValue;
+  if (!padding)
+    return std::nullopt;
+  llvm::APInt bits = getPaddingBits(shape.elementType(), *padding);
+  return isSignedIntegral(shape.elementType()) ? bits.sext(width)
+                                               : bits.zext(width);
+}
+
+llvm::Expected<RelayoutPlan>
+tessera::getRelayoutPlan(const Shape &source, const Shape &destination,
+                         const CompileOptions &options) {
+  if (llvm::Error error = checkRelayout(source, destination))
+    return std::move(error);
+  llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
+  if (!target)
+    return target.takeError();
+  PrimitiveType type = source.elementType();
+  int64_t bits = getStorageBits(type, source.layoutOrDefault());
+  if (bits != getStorageBits(type, destination.layoutOrDefault()))
+    return unsupportedError("relayout plan", "the same E on both sides",
+                            "another");
+  llvm::Expected<AxisList> src = AxisList::get(source);
+  if (!src)
+    return src.takeError();
+  llvm::Expected<AxisList> dst = AxisList::get(destination);
+  if (!dst)
+    return dst.takeError();
+  bool fillPadding = destination.layoutOrDefault().paddingValue.has_value();
+  return planRelayout(*src, *dst, bits, fillPadding, *target);
+}
+
+/// Appends a function of vector kernels; false where there is no plan.
+static llvm::Expected<bool> addVectorFunction(ModuleOp module,
+                                              const Shape &source,
+                                              const Shape &destination,
+                                              const CompileOptions &options) {
+  llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<RelayoutPlan> plan =
+      getRelayoutPlan(source, destination, options);
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return false;
+  }
+  MLIRContext *context = module.getContext();
+  context->loadDialect<scf::SCFDialect, vector::VectorDialect>();
+  Type element = IntegerType::get(context, plan->elementBits);
+  func::FuncOp function =
+      createFunction(module, options.symbol,
+                     {MemRefType::get({plan->srcElements}, element),
+                      MemRefType::get({plan->dstElements}, element)});
+  Block *body = function.addEntryBlock();
+  auto builder = OpBuilder::atBlockEnd(body);
+  TypedAttr padding;
+  if (auto value = getStoredPadding(destination, plan->elementBits))
+    padding = builder.getIntegerAttr(element, *value);
+  if (llvm::Error error = buildVectorRelayout(
+          builder, function.getLoc(), body->getArgument(0),
+          body->getArgument(1), cantFail(AxisList::get(source)),
+          cantFail(AxisList::get(destination)), padding, *target))
+    return std::move(error);
+  func::ReturnOp::create(builder, function.getLoc());
+  return true;
+}
+
 llvm::Error tessera::addRelayoutFunction(ModuleOp module, const Shape &source,
                                          const Shape &destination,
                                          const CompileOptions &options) {
@@ -111,6 +184,12 @@ llvm::Error tessera::addRelayoutFunction(ModuleOp module, const Shape &source,
   context->loadDialect<affine::AffineDialect, arith::ArithDialect,
                        func::FuncDialect, memref::MemRefDialect,
                        LLVM::LLVMDialect>();
+  if (options.vectorize) {
+    llvm::Expected<bool> isDone =
+        addVectorFunction(module, source, destination, options);
+    if (!isDone || *isDone)
+      return isDone.takeError();
+  }
   llvm::Expected<ElementAccess> from = getAccess(context, source);
   if (!from)
     return from.takeError();
@@ -131,13 +210,10 @@ llvm::Error tessera::addRelayoutFunction(ModuleOp module, const Shape &source,
                    [&](OpBuilder &builder, Location loc, Value value) {
                      return castInteger(builder, loc, value, stored, type);
                    });
-  auto padding = destination.layoutOrDefault().paddingValue;
+  auto padding = getStoredPadding(destination, stored.getIntOrFloatBitWidth());
   if (padding && mayHavePadding(to->axes())) {
-    llvm::APInt bits = getPaddingBits(type, *padding);
-    unsigned width = stored.getIntOrFloatBitWidth();
-    bits = isSignedIntegral(type) ? bits.sext(width) : bits.zext(width);
     Value value = arith::ConstantOp::create(
-        builder, loc, builder.getIntegerAttr(stored, bits));
+        builder, loc, builder.getIntegerAttr(stored, *padding));
     buildPaddingFill(builder, loc, target, sizes, value);
   }
   func::ReturnOp::create(builder, loc);

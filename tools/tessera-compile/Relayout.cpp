@@ -33,7 +33,9 @@ static cl::opt<EmitKind> emitKind(
                clEnumValN(EmitKind::Shared, "shared",
                           "a shared library (default)"),
                clEnumValN(EmitKind::LLVM, "llvm", "optimized LLVM IR"),
-               clEnumValN(EmitKind::MLIR, "mlir", "affine loops")),
+               clEnumValN(EmitKind::MLIR, "mlir", "affine loops"),
+               clEnumValN(EmitKind::Plan, "plan",
+                          "the plan: nests, kernels, blocks and stores")),
     cl::sub(command));
 static cl::opt<std::string> outputPath("o", cl::Required,
                                        cl::value_desc("file"),
@@ -47,6 +49,16 @@ static cl::opt<unsigned>
     numThreads("threads", cl::init(1), cl::value_desc("N"),
                cl::desc("Threads that the function may use (default: 1)"),
                cl::sub(command));
+
+static cl::opt<std::string>
+    targetCpu("target-cpu", cl::value_desc("name"),
+              cl::desc("The processor to compile for, by LLVM's name (default: "
+                       "this one)"),
+              cl::sub(command));
+static cl::opt<bool> vectorize(
+    "vectorize", cl::init(CompileOptions().vectorize),
+    cl::desc("Use vector kernels where there is a plan (default: true)"),
+    cl::sub(command));
 
 /// The function's name must be one in C too.
 static llvm::Error checkSymbol(llvm::StringRef name) {
@@ -83,6 +95,8 @@ static llvm::Error compile(const Shape &source, const Shape &destination) {
     return invalidError("", "--threads", "a positive number", "0");
   CompileOptions options;
   options.symbol = symbol;
+  options.cpu = targetCpu;
+  options.vectorize = vectorize;
   llvm::Expected<std::string> output =
       compileRelayout(source, destination, emitKind, options);
   if (!output)

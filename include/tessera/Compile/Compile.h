@@ -21,6 +21,7 @@
 #ifndef TESSERA_COMPILE_COMPILE_H
 #define TESSERA_COMPILE_COMPILE_H
 
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 #include "tessera/Layout/Shape.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -43,10 +44,14 @@ struct CompileOptions {
   std::string symbol = "tessera_relayout";
   /// Effort of the LLVM pipeline and code generator, 0 to 3.
   unsigned optLevel = 3;
+  /// The processor, by LLVM's name; empty for this one.
+  std::string cpu;
+  /// Whether relayouts become vector kernels where there is a plan for them.
+  bool vectorize = true;
 };
 
 /// What a compiled relayout can be written as.
-enum class EmitKind { MLIR, LLVM, Object, Shared };
+enum class EmitKind { Plan, MLIR, LLVM, Object, Shared };
 
 /// Dialects and translations that the functions below need.
 void registerCompileDialects(mlir::DialectRegistry &registry);
@@ -57,8 +62,19 @@ void registerCompileDialects(mlir::DialectRegistry &registry);
 /// or bytes.
 llvm::Error checkRelayout(const Shape &source, const Shape &destination);
 
-/// Appends to `module` a function of affine loops over physical memrefs.
-/// Errors as of checkRelayout.
+/// What the plan of a relayout should know of the processor. Error:
+/// *unsupported* for one that LLVM does not know.
+llvm::Expected<RelayoutTarget> getRelayoutTarget(const CompileOptions &options);
+
+/// The plan of a relayout. Errors as of checkRelayout, getRelayoutTarget and
+/// planRelayout.
+llvm::Expected<RelayoutPlan>
+getRelayoutPlan(const Shape &source, const Shape &destination,
+                const CompileOptions &options = {});
+
+/// Appends to `module` a function of affine loops: around vector kernels on the
+/// flat buffers where planRelayout has a plan, else over physical memrefs.
+/// Errors as of checkRelayout and getRelayoutTarget.
 llvm::Error addRelayoutFunction(mlir::ModuleOp module, const Shape &source,
                                 const Shape &destination,
                                 const CompileOptions &options = {});
@@ -67,7 +83,7 @@ llvm::Error addRelayoutFunction(mlir::ModuleOp module, const Shape &source,
 /// pointers without alignment.
 llvm::Error lowerToLLVMDialect(mlir::ModuleOp module);
 
-/// Translates a module of the LLVM dialect and optimizes it for this machine.
+/// Translates a module of the LLVM dialect and optimizes it for the processor.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
                 const CompileOptions &options = {});
