@@ -75,12 +75,15 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   if (!machine)
     return machine.takeError();
   RelayoutTarget target;
-  target.vectorBytes = 16;
+  target.streamingBytes = options.streamingBytes;
+  target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)
     return target;
   // Streaming stores need the fence that is emitted for x86 alone.
   target.hasStreamingStores = true;
+  if (options.vectorBytes)
+    return target;
   const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
   if (subtarget.checkFeatures("+avx512bw") &&
       subtarget.checkFeatures("+avx512vl"))

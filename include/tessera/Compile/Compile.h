@@ -48,6 +48,11 @@ struct CompileOptions {
   std::string cpu;
   /// Whether relayouts become vector kernels where there is a plan for them.
   bool vectorize = true;
+  /// Bytes of the registers of vector kernels; 0 for the processor's own.
+  int64_t vectorBytes = 0;
+  /// Size of buffers in bytes from which on stores bypass the cache, where the
+  /// processor has such stores.
+  int64_t streamingBytes = RelayoutTarget().streamingBytes;
 };
 
 /// What a compiled relayout can be written as.

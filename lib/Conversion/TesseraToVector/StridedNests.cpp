@@ -16,7 +16,7 @@
 using namespace tessera;
 
 /// Nests are code: more than these are left to a general lowering.
-static constexpr size_t kMaxNests = 64;
+static constexpr size_t kMaxNests = 24;
 
 namespace {
 /// One dimension, cut at `units` (increasing, from 1): a step from one index to

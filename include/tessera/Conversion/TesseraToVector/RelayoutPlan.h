@@ -126,7 +126,7 @@ struct RelayoutPlan {
 /// `fillPadding` all padding of `dst` is filled too.
 ///
 /// Errors: *unsupported* where a list is dynamic, where the divisors of a
-/// dimension form no chain, where remainders make more than 64 nests, where
+/// dimension form no chain, where remainders make more than 24 nests, where
 /// elements are no 1, 2, 4, 8 or 16 bytes, and for padding that is not the tail
 /// of a dimension.
 llvm::Expected<RelayoutPlan> planRelayout(const AxisList &src,

@@ -1,0 +1,213 @@
+//===- VectorRelayoutTest.cpp - Vector kernels, executed ------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every kind of kernel, with registers of every width and streaming stores on,
+// between pages that cannot be touched: once with buffers that begin at a page,
+// once with buffers that end at one. Each byte of the result is held against
+// the axis lists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestCounts.h"
+#include "tessera/Compile/Compile.h"
+#include "tessera/Layout/PaddingBits.h"
+#include "tessera/Layout/Size.h"
+#include "tessera/Layout/Text.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "gtest/gtest.h"
+
+#include <random>
+#include <set>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tessera;
+
+namespace {
+/// Memory with a page that faults on either side.
+class GuardedPages {
+public:
+  GuardedPages(size_t size, bool atEnd)
+      : page(sysconf(_SC_PAGESIZE)), size(size),
+        length(llvm::alignTo(std::max<size_t>(size, 1), page)) {
+    base = static_cast<char *>(mmap(nullptr, length + 2 * page,
+                                    PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(base, MAP_FAILED);
+    mprotect(base, page, PROT_NONE);
+    mprotect(base + page + length, page, PROT_NONE);
+    begin = base + page + (atEnd ? length - size : 0);
+  }
+  GuardedPages(const GuardedPages &) = delete;
+  ~GuardedPages() { munmap(base, length + 2 * page); }
+
+  uint8_t *data() { return reinterpret_cast<uint8_t *>(begin); }
+  llvm::MutableArrayRef<uint8_t> bytes() { return {data(), size}; }
+
+private:
+  size_t page, size, length;
+  char *base, *begin;
+};
+
+/// Pairs of shapes that reach every kernel: permutations, tiles of tiles, odd
+/// sizes, pitches and padding, at sizes of several blocks.
+class ShapePairs {
+public:
+  explicit ShapePairs(uint64_t seed) : engine(seed) {}
+
+  int64_t number(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(engine);
+  }
+  bool oneIn(int64_t n) { return number(1, n) == 1; }
+
+  std::pair<Shape, Shape> next() {
+    static constexpr PrimitiveType kTypes[] = {
+        PrimitiveType::S8,  PrimitiveType::BF16, PrimitiveType::F32,
+        PrimitiveType::F64, PrimitiveType::C128, PrimitiveType::F32};
+    PrimitiveType type = kTypes[number(0, 5)];
+    llvm::SmallVector<int64_t> dims(number(1, 4));
+    static constexpr int64_t kLargest[] = {3000, 150, 30, 12};
+    for (int64_t &dim : dims)
+      dim = oneIn(4) ? 8 * number(1, 4) : number(1, kLargest[dims.size() - 1]);
+    return {Shape::array(type, dims, layout(dims, false)),
+            Shape::array(type, dims, layout(dims, true))};
+  }
+
+private:
+  Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
+    Layout result = Layout::descending(dims.size());
+    std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
+                 engine);
+    static const std::vector<Tile> kTiles[] = {{},
+                                               {},
+                                               {{{8, 16}}},
+                                               {{{4, 8}}, {{2, 1}}},
+                                               {{{8, 16}}, {{4, 1}}},
+                                               {{{16}}},
+                                               {{{2, 32}}, {{2, 1}}},
+                                               {{{8, 128}}},
+                                               {{{3}}},
+                                               {{{8, 1}}}};
+    const std::vector<Tile> &tiles = kTiles[number(0, 9)];
+    result.tiles.assign(tiles.begin(), tiles.end());
+    if (oneIn(5))
+      for (int64_t dim : dims)
+        result.paddedDimensions.push_back(dim + number(0, 5));
+    if (oneIn(8))
+      result.tailPaddingAlignment = number(1, 70);
+    if (isDestination && oneIn(2))
+      result.paddingValue = oneIn(2) ? PaddingValue::Zero : PaddingValue::One;
+    return result;
+  }
+
+  std::mt19937_64 engine;
+};
+
+/// The bytes that the destination must hold; `known` says where anything is.
+struct Expected {
+  std::vector<uint8_t> bytes;
+  std::vector<bool> known;
+};
+} // namespace
+
+static Expected getExpected(const Shape &source, const Shape &destination,
+                            llvm::ArrayRef<uint8_t> input) {
+  AxisList src = llvm::cantFail(AxisList::get(source));
+  AxisList dst = llvm::cantFail(AxisList::get(destination));
+  int64_t width = getByteWidth(source.elementType());
+  Expected result;
+  result.bytes.resize(dst.numAllocated() * width);
+  result.known.resize(result.bytes.size());
+  auto padding = destination.layoutOrDefault().paddingValue;
+  for (int64_t place = 0; place < dst.numAllocated(); ++place) {
+    auto index = dst.logicalIndex(place);
+    if (!index && !padding)
+      continue;
+    for (int64_t byte = 0; byte < width; ++byte) {
+      int64_t at = place * width + byte;
+      result.known[at] = true;
+      if (index)
+        result.bytes[at] = input[src.linearIndex(*index) * width + byte];
+      else
+        result.bytes[at] = getPaddingBits(source.elementType(), *padding)
+                               .extractBitsAsZExtValue(8, byte * 8);
+    }
+  }
+  return result;
+}
+
+static void checkRun(CompiledModule::Relayout *relayout, const Shape &source,
+                     const Shape &destination, std::mt19937_64 &engine) {
+  for (bool atEnd : {false, true}) {
+    GuardedPages input(llvm::cantFail(getSize(source)).bytes, atEnd);
+    GuardedPages output(llvm::cantFail(getSize(destination)).bytes, atEnd);
+    for (uint8_t &byte : input.bytes())
+      byte = static_cast<uint8_t>(engine());
+    relayout(input.data(), output.data());
+    Expected expected = getExpected(source, destination, input.bytes());
+    for (size_t i = 0; i < expected.bytes.size(); ++i)
+      if (expected.known[i])
+        ASSERT_EQ(output.bytes()[i], expected.bytes[i])
+            << "at byte " << i << (atEnd ? ", unaligned" : ", aligned");
+  }
+}
+
+TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
+  ShapePairs pairs(testSeed());
+  std::mt19937_64 engine(testSeed());
+  std::set<std::string> kernels;
+  mlir::DialectRegistry registry;
+  registerCompileDialects(registry);
+  constexpr int kBatch = 20;
+  for (int done = 0, count = testCount(2000); done < count; done += kBatch) {
+    CompileOptions options;
+    options.optLevel = 1;
+    options.vectorBytes = 16 << pairs.number(0, 2);
+    options.streamingBytes = pairs.oneIn(3) ? int64_t(1) << 40 : 256;
+    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    std::vector<std::pair<Shape, Shape>> batch;
+    while (batch.size() < kBatch) {
+      auto [source, destination] = pairs.next();
+      auto plan = getRelayoutPlan(source, destination, options);
+      if (!plan) {
+        llvm::consumeError(plan.takeError());
+        continue;
+      }
+      for (const PlanNest &nest : plan->nests)
+        kernels.insert(getName(nest.kernel).str() + " " +
+                       std::to_string(static_cast<int>(nest.stores)));
+      options.symbol = "f" + std::to_string(batch.size());
+      batch.push_back({source, destination});
+      llvm::cantFail(
+          addRelayoutFunction(*module, source, destination, options));
+    }
+    auto compiled = CompiledModule::compile(std::move(module), options);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    for (auto [i, pair] : llvm::enumerate(batch)) {
+      SCOPED_TRACE(pair.first.toString() + " to " + pair.second.toString() +
+                   ", registers of " + std::to_string(options.vectorBytes) +
+                   " bytes, TESSERA_SEED=" + std::to_string(testSeed()));
+      auto function = llvm::cantFail(compiled->lookup("f" + std::to_string(i)));
+      checkRun(function, pair.first, pair.second, engine);
+      if (HasFatalFailure())
+        return;
+    }
+  }
+  // Plain (0), streaming (1) and staged (2) stores, wherever there are such.
+  for (const char *kernel :
+       {"copy 0", "copy 1", "copy 2", "transpose 0", "transpose 1",
+        "transpose 2", "interleave 0", "interleave 1", "deinterleave 0",
+        "deinterleave 1", "gather 0", "fill 0"})
+    EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
+}
