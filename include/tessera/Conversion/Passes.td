@@ -173,8 +173,8 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
 
     Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes,
     with divisors that do not divide one another, of elements that are no 1, 2,
-    4, 8 or 16 bytes or no integers or floats, and of padding within a dimension
-    that has to be filled.
+    4, 8 or 16 bytes or no integers or floats, and to layouts with PV, which
+    `tessera-compile relayout` fills with vectors all the same.
 
     Where stores bypass the cache, they are whole lines: the address of the
     destination is tested, and other code copies to one that is not aligned.
