@@ -1,5 +1,4 @@
-//===- tessera-compile.cpp - Compile relayouts
-//--------------------------------===//
+//===- tessera-compile.cpp - Compile relayouts ----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Support/Subcommand.h"
-
-#include "llvm/Support/InitLLVM.h"
 
 using namespace tessera;
 
@@ -20,15 +17,5 @@ static constexpr const char *kOverview =
     "standard error, and no\noutput is written.\n";
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM initLLVM(argc, argv);
-  llvm::cl::SetVersionPrinter(versionPrinter("tessera-compile"));
-  llvm::cl::OptionCategory category("tessera-compile options");
-  llvm::cl::HideUnrelatedOptions(category);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
-    return kExitBadInput;
-  for (Subcommand *subcommand : Subcommand::all())
-    if (*subcommand)
-      return finish(subcommand->run());
-  return reportError(invalidError("", "command line", "a subcommand", "none",
-                                  "see tessera-compile --help"));
+  return runTool(argc, argv, "tessera-compile", kOverview);
 }

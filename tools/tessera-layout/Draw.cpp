@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Subcommand.h"
-
+#include "tessera/Support/Subcommand.h"
 #include "tessera/View/Picture.h"
 
 #include "llvm/Support/Process.h"

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Subcommand.h"
-
 #include "tessera/View/Explain.h"
+#include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
 

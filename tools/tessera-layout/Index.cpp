@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
-#include "Subcommand.h"
+#include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Subcommand.h"
-
 #include "tessera/Layout/Size.h"
+#include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

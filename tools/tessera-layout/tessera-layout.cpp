@@ -8,9 +8,6 @@
 
 #include "tessera/Support/Subcommand.h"
 
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/raw_ostream.h"
-
 using namespace tessera;
 
 static constexpr const char *kOverview =
@@ -20,17 +17,5 @@ static constexpr const char *kOverview =
     "message on\nstandard error.\n";
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM initLLVM(argc, argv);
-  llvm::cl::SetVersionPrinter(versionPrinter("tessera-layout"));
-  // LLVM's own options, which its library registers, are of no use here.
-  llvm::cl::OptionCategory category("tessera-layout options");
-  llvm::cl::HideUnrelatedOptions(category);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
-    return kExitBadInput;
-
-  for (Subcommand *subcommand : Subcommand::all())
-    if (*subcommand)
-      return finish(subcommand->run());
-  return reportError(invalidError("", "command line", "a subcommand", "none",
-                                  "see tessera-layout --help"));
+  return runTool(argc, argv, "tessera-layout", kOverview);
 }

@@ -8,8 +8,6 @@
 
 #include "tessera/Support/Subcommand.h"
 
-#include "llvm/Support/InitLLVM.h"
-
 using namespace tessera;
 
 static constexpr const char *kOverview =
@@ -19,15 +17,5 @@ static constexpr const char *kOverview =
     "standard error, and no\noutput is written.\n";
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM initLLVM(argc, argv);
-  llvm::cl::SetVersionPrinter(versionPrinter("tessera-run"));
-  llvm::cl::OptionCategory category("tessera-run options");
-  llvm::cl::HideUnrelatedOptions(category);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
-    return kExitBadInput;
-  for (Subcommand *subcommand : Subcommand::all())
-    if (*subcommand)
-      return finish(subcommand->run());
-  return reportError(invalidError("", "command line", "a subcommand", "none",
-                                  "see tessera-run --help"));
+  return runTool(argc, argv, "tessera-run", kOverview);
 }

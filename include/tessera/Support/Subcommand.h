@@ -47,6 +47,12 @@ public:
   int (*const run)();
 };
 
+/// The whole of a tool's main: parses the command line, runs the subcommand
+/// that it names, and returns the exit code. `tool` is the program's name and
+/// `overview` what --help says first.
+int runTool(int argc, char **argv, llvm::StringRef tool,
+            llvm::StringRef overview);
+
 } // namespace tessera
 
 #endif // TESSERA_SUPPORT_SUBCOMMAND_H

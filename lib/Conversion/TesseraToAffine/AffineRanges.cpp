@@ -170,7 +170,9 @@ LinearSum Simplifier::remainder(const LinearSum &sum, int64_t divisor,
   LinearSum quotient, rest;
   splitMultiples(sum, divisor, quotient, rest);
   if (std::optional<int64_t> block = findBlock(rangeOf(rest), divisor)) {
-    rest.addConstant(-*block * divisor);
+    LinearSum multiples;
+    multiples.addConstant(*block);
+    rest.add(multiples, -divisor);
     return rest;
   }
   AffineExpr atom = rest.toExpr(context) % divisor;

@@ -337,6 +337,10 @@ static SmallVector<T> placeElements(const AxisList &axes, ArrayRef<T> elements,
   return places;
 }
 
+/// Places of a constant that are listed one by one at compile time; a tile can
+/// be far larger than what it holds.
+static constexpr int64_t kMaxPlaces = int64_t(1) << 24;
+
 /// The initial value of the physical memref of a global.
 static FailureOr<Attribute> placeInitialValue(memref::GlobalOp global,
                                               MemRefType physical) {
@@ -348,10 +352,10 @@ static FailureOr<Attribute> placeInitialValue(memref::GlobalOp global,
       RankedTensorType::get(physical.getShape(), physical.getElementType());
   if (dense.getElementType() != physical.getElementType())
     return failure();
+  if (dense.empty())
+    return Attribute(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
   if (dense.isSplat())
     return Attribute(dense.resizeSplat(type));
-  if (dense.empty())
-    return failure();
   AxisList axes = llvm::cantFail(getAxisList(global.getType()));
   SmallVector<Attribute> elements(dense.getValues<Attribute>());
   return Attribute(DenseElementsAttr::get(
@@ -380,7 +384,8 @@ struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
 } // namespace
 
 /// Whether the initial value of a global can be placed: its padding must not
-/// be promised, and its elements must be stored as they are.
+/// be promised, its elements must be stored as they are, and not lie in too
+/// many places to list.
 static bool canPlaceGlobal(memref::GlobalOp global) {
   Attribute value = global.getInitialValueAttr();
   if (!value || isa<UnitAttr>(value))
@@ -390,7 +395,9 @@ static bool canPlaceGlobal(memref::GlobalOp global) {
     llvm::consumeError(physical.takeError());
     return false;
   }
-  return isa<DenseElementsAttr>(value) &&
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  return dense &&
+         (dense.isSplat() || physical->getNumElements() <= kMaxPlaces) &&
          physical->getElementType() == global.getType().getElementType() &&
          !getPaddingValue(global.getType());
 }

@@ -105,7 +105,8 @@ using LoopCuts = llvm::MapVector<AffineForOp, SmallVector<int64_t>>;
 static IntegerRange getCutRange(Value operand, int64_t coefficient,
                                 int64_t divisor, int64_t &cut) {
   std::optional<IntegerRange> range = getOperandRange(operand);
-  int64_t magnitude = std::abs(coefficient);
+  // The magnitude of the least number is no number; no cut helps there.
+  int64_t magnitude = coefficient == INT64_MIN ? 0 : std::abs(coefficient);
   AffineForOp loop = affine::getForInductionVarOwner(operand);
   bool isCuttable =
       loop && canCut(loop) && magnitude != 0 && divisor % magnitude == 0;
@@ -447,8 +448,11 @@ static LogicalResult checkOp(Operation *op) {
   if (isa<memref::GlobalOp>(op))
     return op->emitOpError(
         "unsupported initial value: expected dense elements of a type that is "
-        "stored as it is, and padding that is not promised; drop PV and E from "
-        "the layout, or leave the global uninitialized");
+        "stored as it is, padding that is not promised, and at most 2^24 "
+        "places; "
+        "drop PV and E from the layout, take smaller tiles, or leave the "
+        "global "
+        "uninitialized");
   if (isa<BitcastViewOp>(op))
     return op->emitOpError(
         "unsupported view: expected identity layouts or layouts of tessera, "

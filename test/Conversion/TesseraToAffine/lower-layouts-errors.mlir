@@ -38,7 +38,7 @@ func.func @relayouts_first(%m: memref<16x256xf32, #tiled>,
 
 // -----
 
-// expected-error @+1 {{unsupported initial value: expected dense elements of a type that is stored as it is, and padding that is not promised}}
+// expected-error @+1 {{unsupported initial value: expected dense elements of a type that is stored as it is, padding that is not promised, and at most 2^24 places; drop PV and E}}
 memref.global "private" @promised
   : memref<3x3xf32, #tessera.layout<{1,0:T(2,2)PV(one)}>> = dense<2.0>
 
@@ -68,3 +68,10 @@ func.func @dynamic_tail(%m: memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>) {
   %v = affine.load %m[0, 1] : memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>
   return
 }
+
+// -----
+
+// Two elements in a tile that no compiler should list.
+// expected-error @+1 {{and at most 2^24 places}}
+memref.global "private" @huge
+  : memref<2xi8, #tessera.layout<{0:T(1099511627776)}>> = dense<[1, 2]>

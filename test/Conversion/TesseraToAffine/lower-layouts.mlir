@@ -243,3 +243,7 @@ func.func @global() -> f32 {
   %r = affine.load %g[1, 2] : memref<2x3xf32, #tessera.layout<{0,1}>>
   return %r : f32
 }
+
+// CHECK: memref.global "private" @empty : memref<0x1x2x2xf32> = dense<>
+memref.global "private" @empty : memref<0x2xf32, #tessera.layout<{1,0:T(2,2)}>>
+  = dense<>

@@ -68,6 +68,13 @@ TEST_F(AffineRangesTest, RangesNearTheLimitsOfInt64) {
   EXPECT_EQ(getRange(dim(0).floorDiv(2), 1, ranges)->max, INT64_MAX / 2);
 }
 
+// A block that begins below the least number leaves the expression as it is.
+TEST_F(AffineRangesTest, BlocksBelowInt64) {
+  std::optional<IntegerRange> ranges[] = {
+      IntegerRange{INT64_MIN, INT64_MIN + 1}};
+  EXPECT_EQ(simplifyWithRanges(dim(0) % 3, 1, ranges), dim(0) % 3);
+}
+
 // Random expressions keep their values on random operands within the ranges.
 TEST_F(AffineRangesTest, KeepsValues) {
   std::mt19937_64 random(7);

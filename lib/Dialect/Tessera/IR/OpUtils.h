@@ -15,6 +15,10 @@
 
 namespace tessera::detail {
 
+/// Elements that the verifiers of bitcasts enumerate; larger questions that the
+/// form of the layouts does not settle are left to --tessera-verify.
+inline constexpr int64_t kVerifierEnumerationCap = 1 << 14;
+
 /// A diagnostic on `op`, with a note at the producer of each operand that has
 /// one, for clashes between types.
 mlir::InFlightDiagnostic emitClash(mlir::Operation *op,

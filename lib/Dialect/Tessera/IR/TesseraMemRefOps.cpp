@@ -19,9 +19,6 @@ using namespace tessera::detail;
 // BitcastViewOp
 //===----------------------------------------------------------------------===//
 
-/// Elements that the verifier enumerates, as for tessera.bitcast.
-static constexpr int64_t kVerifierEnumerationCap = 1 << 14;
-
 LogicalResult BitcastViewOp::verify() {
   auto from = cast<MemRefType>(getSource().getType());
   auto to = cast<MemRefType>(getType());

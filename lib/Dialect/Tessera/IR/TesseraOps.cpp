@@ -145,10 +145,6 @@ void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 // BitcastOp
 //===----------------------------------------------------------------------===//
 
-/// Elements that the verifier enumerates; larger questions that the form of the
-/// layouts does not settle are left to --tessera-verify.
-static constexpr int64_t kVerifierEnumerationCap = 1 << 14;
-
 LogicalResult BitcastOp::verify() {
   RankedTensorType from = getSource().getType(), to = getType();
   // bitcast_c3
