@@ -136,10 +136,12 @@ def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
   let summary = "Turn memory spaces into the address spaces of a target";
   let description = [{
     Replaces `#tessera.memory_space<n>` in the types of memrefs, wherever they
-    stand, by an integer address space. Without a map, space n becomes address
-    space n. With one, a space that it does not have is *unsupported*; then the
-    pass reports every operation with such a space, and the IR stays as it was.
-    Address space 0 is that of a memref without a memory space.
+    stand, by an integer address space: the one that the map says, or without
+    a map the one that it has on the module's target (`tessera.target`). A
+    space that these do not have is *unsupported*; then the pass reports every
+    operation with such a space, and the IR stays as it was. Without a map and
+    a target, space n becomes address space n. Address space 0 is that of a
+    memref without a memory space, on every target.
 
     ```mlir
     func.func @f(%m: memref<8xf32, #tessera.memory_space<1>>) { return }
@@ -155,7 +157,8 @@ def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
   let options = [
     ListOption<"map", "map", "std::string",
                "Pairs SPACE:ADDRESS-SPACE, such as 1:3, where SPACE may be `*` "
-               "for all others; none means that every space keeps its number">
+               "for all others; none means those of the module's target, and without "
+               "a target that every space keeps its number">
   ];
   let statistics = [
     Statistic<"numTypes", "types-changed", "Different memref types changed">

@@ -20,7 +20,8 @@ struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
   ListOption<std::string> addressSpaces{
       *this, "address-spaces",
       llvm::cl::desc("Pairs SPACE:ADDRESS-SPACE, as for "
-                     "tessera-assign-address-spaces; none keeps the numbers")};
+                     "tessera-assign-address-spaces; none means those of the "
+                     "target, or without one the same numbers")};
   Option<unsigned> maxNests{
       *this, "max-nests", llvm::cl::init(16),
       llvm::cl::desc("Main and remainder nests of a relayout, as for "

@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Layout/Diagnostic.h"
 
@@ -31,11 +32,14 @@ struct AssignAddressSpacesPass
 
 private:
   LogicalResult parseMap();
+  void readTarget();
   FailureOr<Attribute> getAddressSpace(MemorySpaceAttr space) const;
   LogicalResult checkOperation(Operation *op) const;
 
   /// From the number of a space to its address space.
   llvm::DenseMap<int64_t, int64_t> addressSpaces;
+  /// Where they are from, unless from the option.
+  TargetAttr target;
 };
 } // namespace
 
@@ -62,6 +66,18 @@ LogicalResult AssignAddressSpacesPass::parseMap() {
     addressSpaces[space] = addressSpace;
   }
   return success();
+}
+
+/// Without a map the target of the module says where its spaces are.
+void AssignAddressSpacesPass::readTarget() {
+  target = TargetAttr();
+  if (!map.empty())
+    return;
+  target = TargetAttr::lookup(getOperation());
+  if (!target)
+    return;
+  for (const MemorySpace &space : target.getMemorySpaces())
+    addressSpaces[space.number] = space.addressSpace;
 }
 
 /// The integer attribute that stands for `space`, null for 0.
@@ -101,16 +117,20 @@ LogicalResult AssignAddressSpacesPass::checkOperation(Operation *op) const {
       walkTypes(block.getArgumentTypes());
   if (!unmapped)
     return success();
-  return emitLayoutError(
-      [&] { return op->emitOpError(); },
-      unsupportedError("memory space", "a space that the option map has",
-                       Twine(unmapped.getNumber()),
-                       "add " + Twine(unmapped.getNumber()) + ":N to map"));
+  std::string owner =
+      target ? ("the target " + target.getName()).str() : "the option map";
+  std::string remedy = "add " + std::to_string(unmapped.getNumber()) + ":N to ";
+  remedy += target ? "the option map, which comes before the target" : "map";
+  return emitLayoutError([&] { return op->emitOpError(); },
+                         unsupportedError("memory space",
+                                          "a space that " + owner + " has",
+                                          Twine(unmapped.getNumber()), remedy));
 }
 
 void AssignAddressSpacesPass::runOnOperation() {
   if (failed(parseMap()))
     return signalPassFailure();
+  readTarget();
   bool isMapped = true;
   getOperation()->walk(
       [&](Operation *op) { isMapped &= succeeded(checkOperation(op)); });
