@@ -1,6 +1,13 @@
 // RUN: tessera-opt %s --allow-unregistered-dialect --tessera-assign-layouts=target=tpu_v5e --split-input-file | FileCheck %s
 // RUN: tessera-opt %s --allow-unregistered-dialect --tessera-assign-layouts=target=cpu --split-input-file | FileCheck %s --check-prefix=CPU --implicit-check-not=tessera.relayout
 
+// A second run changes nothing: neither with the option nor with the target
+// that the first one put on the module.
+// RUN: tessera-opt %s --allow-unregistered-dialect --tessera-assign-layouts=target=tpu_v5e --split-input-file > %t.once
+// RUN: tessera-opt %s --allow-unregistered-dialect --tessera-assign-layouts=target=tpu_v5e --tessera-assign-layouts=target=tpu_v5e --split-input-file > %t.twice
+// RUN: diff %t.once %t.twice
+// RUN: tessera-opt %t.once --allow-unregistered-dialect --tessera-assign-layouts --split-input-file | diff %t.once -
+
 // The example of the description. On a CPU these are the defaults already.
 // CHECK-DAG: #[[L:.*]] = #tessera.layout<{0,1:T(8,128)}>
 // CHECK: module attributes {tessera.target = #tessera.target<"tpu_v5e">}
@@ -116,4 +123,22 @@ func.func @caller(%x: tensor<16x128xf32>) -> tensor<16x128xf32> {
   %f = func.constant @taken : (tensor<16x128xf32>) -> tensor<16x128xf32>
   %0 = call @external(%x) : (tensor<16x128xf32>) -> tensor<16x128xf32>
   return %0 : tensor<16x128xf32>
+}
+
+// -----
+
+// A relayout takes what it gets: no second one in front of it.
+// CHECK-DAG: #[[P:.*]] = #tessera.layout<{0,1}>
+// CHECK: func.func private @other(tensor<16x128xf32>) -> tensor<16x128xf32>
+// CPU: tessera.relayout %{{.*}} : tensor<16x128xf32> to tensor<16x128xf32, #
+// CHECK: func.func @relaid
+// CHECK: %[[Y:.*]] = call @other
+// CHECK-NEXT: tessera.relayout %[[Y]] : tensor<16x128xf32> to tensor<16x128xf32, #[[P]]>
+// CHECK-NEXT: return
+#pin = #tessera.layout<{0,1}>
+func.func private @other(%x: tensor<16x128xf32>) -> tensor<16x128xf32>
+func.func @relaid(%x: tensor<16x128xf32>) -> tensor<16x128xf32, #pin> {
+  %0 = call @other(%x) : (tensor<16x128xf32>) -> tensor<16x128xf32>
+  %1 = tessera.relayout %0 : tensor<16x128xf32> to tensor<16x128xf32, #pin>
+  return %1 : tensor<16x128xf32, #pin>
 }

@@ -217,17 +217,22 @@ Value AssignLayoutsPass::relayout(OpBuilder &builder, Location loc, Value value,
       .getResult();
 }
 
-/// Gives `value` its old type, and its users a relayout to the new one.
+/// Gives `value` its old type, and its users a relayout to the new one. Users
+/// that are relayouts take any layout: one more in front of them would move the
+/// array twice, and once more in every run of the pass.
 void AssignLayoutsPass::restoreValue(OpBuilder &builder, Value value,
                                      Type type) {
   Type newType = value.getType();
   if (newType == type)
     return;
   value.setType(type);
-  if (value.use_empty())
+  auto needsNewType = [](OpOperand &use) {
+    return !isa<RelayoutOp>(use.getOwner());
+  };
+  if (llvm::none_of(value.getUses(), needsNewType))
     return;
   Value laidOut = relayout(builder, value.getLoc(), value, newType);
-  value.replaceAllUsesExcept(laidOut, laidOut.getDefiningOp());
+  value.replaceUsesWithIf(laidOut, needsNewType);
 }
 
 void AssignLayoutsPass::restore(Operation *op, const OldTypes &old) {

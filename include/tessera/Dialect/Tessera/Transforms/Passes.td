@@ -34,7 +34,7 @@ def AssignLayouts : Pass<"tessera-assign-layouts", "::mlir::ModuleOp"> {
     and calls of those.
 
     The target is that of the module (`tessera.target`), or the one that the
-    option names, which the module then has.
+    option names, which the module then has. A second run changes nothing.
 
     ```mlir
     func.func @f(%a: tensor<4096x129xf32>) -> tensor<4096x129xf32> {
