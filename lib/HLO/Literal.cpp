@@ -26,38 +26,6 @@ using llvm::failure;
 using llvm::LogicalResult;
 using llvm::success;
 
-const llvm::fltSemantics &hlo::getFloatSemantics(PrimitiveType type) {
-  switch (type) {
-  case PrimitiveType::F16:
-    return APFloat::IEEEhalf();
-  case PrimitiveType::BF16:
-    return APFloat::BFloat();
-  case PrimitiveType::F32:
-  case PrimitiveType::C64:
-    return APFloat::IEEEsingle();
-  case PrimitiveType::F8E5M2:
-    return APFloat::Float8E5M2();
-  case PrimitiveType::F8E4M3:
-    return APFloat::Float8E4M3();
-  case PrimitiveType::F8E4M3FN:
-    return APFloat::Float8E4M3FN();
-  case PrimitiveType::F8E4M3B11FNUZ:
-    return APFloat::Float8E4M3B11FNUZ();
-  case PrimitiveType::F8E3M4:
-    return APFloat::Float8E3M4();
-  case PrimitiveType::F8E5M2FNUZ:
-    return APFloat::Float8E5M2FNUZ();
-  case PrimitiveType::F8E4M3FNUZ:
-    return APFloat::Float8E4M3FNUZ();
-  case PrimitiveType::F8E8M0FNU:
-    return APFloat::Float8E8M0FNU();
-  case PrimitiveType::F4E2M1FN:
-    return APFloat::Float4E2M1FN();
-  default:
-    return APFloat::IEEEdouble();
-  }
-}
-
 namespace {
 /// Parses one array literal.
 class ArrayParser {
@@ -288,7 +256,7 @@ static std::optional<APFloat> makeFloat(const Token &token,
 
 LogicalResult ArrayParser::parseFloat() {
   std::optional<APFloat> value =
-      makeFloat(parser.lexer.token(), getFloatSemantics(shape.elementType()));
+      makeFloat(parser.lexer.token(), *getFloatSemantics(shape.elementType()));
   if (!value)
     return outOfRange();
   add(value->bitcastToAPInt().getZExtValue());

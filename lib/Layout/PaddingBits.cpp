@@ -8,42 +8,11 @@
 
 #include "tessera/Layout/PaddingBits.h"
 
+#include "llvm/ADT/APFloat.h"
+
 using namespace tessera;
 using llvm::APFloat;
 using llvm::APInt;
-
-const llvm::fltSemantics *tessera::getFloatSemantics(PrimitiveType type) {
-  switch (type) {
-  case PrimitiveType::F16:
-    return &APFloat::IEEEhalf();
-  case PrimitiveType::BF16:
-    return &APFloat::BFloat();
-  case PrimitiveType::F32:
-    return &APFloat::IEEEsingle();
-  case PrimitiveType::F64:
-    return &APFloat::IEEEdouble();
-  case PrimitiveType::F8E5M2:
-    return &APFloat::Float8E5M2();
-  case PrimitiveType::F8E4M3:
-    return &APFloat::Float8E4M3();
-  case PrimitiveType::F8E4M3FN:
-    return &APFloat::Float8E4M3FN();
-  case PrimitiveType::F8E4M3B11FNUZ:
-    return &APFloat::Float8E4M3B11FNUZ();
-  case PrimitiveType::F8E3M4:
-    return &APFloat::Float8E3M4();
-  case PrimitiveType::F8E5M2FNUZ:
-    return &APFloat::Float8E5M2FNUZ();
-  case PrimitiveType::F8E4M3FNUZ:
-    return &APFloat::Float8E4M3FNUZ();
-  case PrimitiveType::F8E8M0FNU:
-    return &APFloat::Float8E8M0FNU();
-  case PrimitiveType::F4E2M1FN:
-    return &APFloat::Float4E2M1FN();
-  default:
-    return nullptr;
-  }
-}
 
 /// A float's largest value, or the lowest where `negative`.
 static APFloat getLimit(const llvm::fltSemantics &semantics, bool negative) {
@@ -72,13 +41,9 @@ static APInt getFloatBits(const llvm::fltSemantics &semantics,
 
 APInt tessera::getPaddingBits(PrimitiveType type, PaddingValue value) {
   unsigned width = getBitWidth(type);
-  if (isComplex(type)) {
-    PrimitiveType part =
-        type == PrimitiveType::C64 ? PrimitiveType::F32 : PrimitiveType::F64;
-    return getPaddingBits(part, value).zext(width);
-  }
+  // A complex number's low bits are its real part.
   if (const llvm::fltSemantics *semantics = getFloatSemantics(type))
-    return getFloatBits(*semantics, value);
+    return getFloatBits(*semantics, value).zext(width);
   bool isSigned = isSignedIntegral(type);
   switch (value) {
   case PaddingValue::Zero:

@@ -8,12 +8,14 @@
 
 #include "tessera/Layout/PrimitiveType.h"
 
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <array>
 #include <iterator>
 
 using namespace tessera;
+using llvm::APFloat;
 
 namespace {
 enum class Family : uint8_t { Pred, Signed, Unsigned, Float, Complex, None };
@@ -23,6 +25,8 @@ struct TypeRow {
   llvm::StringLiteral name;
   int64_t bits;
   Family family;
+  /// Of floating-point types, and of the parts of complex ones.
+  const llvm::fltSemantics &(*format)() = nullptr;
 };
 } // namespace
 
@@ -43,21 +47,27 @@ static constexpr TypeRow kTypes[] = {
     {PrimitiveType::U16, "u16", 16, Family::Unsigned},
     {PrimitiveType::U32, "u32", 32, Family::Unsigned},
     {PrimitiveType::U64, "u64", 64, Family::Unsigned},
-    {PrimitiveType::F16, "f16", 16, Family::Float},
-    {PrimitiveType::BF16, "bf16", 16, Family::Float},
-    {PrimitiveType::F32, "f32", 32, Family::Float},
-    {PrimitiveType::F64, "f64", 64, Family::Float},
-    {PrimitiveType::F8E5M2, "f8e5m2", 8, Family::Float},
-    {PrimitiveType::F8E4M3, "f8e4m3", 8, Family::Float},
-    {PrimitiveType::F8E4M3FN, "f8e4m3fn", 8, Family::Float},
-    {PrimitiveType::F8E4M3B11FNUZ, "f8e4m3b11fnuz", 8, Family::Float},
-    {PrimitiveType::F8E3M4, "f8e3m4", 8, Family::Float},
-    {PrimitiveType::F8E5M2FNUZ, "f8e5m2fnuz", 8, Family::Float},
-    {PrimitiveType::F8E4M3FNUZ, "f8e4m3fnuz", 8, Family::Float},
-    {PrimitiveType::F8E8M0FNU, "f8e8m0fnu", 8, Family::Float},
-    {PrimitiveType::F4E2M1FN, "f4e2m1fn", 4, Family::Float},
-    {PrimitiveType::C64, "c64", 64, Family::Complex},
-    {PrimitiveType::C128, "c128", 128, Family::Complex},
+    {PrimitiveType::F16, "f16", 16, Family::Float, APFloat::IEEEhalf},
+    {PrimitiveType::BF16, "bf16", 16, Family::Float, APFloat::BFloat},
+    {PrimitiveType::F32, "f32", 32, Family::Float, APFloat::IEEEsingle},
+    {PrimitiveType::F64, "f64", 64, Family::Float, APFloat::IEEEdouble},
+    {PrimitiveType::F8E5M2, "f8e5m2", 8, Family::Float, APFloat::Float8E5M2},
+    {PrimitiveType::F8E4M3, "f8e4m3", 8, Family::Float, APFloat::Float8E4M3},
+    {PrimitiveType::F8E4M3FN, "f8e4m3fn", 8, Family::Float,
+     APFloat::Float8E4M3FN},
+    {PrimitiveType::F8E4M3B11FNUZ, "f8e4m3b11fnuz", 8, Family::Float,
+     APFloat::Float8E4M3B11FNUZ},
+    {PrimitiveType::F8E3M4, "f8e3m4", 8, Family::Float, APFloat::Float8E3M4},
+    {PrimitiveType::F8E5M2FNUZ, "f8e5m2fnuz", 8, Family::Float,
+     APFloat::Float8E5M2FNUZ},
+    {PrimitiveType::F8E4M3FNUZ, "f8e4m3fnuz", 8, Family::Float,
+     APFloat::Float8E4M3FNUZ},
+    {PrimitiveType::F8E8M0FNU, "f8e8m0fnu", 8, Family::Float,
+     APFloat::Float8E8M0FNU},
+    {PrimitiveType::F4E2M1FN, "f4e2m1fn", 4, Family::Float,
+     APFloat::Float4E2M1FN},
+    {PrimitiveType::C64, "c64", 64, Family::Complex, APFloat::IEEEsingle},
+    {PrimitiveType::C128, "c128", 128, Family::Complex, APFloat::IEEEdouble},
     {PrimitiveType::Token, "token", 0, Family::None},
     {PrimitiveType::Opaque, "opaque", 0, Family::None},
 };
@@ -118,6 +128,11 @@ bool tessera::isFloatingPoint(PrimitiveType type) {
 
 bool tessera::isComplex(PrimitiveType type) {
   return row(type).family == Family::Complex;
+}
+
+const llvm::fltSemantics *tessera::getFloatSemantics(PrimitiveType type) {
+  auto *format = row(type).format;
+  return format ? &format() : nullptr;
 }
 
 bool tessera::isSubByteNonPred(PrimitiveType type) {

@@ -8,7 +8,6 @@
 
 #include "tessera/View/Dump.h"
 
-#include "tessera/HLO/Literal.h"
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -19,7 +18,7 @@
 using namespace tessera;
 
 static std::string formatFloat(PrimitiveType type, const llvm::APInt &bits) {
-  llvm::APFloat value(hlo::getFloatSemantics(type), bits);
+  llvm::APFloat value(*getFloatSemantics(type), bits);
   if (value.isNaN())
     return "nan";
   if (value.isInfinity())

@@ -8,6 +8,8 @@
 
 #include "tessera/Layout/PrimitiveType.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include "gtest/gtest.h"
 
 using namespace tessera;
@@ -35,4 +37,16 @@ TEST(PrimitiveType, NamesAreLowerCaseOnly) {
   EXPECT_FALSE(parsePrimitiveType("F32"));
   EXPECT_FALSE(parsePrimitiveType("tuple"));
   EXPECT_FALSE(parsePrimitiveType(""));
+}
+
+TEST(PrimitiveType, FormatsHaveTheWidthOfTheirType) {
+  for (PrimitiveType type : allPrimitiveTypes()) {
+    const llvm::fltSemantics *format = getFloatSemantics(type);
+    ASSERT_EQ(format != nullptr, isFloatingPoint(type) || isComplex(type));
+    if (format)
+      EXPECT_EQ(llvm::APFloat::getSizeInBits(*format) *
+                    (isComplex(type) ? 2 : 1),
+                getBitWidth(type))
+          << getName(type).str();
+  }
 }

@@ -16,10 +16,6 @@
 
 #include <vector>
 
-namespace llvm {
-struct fltSemantics;
-} // namespace llvm
-
 namespace tessera::hlo {
 
 /// The value of an array constant, in logical row-major order.
@@ -35,9 +31,6 @@ struct Literal {
 /// Reads the payload of a constant whose shape is an array. Errors have a
 /// position in `text`.
 llvm::Expected<Literal> readLiteral(llvm::StringRef text, const Shape &shape);
-
-/// The format of a floating-point type, or of a complex type's parts.
-const llvm::fltSemantics &getFloatSemantics(PrimitiveType type);
 
 } // namespace tessera::hlo
 

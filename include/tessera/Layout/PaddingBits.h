@@ -12,13 +12,9 @@
 #include "tessera/Layout/Layout.h"
 #include "tessera/Layout/PrimitiveType.h"
 
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
 
 namespace tessera {
-
-/// The format of a floating-point type; null for other types.
-const llvm::fltSemantics *getFloatSemantics(PrimitiveType type);
 
 /// The bits of `value` in `type`, getBitWidth(type) of them. Lowest and highest
 /// are the infinities where the type has them, else its finite limits, by the

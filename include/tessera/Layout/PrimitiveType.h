@@ -15,6 +15,10 @@
 #include <cstdint>
 #include <optional>
 
+namespace llvm {
+struct fltSemantics;
+} // namespace llvm
+
 namespace tessera {
 
 /// Every element type that XLA's text knows (docs/notation.md, "Types").
@@ -56,6 +60,9 @@ bool isSignedIntegral(PrimitiveType type);
 bool isUnsignedIntegral(PrimitiveType type);
 bool isFloatingPoint(PrimitiveType type);
 bool isComplex(PrimitiveType type);
+/// The format of a floating-point type, or of a complex type's two parts; null
+/// for other types.
+const llvm::fltSemantics *getFloatSemantics(PrimitiveType type);
 /// s1 s2 s4 u1 u2 u4 f4e2m1fn: narrower than a byte, pred excepted.
 bool isSubByteNonPred(PrimitiveType type);
 

@@ -231,7 +231,7 @@ static DenseElementsAttr convertLiteral(const hlo::Literal &literal,
       values.emplace_back(width, bits);
     return DenseElementsAttr::get(type, values);
   }
-  const llvm::fltSemantics &semantics = hlo::getFloatSemantics(elementType);
+  const llvm::fltSemantics &semantics = *getFloatSemantics(elementType);
   unsigned width = APFloat::getSizeInBits(semantics);
   SmallVector<APFloat> parts;
   for (uint64_t bits : literal.components)
