@@ -112,7 +112,7 @@ void hlo::print(const Instruction &instruction, llvm::raw_ostream &os,
       os << ", ";
     if (i > 0 && i % 5 == 0)
       os << "/*index=" << i << "*/";
-    if (operandShapes)
+    if (operandShapes && operand->shape)
       os << *operand->shape << ' ';
     os << '%' << operand->name;
   }

@@ -293,9 +293,10 @@ LogicalResult ParserImpl::findOperand(const Instruction &user,
       return error(place, "operand", "an instruction that was defined before",
                    "`" + name + "`");
     // Of a lone elementwise line, operands have the shape of the result.
-    if (!declared && getLayoutTrait(user.opcode) == LayoutTrait::Elementwise)
+    if (!declared && !isLine &&
+        getLayoutTrait(user.opcode) == LayoutTrait::Elementwise)
       declared = user.shape;
-    if (!declared)
+    if (!declared && !isLine)
       return unsupported(
           place, "operand", "its shape, in a single instruction of this opcode",
           "`" + name + "` alone", "write the shape in front of the name");
@@ -323,6 +324,14 @@ Instruction *ParserImpl::createParameter(StringRef name, const Shape *shape) {
   define(*current, parameter);
   names[name] = parameter;
   return parameter;
+}
+
+/// An instruction of which only the name is known.
+Instruction *ParserImpl::createReference(StringRef name) {
+  auto *instruction = new (module.arena.Allocate<Instruction>()) Instruction();
+  instruction->name = name;
+  instruction->parent = current;
+  return instruction;
 }
 
 //===----------------------------------------------------------------------===//
@@ -508,10 +517,17 @@ findInstructionError(const Instruction &instruction) {
 
 LogicalResult ParserImpl::checkOperands(const Instruction &instruction,
                                         const char *place) {
+  bool areKnown = llvm::all_of(instruction.operands,
+                               [](Instruction *i) { return i->shape; });
+  if (isLine && !areKnown)
+    return success();
   OperandRule rule = getOperandRule(instruction);
   if (!rule.holds)
     return error(place, instruction.opcodeName(), rule.expected,
                  Twine(instruction.operands.size()));
+  // The other rules look at what operands and computations are.
+  if (isLine)
+    return success();
   if (std::optional<std::string> expected = findInstructionError(instruction))
     return error(place, instruction.opcodeName(), *expected, "others");
   return success();
@@ -889,18 +905,29 @@ static std::vector<size_t> findLineStarts(StringRef text) {
   return starts;
 }
 
+ParserImpl::ParserImpl(StringRef text, Module &module)
+    : TextParser(text), module(module) {
+  module.lineStarts = findLineStarts(text);
+}
+
+void ParserImpl::parseLine() {
+  isLine = true;
+  lexer.lex();
+  parseSingleInstruction();
+}
+
 std::string SourceDiagnostic::message() const {
   return std::to_string(location.line) + ":" + std::to_string(location.column) +
          ": error: " + diagnostic.message();
 }
 
-namespace tessera::hlo {
-std::unique_ptr<Module> parse(StringRef text,
-                              std::vector<SourceDiagnostic> &errors) {
+/// Runs a member of the parser on `text`.
+static std::unique_ptr<Module> runParser(StringRef text,
+                                         std::vector<SourceDiagnostic> &errors,
+                                         void (ParserImpl::*run)()) {
   auto module = std::make_unique<Module>(text);
-  module->lineStarts = findLineStarts(text);
   ParserImpl parser(text, *module);
-  parser.parse();
+  (parser.*run)();
   if (parser.errors.empty())
     return module;
   llvm::sort(parser.errors,
@@ -913,4 +940,13 @@ std::unique_ptr<Module> parse(StringRef text,
                       std::move(error.diagnostic)});
   return nullptr;
 }
-} // namespace tessera::hlo
+
+std::unique_ptr<Module> hlo::parse(StringRef text,
+                                   std::vector<SourceDiagnostic> &errors) {
+  return runParser(text, errors, &ParserImpl::parse);
+}
+
+std::unique_ptr<Module> hlo::parseLine(StringRef text,
+                                       std::vector<SourceDiagnostic> &errors) {
+  return runParser(text, errors, &ParserImpl::parseLine);
+}

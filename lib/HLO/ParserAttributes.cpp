@@ -315,6 +315,11 @@ LogicalResult ParserImpl::parseComputationRef(Computation *&computation) {
   if (failed(parseName("computation", name)))
     return failure();
   auto found = computationNames.find(name);
+  if (found == computationNames.end() && isLine) {
+    computation = &module.computationStorage.emplace_back();
+    computation->computationName = name;
+    return success();
+  }
   if (found == computationNames.end())
     return error(place, "computation", "one that was defined before",
                  "`" + name + "`");
@@ -340,6 +345,10 @@ LogicalResult ParserImpl::parseInstructionList(Attribute &attribute) {
     if (failed(parseName(attribute.name, name)))
       return failure();
     auto found = names.find(name);
+    if (found == names.end() && isLine) {
+      list.push_back(createReference(name));
+      return success();
+    }
     if (found == names.end())
       return error(place, attribute.name,
                    "an instruction that was defined before", "`" + name + "`");

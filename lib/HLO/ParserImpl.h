@@ -26,10 +26,11 @@ namespace tessera::hlo {
 
 class ParserImpl : public TextParser {
 public:
-  ParserImpl(llvm::StringRef text, Module &module)
-      : TextParser(text), module(module) {}
+  ParserImpl(llvm::StringRef text, Module &module);
 
   void parse();
+  /// One instruction whose surroundings are not there.
+  void parseLine();
 
 private:
   //===--- Modules --------------------------------------------------------===//
@@ -67,6 +68,7 @@ private:
                                   llvm::StringRef name, const Shape *declared,
                                   Instruction *&operand);
   Instruction *createParameter(llvm::StringRef name, const Shape *shape);
+  Instruction *createReference(llvm::StringRef name);
   llvm::LogicalResult checkOperands(const Instruction &instruction,
                                     const char *place);
   llvm::LogicalResult checkInstructionName(const Instruction &instruction);
@@ -139,6 +141,8 @@ private:
   llvm::DenseMap<llvm::StringRef, Instruction *> names;
   llvm::DenseMap<llvm::StringRef, Computation *> computationNames;
   Computation *current = nullptr;
+  /// Whether names may refer to what is not in the text.
+  bool isLine = false;
   /// Set when a reference was silently refused because its definition had an
   /// error: the referring instruction is undefined too.
   bool poisoned = false;

@@ -8,6 +8,7 @@
 
 #include "tessera/View/Explain.h"
 
+#include "FieldList.h"
 #include "PaddedAxes.h"
 
 #include "tessera/Layout/Size.h"
@@ -174,7 +175,7 @@ public:
 
 private:
   void add(llvm::StringRef field, llvm::StringRef meaning) {
-    lines.push_back({field.str(), meaning.str()});
+    lines.add(field, meaning);
   }
   llvm::Error addTiles();
   void addOtherFields();
@@ -183,12 +184,11 @@ private:
   std::string describePadding(const ShapeSize &size) const;
   void addBestOrder(int64_t bytes);
   llvm::Error addAddress();
-  void print() const;
 
   const Shape &shape;
   Layout layout;
   llvm::raw_ostream &os;
-  std::vector<std::pair<std::string, std::string>> lines;
+  FieldList lines;
 };
 
 llvm::Error ArrayExplainer::addTiles() {
@@ -331,7 +331,7 @@ llvm::Error ArrayExplainer::addSizes() {
   llvm::Expected<ShapeSize> size = getSize(shape);
   if (!size)
     return size.takeError();
-  lines.push_back({});
+  lines.addBlank();
   add("in memory", inBrackets(size->physicalShape) + ", row-major: " +
                        count(size->allocatedElements, "place") + " for " +
                        count(size->logicalElements, "element"));
@@ -364,7 +364,7 @@ llvm::Error ArrayExplainer::addAddress() {
   llvm::Expected<AxisList> axes = AxisList::get(shape);
   if (!axes)
     return axes.takeError();
-  lines.push_back({});
+  lines.addBlank();
   for (auto [i, axis] : llvm::enumerate(axes->axes()))
     add("axis " + llvm::utostr(i),
         "extent " + toText(axis.extent.value) + ", index " +
@@ -376,7 +376,7 @@ llvm::Error ArrayExplainer::addAddress() {
   Index last;
   for (int64_t size : axes->dimensions())
     last.push_back(size - 1);
-  lines.push_back({});
+  lines.addBlank();
   add("element", "(" + joinNumbers(last) + "), the last one");
   for (size_t i = 0; i <= layout.tiles.size(); ++i) {
     llvm::Expected<AxisList> stage = getStage(shape, i);
@@ -401,19 +401,6 @@ llvm::Error ArrayExplainer::addAddress() {
   return llvm::Error::success();
 }
 
-void ArrayExplainer::print() const {
-  size_t width = 0;
-  for (const auto &[field, meaning] : lines)
-    width = std::max(width, field.size());
-  for (const auto &[field, meaning] : lines) {
-    if (field.empty())
-      os << '\n';
-    else
-      os << "  " << field << std::string(width - field.size() + 3, ' ')
-         << meaning << '\n';
-  }
-}
-
 llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
   os << shape << "\n\n";
   add(getName(shape.elementType()), describeType(shape.elementType(), layout));
@@ -430,7 +417,7 @@ llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
   if (options.verbose)
     if (llvm::Error error = addAddress())
       return error;
-  print();
+  lines.print(os);
   return llvm::Error::success();
 }
 

@@ -155,6 +155,47 @@ TEST(HloParser, SingleInstruction) {
               testing::Each(testing::HasSubstr("unsupported operand")));
 }
 
+TEST(HloParser, LineOutOfAModule) {
+  llvm::StringRef text =
+      "ROOT %f = (f32[2]{0}, u32[]) fusion(%a, f32[3]{0} %b, %a), kind=kLoop, "
+      "calls=%c.1, control-predecessors={%d}, metadata={stack_frame_id=3}";
+  EXPECT_THAT(parseBad(text), testing::Not(testing::IsEmpty()));
+  std::vector<SourceDiagnostic> errors;
+  std::unique_ptr<Module> module = parseLine(text, errors);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->isSingleInstruction());
+  const Instruction &fusion = *module->entry()->root();
+  ASSERT_EQ(fusion.operands.size(), 3u);
+  EXPECT_EQ(fusion.operands[0]->shape, nullptr);
+  EXPECT_EQ(fusion.operands[0], fusion.operands[2]);
+  EXPECT_EQ(fusion.operands[1]->shape->toString(), "f32[3]{0}");
+  EXPECT_EQ(fusion.getComputation("calls")->name(), "c.1");
+  EXPECT_TRUE(fusion.getComputation("calls")->instructions().empty());
+  const Attribute *before = fusion.getAttribute("control-predecessors");
+  ASSERT_EQ(before->instructions.size(), 1u);
+  EXPECT_EQ(before->instructions.front()->name, "d");
+  EXPECT_EQ(llvm::StringRef(module->toString()).trim(), text);
+
+  // What the line itself says must be right all the same.
+  auto isBad = [](llvm::StringRef line, llvm::StringRef message) {
+    std::vector<SourceDiagnostic> errors;
+    EXPECT_FALSE(parseLine(line, errors));
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors.front().message(), message.str());
+  };
+  isBad("%a = f32[2]{0} add(f32[2]{0} %b)",
+        "1:16: error: invalid add: expected 2 operands, found 1");
+  isBad("%a = f32[2]{0} fusion(%b), calls=%c",
+        "1:16: error: invalid instruction: expected the attribute `kind`, "
+        "found none");
+  isBad("%a = f32[2]{0} negate(%a)",
+        "1:1: error: invalid instruction name: expected a new one, found `a` "
+        "again; the first is in line 1");
+  isBad("%a = f32[2]{0} negate(%b) %c",
+        "1:27: error: invalid single instruction: expected the end of the "
+        "text, found `c`");
+}
+
 TEST(HloParser, AsynchronousSteps) {
   std::unique_ptr<Module> module = parseGood(R"(HloModule a
 ENTRY e {

@@ -67,7 +67,7 @@ struct Instruction {
   bool isRoot = false;
   /// Number within its computation, in the order of the text.
   unsigned index = 0;
-  /// Of the result.
+  /// Of the result. Null only of an operand that parseLine knows no shape of.
   const Shape *shape = nullptr;
   llvm::ArrayRef<Instruction *> operands;
   /// Of a constant: the literal's text; of a parameter: its number's.
@@ -175,8 +175,6 @@ public:
 
 private:
   friend class ParserImpl;
-  friend std::unique_ptr<Module> parse(llvm::StringRef text,
-                                       std::vector<SourceDiagnostic> &errors);
   llvm::StringRef buffer;
   llvm::StringRef moduleName;
   bool single = false;

@@ -35,6 +35,13 @@ struct SourceDiagnostic {
 std::unique_ptr<Module> parse(llvm::StringRef text,
                               std::vector<SourceDiagnostic> &errors);
 
+/// Parses one line out of a module, an instruction whose surroundings are not
+/// there: operands that are written without a shape have none (null), and of
+/// computations and other instructions only the names are known. Such a module
+/// can be looked at, but not verified.
+std::unique_ptr<Module> parseLine(llvm::StringRef text,
+                                  std::vector<SourceDiagnostic> &errors);
+
 } // namespace tessera::hlo
 
 #endif // TESSERA_HLO_PARSER_H

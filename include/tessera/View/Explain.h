@@ -9,6 +9,7 @@
 #ifndef TESSERA_VIEW_EXPLAIN_H
 #define TESSERA_VIEW_EXPLAIN_H
 
+#include "tessera/HLO/Module.h"
 #include "tessera/Layout/AxisList.h"
 
 namespace tessera {
@@ -24,6 +25,13 @@ struct ExplainOptions {
 /// for each leaf. Errors: overflow of sizes.
 llvm::Error explainShape(const Shape &shape, llvm::raw_ostream &os,
                          ExplainOptions options = {});
+
+/// Prints what the parts of an instruction are, with the names that XLA's
+/// documentation gives them, and what its attributes say; then explains each
+/// layout of its result and arguments. `line` comes from hlo::parseLine.
+/// Errors: overflow of sizes.
+llvm::Error explainLine(const hlo::Module &line, llvm::raw_ostream &os,
+                        ExplainOptions options = {});
 
 /// The name of a memory space, `VMEM, the fast on-chip memory of TPUs` of 1.
 llvm::StringRef getMemorySpaceName(int64_t space);
