@@ -1,10 +1,13 @@
-"""Parsing of HLO text, side by side: tessera-hlo against XLA's own parser.
+"""Reading of HLO text, side by side: Tessera against XLA's own parser.
 
-usage: hlo_parse.py TESSERA_HLO FILE.hlo... [--repeat N] [--runs N]
+usage: hlo_parse.py BIN_FOLDER FILE.hlo... [--repeat N] [--runs N]
 
-For each file, the least seconds of several runs in each of the two parsers, and
-their ratio (above 1: Tessera is faster). --repeat also makes one module of N
-copies of the last file's computations, to see that the time is linear.
+For each file the least time of several runs that XLA's parser takes, that ours
+takes (tessera-hlo), and that import into MLIR takes, both verifiers included
+(tessera-translate); behind each of ours, how many times XLA's that is. Runs of
+the three alternate, so that other load meets all of them. --repeat also makes
+one module of N copies of the last file's computations, to see that the time is
+linear.
 """
 
 import argparse
@@ -16,21 +19,32 @@ import time
 from jaxlib import _hlo
 
 
-def time_xla(text, runs):
-    best = float("inf")
+def time_xla(text):
+    start = time.perf_counter()
+    module = _hlo.hlo_module_from_text(text)
+    seconds = time.perf_counter() - start
+    del module
+    return seconds
+
+
+def time_tool(*command):
+    return float(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def time_all(folder, path, text, runs):
+    """The least seconds of XLA, of our parser and of the import."""
+    best = [float("inf")] * 3
     for _ in range(runs):
-        start = time.perf_counter()
-        module = _hlo.hlo_module_from_text(text)
-        best = min(best, time.perf_counter() - start)
-        del module
+        seconds = (
+            min(time_xla(text), time_xla(text)),
+            time_tool(f"{folder}/tessera-hlo", "print", path, "--time=2"),
+            time_tool(
+                f"{folder}/tessera-translate", "--import-hlo", path, "--hlo-time=2",
+                "-o", "/dev/null",
+            ),
+        )
+        best = list(map(min, best, seconds))
     return best
-
-
-def time_tessera(tool, path, runs):
-    output = subprocess.run(
-        [tool, "print", path, f"--time={runs}"], check=True, capture_output=True
-    )
-    return float(output.stdout)
 
 
 def repeat(text, count):
@@ -48,17 +62,17 @@ def repeat(text, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tool")
+    parser.add_argument("folder")
     parser.add_argument("files", nargs="+")
     parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--runs", type=int, default=20)
     arguments = parser.parse_args()
 
     def compare(name, path, text, runs):
-        ours, theirs = time_tessera(arguments.tool, path, runs), time_xla(text, runs)
-        lines = text.count(" = ")
-        print(f"{name}: {lines} lines, tessera {ours * 1e3:.3f} ms, "
-              f"xla {theirs * 1e3:.3f} ms, ratio {theirs / ours:.1f}", flush=True)
+        xla, parse, imported = time_all(arguments.folder, path, text, runs)
+        print(f"{name}: {text.count(' = ')} lines, xla {xla * 1e3:.3f} ms, "
+              f"parse {parse * 1e3:.3f} ms ({parse / xla:.2f}), "
+              f"import {imported * 1e3:.3f} ms ({imported / xla:.2f})", flush=True)
 
     for path in arguments.files:
         with open(path) as file:
