@@ -131,6 +131,41 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
   ];
 }
 
+def LinalgToLoops : Pass<"tessera-linalg-to-loops"> {
+  let summary = "Turn linalg operations on memrefs into loops";
+  let description = [{
+    What upstream's `convert-linalg-to-affine-loops` does, but where the size of
+    a loop is no affine symbol (that of a memref which a loop carries, say) the
+    operation becomes `scf.for` loops. Operations on tensors are left alone.
+
+    ```mlir
+    func.func @fill(%m: memref<4xf32>, %c: f32) {
+      linalg.fill ins(%c : f32) outs(%m : memref<4xf32>)
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @fill(%m: memref<4xf32>, %c: f32) {
+      affine.for %i = 0 to 4 {
+        affine.store %c, %m[%i] : memref<4xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"numAffine", "affine", "Operations that became affine loops">,
+    Statistic<"numOther", "other", "Operations that became scf loops">
+  ];
+}
+
 def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
                                "::mlir::ModuleOp"> {
   let summary = "Turn memory spaces into the address spaces of a target";

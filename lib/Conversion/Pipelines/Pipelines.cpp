@@ -14,7 +14,6 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -27,7 +26,7 @@ static void addToAffine(OpPassManager &manager,
                         unsigned maxNests) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
-  manager.addPass(createConvertLinalgToAffineLoopsPass());
+  manager.addPass(createLinalgToLoops());
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));

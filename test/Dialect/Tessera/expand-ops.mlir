@@ -84,12 +84,36 @@ func.func @reshape_space(%a: tensor<8x4xf32, #tessera.layout<{0,1:S(1)}>>) -> te
   return %0 : tensor<32xf32>
 }
 
+// With dynamic sizes a reshape is left, from row-major to row-major order.
+// CHECK-LABEL: func.func @reshape_dynamic
+// CHECK-NEXT: tessera.relayout %{{.*}} : tensor<?x4xf32, #{{.*}}> to tensor<?x4xf32, #[[S2:.*]]>
+// CHECK-NEXT: tessera.reshape %{{.*}} : tensor<?x4xf32, #[[S2]]> to tensor<2x?xf32, #[[S2]]>
+// CHECK-NEXT: tessera.relayout %{{.*}} : tensor<2x?xf32, #[[S2]]> to tensor<2x?xf32, #{{.*}}>
+func.func @reshape_dynamic(%a: tensor<?x4xf32, #tessera.layout<{0,1:T(8)S(1)}>>)
+    -> tensor<2x?xf32, #tiled> {
+  %0 = tessera.reshape %a : tensor<?x4xf32, #tessera.layout<{0,1:T(8)S(1)}>>
+      to tensor<2x?xf32, #tiled>
+  return %0 : tensor<2x?xf32, #tiled>
+}
+
 // What is not done is left as it is.
 // CHECK-LABEL: func.func @left
-// CHECK: tessera.reshape
+// CHECK: tessera.reshape %{{.*}} : tensor<?x4xf32> to tensor<?xf32>
 // CHECK: tessera.linearize_index
 func.func @left(%a: tensor<?x4xf32>, %i: index) -> (tensor<?xf32>, index) {
   %0 = tessera.reshape %a : tensor<?x4xf32> to tensor<?xf32>
   %1 = tessera.linearize_index %i in memref<4xf32, strided<[2]>>
   return %0, %1 : tensor<?xf32>, index
+}
+
+// Folds of other operations are not this pass's business: some upstream forget
+// encodings.
+// CHECK-LABEL: func.func @others
+// CHECK: linalg.transpose
+func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32, #tessera.layout<{0:T(8)}>>)
+    -> (tensor<4xf32, #tessera.layout<{0:T(8)}>>, index) {
+  %t = linalg.transpose ins(%a : tensor<4xf32>)
+      outs(%b : tensor<4xf32, #tessera.layout<{0:T(8)}>>) permutation = [0]
+  %n = tessera.storage_size %b : tensor<4xf32, #tessera.layout<{0:T(8)}>>
+  return %t, %n : tensor<4xf32, #tessera.layout<{0:T(8)}>>, index
 }

@@ -12,11 +12,13 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Layout/Bitcast.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -43,6 +45,31 @@ static bool haveSameLayout(RankedTensorType lhs, RankedTensorType rhs) {
   if (!right)
     llvm::consumeError(right.takeError());
   return same;
+}
+
+/// Whether the elements lie in row-major order, without padding and promises.
+static bool isRowMajor(ShapedType type) {
+  llvm::Expected<Layout> layout = getLayout(type);
+  if (!layout) {
+    llvm::consumeError(layout.takeError());
+    return false;
+  }
+  Layout descending = Layout::descending(type.getRank());
+  descending.memorySpace = layout->memorySpace;
+  return *layout == descending;
+}
+
+/// The same memref without a layout.
+static MemRefType dropLayout(MemRefType type) {
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         MemRefLayoutAttrInterface(), type.getMemorySpace());
+}
+
+static Value viewAs(OpBuilder &builder, Location loc, Value memref,
+                    MemRefType type) {
+  if (memref.getType() == type)
+    return memref;
+  return BitcastViewOp::create(builder, loc, type, memref);
 }
 
 /// A new buffer for `tensor`, the result of an operation; `sizes` is a tensor
@@ -151,6 +178,72 @@ struct BitcastModel : ReadOnlyModel<BitcastModel, BitcastOp> {
   }
 };
 
+/// The sizes of an array of `shape` with as many elements as `source`, which is
+/// a memref. At most one dimension is dynamic, and then no size is 0.
+static SmallVector<OpFoldResult> buildReshapedSizes(OpBuilder &builder,
+                                                    Location loc, Value source,
+                                                    ArrayRef<int64_t> shape) {
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(builder.getContext(), shape);
+  const auto *dynamic = llvm::find(shape, ShapedType::kDynamic);
+  if (dynamic == shape.end())
+    return sizes;
+  // What the static dimensions leave of all elements.
+  SmallVector<OpFoldResult> factors =
+      memref::getMixedSizes(builder, loc, source);
+  AffineExpr size = builder.getAffineConstantExpr(1);
+  for (size_t i = 0; i < factors.size(); ++i)
+    size = size * builder.getAffineSymbolExpr(i);
+  for (int64_t other : shape)
+    if (!ShapedType::isDynamic(other))
+      size = size.floorDiv(other);
+  sizes[dynamic - shape.begin()] =
+      affine::makeComposedFoldedAffineApply(builder, loc, size, factors);
+  return sizes;
+}
+
+/// A view between row-major buffers, which is what `tessera-expand-ops` makes
+/// of all reshapes.
+struct ReshapeModel : ReadOnlyModel<ReshapeModel, ReshapeOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
+                                      const AnalysisState &) const {
+    return {{op->getResult(0), BufferRelation::Unknown}};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    FailureOr<Value> source =
+        getBuffer(rewriter, op->getOperand(0), options, state);
+    FailureOr<MemRefType> type =
+        getBufferTypeOf(op, op->getResult(0).getType());
+    if (failed(source) || failed(type))
+      return failure();
+    auto from = cast<MemRefType>(source->getType());
+    if (!isRowMajor(from) || !isRowMajor(*type) ||
+        from.getMemorySpace() != type->getMemorySpace())
+      return op->emitOpError(
+          "unsupported reshape: expected row-major order on both sides, in one "
+          "memory space; run --tessera-expand-ops first");
+    Location loc = op->getLoc();
+    Value flat = viewAs(rewriter, loc, *source, dropLayout(from));
+    SmallVector<OpFoldResult> sizes =
+        buildReshapedSizes(rewriter, loc, flat, type->getShape());
+    SmallVector<OpFoldResult> strides =
+        memref::computeStridesIRBlock(loc, rewriter, sizes);
+    Value view = memref::ReinterpretCastOp::create(
+        rewriter, loc, dropLayout(*type), flat, rewriter.getIndexAttr(0), sizes,
+        strides);
+    replaceOpWithBufferizedValues(rewriter, op,
+                                  viewAs(rewriter, loc, view, *type));
+    return success();
+  }
+};
+
 struct EmptyModel : ReadOnlyModel<EmptyModel, EmptyOp> {
   bool bufferizesToAllocation(Operation *, Value) const { return true; }
   bool resultBufferizesToMemoryWrite(Operation *, OpResult,
@@ -185,6 +278,7 @@ void tessera::registerBufferizableOpInterfaceExternalModels(
     AssumeLayoutOp::attachInterface<RelayoutModel<AssumeLayoutOp>>(*context);
     BitcastOp::attachInterface<BitcastModel>(*context);
     EmptyOp::attachInterface<EmptyModel>(*context);
+    ReshapeOp::attachInterface<ReshapeModel>(*context);
   });
 }
 

@@ -19,6 +19,8 @@
 #include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"

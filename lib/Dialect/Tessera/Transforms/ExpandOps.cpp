@@ -304,7 +304,9 @@ struct ExpandAssumeLayout : OpRewritePattern<AssumeLayoutOp> {
   }
 };
 
-/// In row-major order without padding, a reshape moves nothing.
+/// In row-major order without padding, a reshape moves nothing. With static
+/// sizes that is a bitcast; else it stays a reshape, which is made a view with
+/// the buffers.
 struct ExpandReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -312,49 +314,67 @@ struct ExpandReshape : OpRewritePattern<ReshapeOp> {
                                 PatternRewriter &rewriter) const override {
     RankedTensorType from = op.getSource().getType(), to = op.getType();
     llvm::Expected<int64_t> space = getMemorySpaceNumber(from);
-    if (!space || !from.hasStaticShape() || !to.hasStaticShape()) {
+    if (!space) {
       llvm::consumeError(space.takeError());
-      return rewriter.notifyMatchFailure(op, "sizes are dynamic");
+      return rewriter.notifyMatchFailure(op, "the memory space has no number");
     }
-    // Row-major order in the space of the operand.
-    auto getRowMajor = [&](RankedTensorType type) {
-      Layout layout = Layout::descending(type.getRank());
-      layout.memorySpace = *space;
-      auto encoding = *space == 0
-                          ? LayoutAttr()
-                          : LayoutAttr::get(getContext(), std::move(layout));
-      return RankedTensorType::get(type.getShape(), type.getElementType(),
-                                   encoding);
-    };
+    RankedTensorType flatFrom = getRowMajorType(from, *space);
+    RankedTensorType flatTo = getRowMajorType(to, *space);
+    if (from == flatFrom && to == flatTo && !isStatic(op))
+      return rewriter.notifyMatchFailure(op, "nothing is left to be done");
     Location loc = op.getLoc();
-    Value flat =
-        RelayoutOp::create(rewriter, loc, getRowMajor(from), op.getSource())
-            .getResult();
-    flat = BitcastOp::create(rewriter, loc, getRowMajor(to), flat,
-                             /*fused=*/false);
+    Value flat = RelayoutOp::create(rewriter, loc, flatFrom, op.getSource())
+                     .getResult();
+    if (isStatic(op))
+      flat = BitcastOp::create(rewriter, loc, flatTo, flat, /*fused=*/false);
+    else
+      flat = ReshapeOp::create(rewriter, loc, flatTo, flat);
     rewriter.replaceOpWithNewOp<RelayoutOp>(op, to, flat);
     return success();
+  }
+
+private:
+  static bool isStatic(ReshapeOp op) {
+    return op.getSource().getType().hasStaticShape() &&
+           op.getType().hasStaticShape();
+  }
+
+  static RankedTensorType getRowMajorType(RankedTensorType type,
+                                          int64_t space) {
+    Layout layout = Layout::descending(type.getRank());
+    layout.memorySpace = space;
+    auto encoding = space == 0
+                        ? LayoutAttr()
+                        : LayoutAttr::get(type.getContext(), std::move(layout));
+    return RankedTensorType::get(type.getShape(), type.getElementType(),
+                                 encoding);
   }
 };
 
 struct ExpandOpsPass : tessera::impl::ExpandOpsBase<ExpandOpsPass> {
   void runOnOperation() override {
-    size_t before = countExpandable();
+    SmallVector<Operation *> ops = collectExpandable();
     RewritePatternSet patterns(&getContext());
     populateExpandOpsPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // Only these and what they become: to fold the rest is not our business,
+    // and some folds upstream forget encodings (a transpose that permutes
+    // nothing becomes its operand, whatever its type).
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       signalPassFailure();
-    numExpanded += before - countExpandable();
+    numExpanded += ops.size() - collectExpandable().size();
   }
 
 private:
-  size_t countExpandable() {
-    size_t count = 0;
+  SmallVector<Operation *> collectExpandable() {
+    SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      count += isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp,
-                   LinearizeIndexOp, ReshapeOp, StorageSizeOp>(op);
+      if (isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp, LinearizeIndexOp,
+              ReshapeOp, StorageSizeOp>(op))
+        ops.push_back(op);
     });
-    return count;
+    return ops;
   }
 };
 } // namespace

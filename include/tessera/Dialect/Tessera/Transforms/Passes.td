@@ -76,8 +76,9 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     | `assume_layout` | a `relayout` |
     | `reshape` | a `relayout` to row-major order, a `bitcast`, and a `relayout` |
 
-    A reshape with dynamic dimensions and index operations of strided memrefs
-    are left as they are.
+    A reshape with dynamic dimensions stays one between the two relayouts, from
+    row-major to row-major order, which `tessera-bufferize` makes a view. Index
+    operations of strided memrefs are left as they are.
 
     ```mlir
     func.func @place(%i: index, %j: index) -> index {
@@ -165,8 +166,9 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
 
     `tessera.relayout` and `assume_layout` become a relayout into a new buffer,
     or nothing where both layouts are the same but for being written out;
-    `bitcast` becomes `tessera.bitcast_view`. Reshapes and asynchronous copies
-    are for `tessera-expand-ops`, before.
+    `bitcast` becomes `tessera.bitcast_view`, a reshape between row-major tensors
+    a view; other reshapes and asynchronous copies are for `tessera-expand-ops`,
+    before.
 
     ```mlir
     func.func @tile(%a: tensor<20xf32>)
@@ -195,6 +197,7 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
     tiles are *unsupported*.
   }];
   let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::memref::MemRefDialect", "::tessera::TesseraDialect"
   ];

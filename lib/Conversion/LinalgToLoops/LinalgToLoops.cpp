@@ -1,0 +1,73 @@
+//===- LinalgToLoops.cpp - Loops that are affine where they can be --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LINALGTOLOOPS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+/// Whether an affine loop at `op` may be bounded by the size of a dimension.
+static bool isValidBound(IRRewriter &rewriter, Operation *op, Value memref,
+                         int64_t dim) {
+  // Only the rules of the affine dialect know, and they look at operations.
+  auto size = memref::DimOp::create(rewriter, op->getLoc(), memref, dim);
+  bool isValid = affine::isValidDim(size, affine::getAffineScope(op));
+  Value index = size.getIndex();
+  rewriter.eraseOp(size);
+  rewriter.eraseOp(index.getDefiningOp());
+  return isValid;
+}
+
+/// Whether all sizes that loops over `op` may need are known or symbols.
+static bool hasAffineBounds(IRRewriter &rewriter, linalg::LinalgOp op) {
+  rewriter.setInsertionPoint(op);
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    for (int64_t dim = 0; type && dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim) && !isValidBound(rewriter, op, operand, dim))
+        return false;
+  }
+  return true;
+}
+
+namespace {
+struct LinalgToLoopsPass
+    : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (op.hasPureBufferSemantics())
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      bool isAffine = hasAffineBounds(rewriter, op);
+      rewriter.setInsertionPoint(op);
+      auto loops = isAffine ? linalg::linalgOpToAffineLoops(rewriter, op)
+                            : linalg::linalgOpToLoops(rewriter, op);
+      // What has no loops of its own is left for others.
+      if (failed(loops))
+        continue;
+      rewriter.eraseOp(op);
+      ++(isAffine ? numAffine : numOther);
+    }
+  }
+};
+} // namespace

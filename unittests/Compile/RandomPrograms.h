@@ -1,0 +1,67 @@
+//===- RandomPrograms.h - Random programs on tensors with layouts -*- C++
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program is made twice, statement by statement: as MLIR text, and as steps
+// on lists of elements in row-major order, which know nothing of layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_UNITTESTS_COMPILE_RANDOMPROGRAMS_H
+#define TESSERA_UNITTESTS_COMPILE_RANDOMPROGRAMS_H
+
+#include "../RandomLayouts.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tessera {
+
+/// The elements of an array in row-major order, zero above their width.
+using Elements = std::vector<uint64_t>;
+
+/// All values of a program that is being run, by number.
+struct ProgramState {
+  std::unordered_map<unsigned, Elements> tensors;
+  std::unordered_map<unsigned, int64_t> scalars;
+};
+
+using Step = std::function<void(ProgramState &)>;
+using Steps = std::vector<Step>;
+
+/// A program over two buffers of bytes: it reads arrays from the one and writes
+/// arrays to the other, all in row-major order with whole bytes per element.
+struct RandomProgram {
+  /// A row-major array in one of the buffers.
+  struct Array {
+    int64_t offset = 0;
+    llvm::SmallVector<int64_t> dims;
+    unsigned number = 0; ///< Of the value.
+  };
+
+  PrimitiveType type = PrimitiveType::S32;
+  std::vector<Array> inputs, outputs;
+  std::string text;
+  Steps steps;
+};
+
+/// Bytes of each of the two buffers.
+inline constexpr int64_t kProgramBytes = int64_t(1) << 16;
+
+/// Makes a program whose entry is `func.func @run<number>`, with all else that
+/// it needs named after the number.
+RandomProgram makeRandomProgram(RandomLayouts &random,
+                                mlir::MLIRContext *context, int number);
+
+} // namespace tessera
+
+#endif // TESSERA_UNITTESTS_COMPILE_RANDOMPROGRAMS_H
