@@ -48,8 +48,7 @@ static bool hasAffineBounds(IRRewriter &rewriter, linalg::LinalgOp op) {
 }
 
 namespace {
-struct LinalgToLoopsPass
-    : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
+struct LinalgToLoopsPass : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {

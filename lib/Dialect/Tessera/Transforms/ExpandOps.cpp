@@ -323,8 +323,8 @@ struct ExpandReshape : OpRewritePattern<ReshapeOp> {
     if (from == flatFrom && to == flatTo && !isStatic(op))
       return rewriter.notifyMatchFailure(op, "nothing is left to be done");
     Location loc = op.getLoc();
-    Value flat = RelayoutOp::create(rewriter, loc, flatFrom, op.getSource())
-                     .getResult();
+    Value flat =
+        RelayoutOp::create(rewriter, loc, flatFrom, op.getSource()).getResult();
     if (isStatic(op))
       flat = BitcastOp::create(rewriter, loc, flatTo, flat, /*fused=*/false);
     else
