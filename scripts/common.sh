@@ -20,6 +20,7 @@ packages=(
   libgmock-dev
   libgtest-dev
   libmlir-22-dev
+  libomp-22-dev
   lld-22
   llvm-22-dev
   llvm-22-tools

@@ -17,26 +17,30 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tessera;
 
 void tessera::registerCompileDialects(DialectRegistry &registry) {
   registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                  LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+                  LLVM::LLVMDialect, memref::MemRefDialect, omp::OpenMPDialect,
+                  scf::SCFDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerOpenMPDialectTranslation(registry);
 }
 
 /// An error of this library's own making, or of MLIR or LLVM below it.
@@ -56,7 +60,8 @@ static void dropAlignment(ModuleOp module) {
   });
 }
 
-llvm::Error tessera::lowerToLLVMDialect(ModuleOp module) {
+llvm::Error tessera::lowerToLLVMDialect(ModuleOp module,
+                                        const CompileOptions &options) {
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(),
                                   [&](mlir::Diagnostic &diagnostic) {
@@ -64,9 +69,10 @@ llvm::Error tessera::lowerToLLVMDialect(ModuleOp module) {
                                     return success();
                                   });
   PassManager manager(module->getName());
-  AffineToLLVMOptions options;
-  options.useBarePointers = true;
-  buildAffineToLLVMPipeline(manager, options);
+  AffineToLLVMOptions pipelineOptions;
+  pipelineOptions.useBarePointers = true;
+  pipelineOptions.threads = options.threads;
+  buildAffineToLLVMPipeline(manager, pipelineOptions);
   if (failed(manager.run(module)))
     return makeError("lowering to LLVM failed", messages);
   dropAlignment(module);
@@ -125,7 +131,7 @@ tessera::compileRelayout(const Shape &source, const Shape &destination,
     module->print(os);
     return text;
   }
-  if (llvm::Error error = lowerToLLVMDialect(*module))
+  if (llvm::Error error = lowerToLLVMDialect(*module, options))
     return std::move(error);
   llvm::LLVMContext llvmContext;
   auto llvmModule = translateToLLVM(*module, llvmContext, options);
@@ -135,10 +141,18 @@ tessera::compileRelayout(const Shape &source, const Shape &destination,
     (*llvmModule)->print(os, /*AAW=*/nullptr);
     return text;
   }
+  bool isThreaded = usesOpenMP(**llvmModule);
   llvm::Expected<std::string> object = emitObject(**llvmModule, options);
   if (!object || kind == EmitKind::Object)
     return object;
-  return linkShared(*object);
+  std::vector<std::string> libraries;
+  if (isThreaded) {
+    llvm::Expected<std::string> library = findOpenMP(options);
+    if (!library)
+      return library.takeError();
+    libraries.push_back(std::move(*library));
+  }
+  return linkShared(*object, libraries);
 }
 
 std::string tessera::getRelayoutHeader(const Shape &source,
@@ -156,8 +170,11 @@ std::string tessera::getRelayoutHeader(const Shape &source,
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
      << "// Moves an array\n//   from " << source << "\n//   to   "
      << destination << "\n"
-     << "// The buffers must not overlap; they may have any alignment.\n"
-     << "void " << options.symbol << "(const void *src, void *dst);\n\n"
+     << "// The buffers must not overlap; they may have any alignment.\n";
+  if (options.threads > 1)
+    os << "// Link with LLVM's OpenMP runtime, -lomp: up to " << options.threads
+       << " threads share large arrays.\n";
+  os << "void " << options.symbol << "(const void *src, void *dst);\n\n"
      << "#ifdef __cplusplus\n}\n#endif\n\n#endif // " << guard << "\n";
   return text;
 }
@@ -175,17 +192,21 @@ CompiledModule::~CompiledModule() = default;
 llvm::Expected<CompiledModule>
 CompiledModule::compile(OwningOpRef<ModuleOp> module,
                         const CompileOptions &options) {
-  if (llvm::Error error = lowerToLLVMDialect(*module))
+  if (llvm::Error error = lowerToLLVMDialect(*module, options))
     return std::move(error);
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto llvmModule = translateToLLVM(*module, *context, options);
+  llvm::LLVMContext context;
+  auto llvmModule = translateToLLVM(*module, context, options);
   if (!llvmModule)
     return llvmModule.takeError();
-  auto jit = createJIT(options);
+  auto jit = createJIT(options, usesOpenMP(**llvmModule));
   if (!jit)
     return jit.takeError();
-  if (llvm::Error error = (*jit)->addIRModule(llvm::orc::ThreadSafeModule(
-          std::move(*llvmModule), std::move(context))))
+  // The object that is written ahead of time, so that the code is the same.
+  llvm::Expected<std::string> object = emitObject(**llvmModule, options);
+  if (!object)
+    return object.takeError();
+  if (llvm::Error error = (*jit)->addObjectFile(
+          llvm::MemoryBuffer::getMemBufferCopy(*object, "tessera")))
     return std::move(error);
   return CompiledModule(std::move(*jit));
 }

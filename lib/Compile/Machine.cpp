@@ -10,6 +10,7 @@
 
 #include "tessera/Layout/Diagnostic.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -20,6 +21,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -76,6 +78,8 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
     return machine.takeError();
   RelayoutTarget target;
   target.streamingBytes = options.streamingBytes;
+  target.threads = options.threads;
+  target.parallelBytes = options.parallelBytes;
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)
@@ -128,6 +132,24 @@ llvm::Expected<std::string> tessera::emitObject(llvm::Module &module,
   return std::string(object.begin(), object.end());
 }
 
+bool tessera::usesOpenMP(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return function.getName().starts_with("__kmpc_");
+  });
+}
+
+llvm::Expected<std::string> tessera::findOpenMP(const CompileOptions &options) {
+  const std::string &path = options.openMPLibrary.empty()
+                                ? std::string(TESSERA_OPENMP_LIBRARY)
+                                : options.openMPLibrary;
+  if (llvm::sys::fs::exists(path))
+    return path;
+  return unsupportedError("threads",
+                          "LLVM's OpenMP runtime, a file libomp.so.5",
+                          path.empty() ? "none" : "no file `" + path + "`",
+                          "install libomp-22-dev or name the file");
+}
+
 /// The path of LLVM's ELF linker.
 static llvm::Expected<std::string> findLinker() {
   for (llvm::StringRef name : {"ld.lld-22", "ld.lld"})
@@ -166,7 +188,9 @@ public:
 };
 } // namespace
 
-llvm::Expected<std::string> tessera::linkShared(llvm::StringRef object) {
+llvm::Expected<std::string>
+tessera::linkShared(llvm::StringRef object,
+                    llvm::ArrayRef<std::string> libraries) {
   llvm::Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
@@ -177,8 +201,11 @@ llvm::Expected<std::string> tessera::linkShared(llvm::StringRef object) {
     return std::move(error);
   if (llvm::Error error = messages.create("txt", ""))
     return std::move(error);
-  llvm::StringRef arguments[] = {*linker, "-shared", "-o", output.path,
-                                 input.path};
+  llvm::SmallVector<llvm::StringRef> arguments = {*linker, "-shared", "-o",
+                                                  output.path, input.path};
+  for (const std::string &library : libraries)
+    arguments.append(
+        {library, "-rpath", llvm::sys::path::parent_path(library)});
   std::optional<llvm::StringRef> redirects[] = {"", "", messages.path.str()};
   std::string failure;
   int code = llvm::sys::ExecuteAndWait(*linker, arguments,
@@ -198,7 +225,7 @@ llvm::Expected<std::string> tessera::linkShared(llvm::StringRef object) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-tessera::createJIT(const CompileOptions &options) {
+tessera::createJIT(const CompileOptions &options, bool withOpenMP) {
   auto builder = getMachineBuilder(options);
   if (!builder)
     return builder.takeError();
@@ -207,11 +234,22 @@ tessera::createJIT(const CompileOptions &options) {
                  .create();
   if (!jit)
     return jit.takeError();
-  // Optimized loops may call memcpy and memset.
-  auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      (*jit)->getDataLayout().getGlobalPrefix());
+  using llvm::orc::DynamicLibrarySearchGenerator;
+  char prefix = (*jit)->getDataLayout().getGlobalPrefix();
+  // Optimized loops may call memcpy and memset. A runtime that the process has
+  // already is taken, because two of them would stop it.
+  auto symbols = DynamicLibrarySearchGenerator::GetForCurrentProcess(prefix);
   if (!symbols)
     return symbols.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));
+  if (!withOpenMP)
+    return jit;
+  llvm::Expected<std::string> library = findOpenMP(options);
+  if (!library)
+    return library.takeError();
+  auto runtime = DynamicLibrarySearchGenerator::Load(library->c_str(), prefix);
+  if (!runtime)
+    return runtime.takeError();
+  (*jit)->getMainJITDylib().addGenerator(std::move(*runtime));
   return jit;
 }

@@ -37,12 +37,21 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine,
 llvm::Expected<std::string> emitObject(llvm::Module &module,
                                        const CompileOptions &options);
 
-/// The bytes of a shared library made of one object file, by LLVM's linker.
-llvm::Expected<std::string> linkShared(llvm::StringRef object);
+/// Whether the module calls LLVM's OpenMP runtime.
+bool usesOpenMP(const llvm::Module &module);
 
-/// A compiler into this process that finds the process's own symbols.
+/// The file of LLVM's OpenMP runtime. Error: *unsupported* where there is none.
+llvm::Expected<std::string> findOpenMP(const CompileOptions &options);
+
+/// The bytes of a shared library made of one object file, by LLVM's linker. It
+/// needs `libraries`, and looks for them in the folders where they are now.
+llvm::Expected<std::string>
+linkShared(llvm::StringRef object, llvm::ArrayRef<std::string> libraries = {});
+
+/// A compiler into this process that finds the process's own symbols, and those
+/// of the OpenMP runtime where asked for.
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-createJIT(const CompileOptions &options);
+createJIT(const CompileOptions &options, bool withOpenMP);
 
 } // namespace tessera
 

@@ -47,9 +47,14 @@ static cl::opt<std::string>
            cl::sub(command));
 static cl::opt<unsigned>
     numThreads("threads", cl::init(1), cl::value_desc("N"),
-               cl::desc("Threads that the function may use (default: 1)"),
+               cl::desc("Threads that share large arrays, by LLVM's OpenMP "
+                        "runtime (default: 1)"),
                cl::sub(command));
-
+static cl::opt<std::string> openMPLibrary(
+    "openmp-library", cl::value_desc("file"),
+    cl::desc("That runtime, libomp.so.5 (default: the one found when this tool "
+             "was built); shared libraries look for it in its folder"),
+    cl::sub(command));
 static cl::opt<std::string>
     targetCpu("target-cpu", cl::value_desc("name"),
               cl::desc("The processor to compile for, by LLVM's name (default: "
@@ -97,6 +102,8 @@ static llvm::Error compile(const Shape &source, const Shape &destination) {
   options.symbol = symbol;
   options.cpu = targetCpu;
   options.vectorize = vectorize;
+  options.threads = numThreads;
+  options.openMPLibrary = openMPLibrary;
   llvm::Expected<std::string> output =
       compileRelayout(source, destination, emitKind, options);
   if (!output)

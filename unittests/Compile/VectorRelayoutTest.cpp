@@ -6,160 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kind of kernel, with registers of every width and streaming stores on,
-// between pages that cannot be touched: once with buffers that begin at a page,
-// once with buffers that end at one. Each byte of the result is held against
-// the axis lists.
+// Every kind of kernel, with registers of every width and streaming stores on.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GuardedRelayouts.h"
 #include "TestCounts.h"
-#include "tessera/Compile/Compile.h"
-#include "tessera/Layout/PaddingBits.h"
-#include "tessera/Layout/Size.h"
-#include "tessera/Layout/Text.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
-#include "gtest/gtest.h"
 
-#include <random>
 #include <set>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 using namespace tessera;
-
-namespace {
-/// Memory with a page that faults on either side.
-class GuardedPages {
-public:
-  GuardedPages(size_t size, bool atEnd)
-      : page(sysconf(_SC_PAGESIZE)), size(size),
-        length(llvm::alignTo(std::max<size_t>(size, 1), page)) {
-    base = static_cast<char *>(mmap(nullptr, length + 2 * page,
-                                    PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    EXPECT_NE(base, MAP_FAILED);
-    mprotect(base, page, PROT_NONE);
-    mprotect(base + page + length, page, PROT_NONE);
-    begin = base + page + (atEnd ? length - size : 0);
-  }
-  GuardedPages(const GuardedPages &) = delete;
-  ~GuardedPages() { munmap(base, length + 2 * page); }
-
-  uint8_t *data() { return reinterpret_cast<uint8_t *>(begin); }
-  llvm::MutableArrayRef<uint8_t> bytes() { return {data(), size}; }
-
-private:
-  size_t page, size, length;
-  char *base, *begin;
-};
-
-/// Pairs of shapes that reach every kernel: permutations, tiles of tiles, odd
-/// sizes, pitches and padding, at sizes of several blocks.
-class ShapePairs {
-public:
-  explicit ShapePairs(uint64_t seed) : engine(seed) {}
-
-  int64_t number(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
-  bool oneIn(int64_t n) { return number(1, n) == 1; }
-
-  std::pair<Shape, Shape> next() {
-    static constexpr PrimitiveType kTypes[] = {
-        PrimitiveType::S8,  PrimitiveType::BF16, PrimitiveType::F32,
-        PrimitiveType::F64, PrimitiveType::C128, PrimitiveType::F32};
-    PrimitiveType type = kTypes[number(0, 5)];
-    llvm::SmallVector<int64_t> dims(number(1, 4));
-    static constexpr int64_t kLargest[] = {3000, 150, 30, 12};
-    for (int64_t &dim : dims)
-      dim = oneIn(4) ? 8 * number(1, 4) : number(1, kLargest[dims.size() - 1]);
-    return {Shape::array(type, dims, layout(dims, false)),
-            Shape::array(type, dims, layout(dims, true))};
-  }
-
-private:
-  Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
-    Layout result = Layout::descending(dims.size());
-    std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
-                 engine);
-    static const std::vector<Tile> kTiles[] = {{},
-                                               {},
-                                               {{{8, 16}}},
-                                               {{{4, 8}}, {{2, 1}}},
-                                               {{{8, 16}}, {{4, 1}}},
-                                               {{{16}}},
-                                               {{{2, 32}}, {{2, 1}}},
-                                               {{{8, 128}}},
-                                               {{{3}}},
-                                               {{{8, 1}}}};
-    const std::vector<Tile> &tiles = kTiles[number(0, 9)];
-    result.tiles.assign(tiles.begin(), tiles.end());
-    if (oneIn(5))
-      for (int64_t dim : dims)
-        result.paddedDimensions.push_back(dim + number(0, 5));
-    if (oneIn(8))
-      result.tailPaddingAlignment = number(1, 70);
-    if (isDestination && oneIn(2))
-      result.paddingValue = oneIn(2) ? PaddingValue::Zero : PaddingValue::One;
-    return result;
-  }
-
-  std::mt19937_64 engine;
-};
-
-/// The bytes that the destination must hold; `known` says where anything is.
-struct Expected {
-  std::vector<uint8_t> bytes;
-  std::vector<bool> known;
-};
-} // namespace
-
-static Expected getExpected(const Shape &source, const Shape &destination,
-                            llvm::ArrayRef<uint8_t> input) {
-  AxisList src = llvm::cantFail(AxisList::get(source));
-  AxisList dst = llvm::cantFail(AxisList::get(destination));
-  int64_t width = getByteWidth(source.elementType());
-  Expected result;
-  result.bytes.resize(dst.numAllocated() * width);
-  result.known.resize(result.bytes.size());
-  auto padding = destination.layoutOrDefault().paddingValue;
-  for (int64_t place = 0; place < dst.numAllocated(); ++place) {
-    auto index = dst.logicalIndex(place);
-    if (!index && !padding)
-      continue;
-    for (int64_t byte = 0; byte < width; ++byte) {
-      int64_t at = place * width + byte;
-      result.known[at] = true;
-      if (index)
-        result.bytes[at] = input[src.linearIndex(*index) * width + byte];
-      else
-        result.bytes[at] = getPaddingBits(source.elementType(), *padding)
-                               .extractBitsAsZExtValue(8, byte * 8);
-    }
-  }
-  return result;
-}
-
-static void checkRun(CompiledModule::Relayout *relayout, const Shape &source,
-                     const Shape &destination, std::mt19937_64 &engine) {
-  for (bool atEnd : {false, true}) {
-    GuardedPages input(llvm::cantFail(getSize(source)).bytes, atEnd);
-    GuardedPages output(llvm::cantFail(getSize(destination)).bytes, atEnd);
-    for (uint8_t &byte : input.bytes())
-      byte = static_cast<uint8_t>(engine());
-    relayout(input.data(), output.data());
-    Expected expected = getExpected(source, destination, input.bytes());
-    for (size_t i = 0; i < expected.bytes.size(); ++i)
-      if (expected.known[i])
-        ASSERT_EQ(output.bytes()[i], expected.bytes[i])
-            << "at byte " << i << (atEnd ? ", unaligned" : ", aligned");
-  }
-}
 
 TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   ShapePairs pairs(testSeed());
@@ -167,17 +25,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   std::set<std::string> kernels;
   mlir::DialectRegistry registry;
   registerCompileDialects(registry);
-  // One pair for each kernel that takes whole lines; others come by chance.
-  std::vector<std::pair<Shape, Shape>> kernelPairs;
-  for (auto [source, destination] :
-       {std::pair("f32[64,64]{1,0}", "f32[64,64]{0,1}"),
-        std::pair("bf16[16,256]{1,0}", "bf16[16,256]{1,0:T(8,128)(2,1)}"),
-        std::pair("s8[16,256]{1,0:T(8,128)(4,1)}", "s8[16,256]{1,0}"),
-        std::pair("f32[16,256]{1,0}", "f32[16,256]{1,0:T(8,128)}"),
-        std::pair("f32[8,387]{1,0:T(8,128)}", "f32[8,387]{1,0}"),
-        std::pair("f32[67,61]{1,0}", "f32[67,61]{0,1}")})
-    kernelPairs.push_back({llvm::cantFail(parseShape(source)),
-                           llvm::cantFail(parseShape(destination))});
+  std::vector<std::pair<Shape, Shape>> kernelPairs = getKernelPairs();
   constexpr int kBatch = 20;
   for (int done = 0, count = testCount(2000); done < count; done += kBatch) {
     CompileOptions options;

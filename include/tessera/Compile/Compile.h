@@ -53,6 +53,13 @@ struct CompileOptions {
   /// Size of buffers in bytes from which on stores bypass the cache, where the
   /// processor has such stores.
   int64_t streamingBytes = RelayoutTarget().streamingBytes;
+  /// Threads that share the work of nests of at least `parallelBytes`, by
+  /// LLVM's OpenMP runtime. Results do not depend on them.
+  int64_t threads = 1;
+  int64_t parallelBytes = RelayoutTarget().parallelBytes;
+  /// The file of that runtime, libomp; empty for the one that was found when
+  /// this library was built.
+  std::string openMPLibrary;
 };
 
 /// What a compiled relayout can be written as.
@@ -85,8 +92,10 @@ llvm::Error addRelayoutFunction(mlir::ModuleOp module, const Shape &source,
                                 const CompileOptions &options = {});
 
 /// Lowers functions of affine loops to the LLVM dialect; arguments become bare
-/// pointers without alignment.
-llvm::Error lowerToLLVMDialect(mlir::ModuleOp module);
+/// pointers without alignment. Parallel loops call OpenMP where `options` have
+/// threads.
+llvm::Error lowerToLLVMDialect(mlir::ModuleOp module,
+                               const CompileOptions &options = {});
 
 /// Translates a module of the LLVM dialect and optimizes it for the processor.
 llvm::Expected<std::unique_ptr<llvm::Module>>

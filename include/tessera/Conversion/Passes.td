@@ -249,4 +249,19 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
   ];
 }
 
+def HoistThreadBuffers : Pass<"tessera-hoist-thread-buffers"> {
+  let summary = "Allocate the buffers of OpenMP loops once for each thread";
+  let description = [{
+    `--convert-scf-to-openmp` makes a `memref.alloca_scope` of the body of every
+    parallel loop, which keeps loops from becoming branches and frees the stack
+    after each iteration. This pass puts allocations of constant size at the
+    start of the `omp.parallel` around them, and the body in place of the scope.
+    Scopes outside of `omp.parallel`, and those with other allocations, stay.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numHoisted", "buffers-hoisted", "Buffers that moved">
+  ];
+}
+
 #endif // TESSERA_CONVERSION_PASSES_TD

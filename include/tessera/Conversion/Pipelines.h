@@ -51,10 +51,12 @@ void registerTesseraPipelines();
 struct AffineToLLVMOptions {
   /// Memrefs of static shape are passed to functions as bare pointers.
   bool useBarePointers = false;
+  /// Threads of parallel loops, by OpenMP; 1 makes them serial.
+  unsigned threads = 1;
 };
 
-/// From affine, memref, arith, scf and func to the LLVM dialect; memory spaces
-/// must be integers.
+/// From affine, memref, arith, scf and func to the LLVM dialect (and OpenMP's,
+/// with threads); memory spaces must be integers.
 void buildAffineToLLVMPipeline(mlir::OpPassManager &manager,
                                const AffineToLLVMOptions &options = {});
 

@@ -69,6 +69,12 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   // Views become descriptors first; what they compute is affine again.
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
+  if (options.threads > 1) {
+    ConvertSCFToOpenMPPassOptions parallelOptions;
+    parallelOptions.numThreads = options.threads;
+    manager.addPass(createConvertSCFToOpenMPPass(parallelOptions));
+    manager.addPass(createHoistThreadBuffers());
+  }
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
@@ -80,5 +86,7 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   funcOptions.useBarePtrCallConv = options.useBarePointers;
   manager.addPass(createConvertFuncToLLVMPass(funcOptions));
   manager.addPass(createConvertControlFlowToLLVMPass());
+  if (options.threads > 1)
+    manager.addPass(createConvertOpenMPToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
 }

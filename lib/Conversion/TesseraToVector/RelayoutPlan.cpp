@@ -25,6 +25,7 @@
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
+#include "ShareWork.h"
 #include "StridedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -442,21 +443,6 @@ PlanNest NestPlanner::planFill() {
   return nest;
 }
 
-/// Shares the outermost loop with enough blocks among threads.
-static void parallelize(PlanNest &nest, const RelayoutTarget &target,
-                        int64_t elementBytes) {
-  if (target.threads <= 1 ||
-      nest.numElements() * elementBytes < target.parallelBytes)
-    return;
-  PlanLoop *loop = llvm::find_if(nest.loops, [&](const PlanLoop &candidate) {
-    return candidate.numBlocks() >= 2 * target.threads;
-  });
-  if (loop == nest.loops.end())
-    return;
-  loop->isParallel = true;
-  std::rotate(nest.loops.begin(), loop, loop + 1);
-}
-
 llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const AxisList &src, const AxisList &dst,
                       int64_t elementBits, bool fillPadding,
@@ -485,7 +471,6 @@ tessera::planRelayout(const AxisList &src, const AxisList &dst,
     for (const StridedNest &nest : *fills)
       plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
   }
-  for (PlanNest &nest : plan.nests)
-    parallelize(nest, target, bytes);
+  shareWork(plan, target);
   return plan;
 }

@@ -1,0 +1,88 @@
+//===- ShareWork.cpp - Share a plan among threads -------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShareWork.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace tessera;
+
+/// Shares of work may differ by one part in this number.
+static constexpr int64_t kLeastBlocks = 16;
+/// Long runs are cut for threads at multiples of a page.
+static constexpr int64_t kPageBytes = 4096;
+
+/// Blocks that the busiest thread takes, as a multiple of a fair share.
+static double getImbalance(const PlanLoop &loop, int64_t threads) {
+  int64_t blocks = loop.count / loop.step;
+  if (blocks < 2)
+    return static_cast<double>(threads);
+  return static_cast<double>(llvm::divideCeil(blocks, threads) * threads) /
+         static_cast<double>(blocks);
+}
+
+/// Makes a loop of a run that is long on its own. Returns what is left of the
+/// run as a nest of its own, if anything is.
+static std::optional<PlanNest> cutRun(PlanNest &nest, int64_t threads,
+                                      int64_t elementBytes) {
+  int64_t page = kPageBytes / elementBytes;
+  int64_t chunk = nest.unit / (threads * kLeastBlocks) / page * page;
+  if (chunk == 0)
+    return std::nullopt;
+  PlanNest rest = nest;
+  int64_t chunks = nest.unit / chunk;
+  rest.unit = nest.unit % chunk;
+  rest.srcOffset += chunks * chunk;
+  rest.dstOffset += chunks * chunk;
+  nest.unit = chunk;
+  nest.loops.insert(nest.loops.begin(), {chunks, chunk, chunk});
+  if (rest.unit == 0)
+    return std::nullopt;
+  return rest;
+}
+
+/// Shares the outermost loop with even shares, or else the most even one.
+static void shareLoop(PlanNest &nest, int64_t threads) {
+  PlanLoop *best = nest.loops.end();
+  double least = static_cast<double>(threads);
+  for (PlanLoop &loop : nest.loops) {
+    double imbalance = getImbalance(loop, threads);
+    if (imbalance < least) {
+      least = imbalance;
+      best = &loop;
+    }
+    if (least <= 1 + 1.0 / kLeastBlocks)
+      break;
+  }
+  if (best == nest.loops.end())
+    return;
+  best->isParallel = true;
+  std::rotate(nest.loops.begin(), best, best + 1);
+  nest.prefetch &= nest.loops.back().role == PlanLoop::Role::Columns;
+}
+
+void tessera::shareWork(RelayoutPlan &plan, const RelayoutTarget &target) {
+  if (target.threads <= 1)
+    return;
+  int64_t bytes = plan.elementBits / 8;
+  llvm::SmallVector<PlanNest, 4> rests;
+  for (PlanNest &nest : plan.nests) {
+    if (nest.numElements() * bytes < target.parallelBytes)
+      continue;
+    bool isRun = nest.kernel == KernelKind::Copy && nest.rows.empty() &&
+                 nest.loops.empty();
+    if (isRun)
+      if (auto rest = cutRun(nest, target.threads, bytes))
+        rests.push_back(std::move(*rest));
+    shareLoop(nest, target.threads);
+  }
+  llvm::append_range(plan.nests, rests);
+}
