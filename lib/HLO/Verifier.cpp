@@ -102,6 +102,7 @@ static Error verifyKeptLayout(const Instruction &instruction) {
   LayoutEqual equal;
   equal.ignoreTiles = true;
   equal.ignoreMemorySpace = true;
+  equal.ignoreSplitConfigs = true;
   equal.ignoreElementSize =
       getLayoutTrait(instruction.opcode) == LayoutTrait::KeepsButElementSize;
   for (const Instruction *operand : instruction.operands) {
@@ -112,15 +113,25 @@ static Error verifyKeptLayout(const Instruction &instruction) {
     return invalidError("hlo_c2", instruction.opcodeName(),
                         "the layout of the result, " +
                             result.layoutOrDefault().toString() +
-                            ", but for tiles and space",
+                            ", but for tiles, space and SC",
                         describe(*operand), "a copy changes layouts");
   }
   return Error::success();
 }
 
+/// Whether the shapes differ in nothing but layouts and the precision of
+/// floating-point numbers: the TPU compiler folds conversions between these
+/// into the instructions that use them.
+static bool areCompatibleButPrecision(const Shape &lhs, const Shape &rhs) {
+  return areCompatible(lhs, rhs) || (lhs.isArray() && rhs.isArray() &&
+                                     lhs.dimensions() == rhs.dimensions() &&
+                                     isFloatingPoint(lhs.elementType()) &&
+                                     isFloatingPoint(rhs.elementType()));
+}
+
 static Error verifyElementwise(const Instruction &instruction) {
   for (const Instruction *operand : instruction.operands)
-    if (!areCompatible(*operand->shape, *instruction.shape))
+    if (!areCompatibleButPrecision(*operand->shape, *instruction.shape))
       return invalidError("hlo_c3", instruction.opcodeName(),
                           "operands of the result's type and dimensions, " +
                               instruction.shape->toString(false),

@@ -38,8 +38,10 @@ static constexpr size_t kMaxValue = 100;
 static StringRef describeTrait(hlo::LayoutTrait trait) {
   switch (trait) {
   case hlo::LayoutTrait::Elementwise:
-    return "element by element; arguments have the type, dimensions and layout "
-           "of the result, but for tiles and memory space";
+    return "element by element; arguments have the dimensions of the result, "
+           "its "
+           "type up to precision, and its layout but for tiles and memory "
+           "space";
   case hlo::LayoutTrait::Keeps:
   case hlo::LayoutTrait::KeepsButElementSize:
     return "arguments with as many dimensions as the result have its layout, "

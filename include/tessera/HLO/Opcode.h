@@ -35,10 +35,11 @@ inline constexpr int kVariadic = -1;
 enum class LayoutTrait : uint8_t {
   /// Nothing: operands and result may be laid out differently.
   Any,
-  /// Operands of the result's rank have the result's layout, but for tiles and
-  /// memory space (XLA's layout-sensitive rule).
+  /// Operands of the result's rank have the result's layout, but for tiles,
+  /// memory space and split configurations (XLA's layout-sensitive rule).
   Keeps,
-  /// The same, and operands have the result's type and dimensions.
+  /// The same, and operands have the result's dimensions, and its type up to
+  /// the precision of floating-point numbers.
   Elementwise,
   /// The same, and element sizes E may differ too (convert, compare, select).
   KeepsButElementSize,

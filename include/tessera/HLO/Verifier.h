@@ -13,9 +13,10 @@
 //           the space stays, but for values inside fusions, where spaces are
 //           not kept. Places of padding may be read, with what is there
 //   hlo_c2  elementwise and the like keep layouts: operands of the result's
-//           rank have its layout, but for tiles and space (and element size for
-//           convert, compare, select)
-//   hlo_c3  elementwise instructions keep type and dimensions
+//           rank have its layout, but for tiles, space and split configurations
+//           (and element size for convert, compare, select)
+//   hlo_c3  elementwise instructions keep dimensions, and the type up to the
+//           precision of floating-point numbers
 //   hlo_c4  copy keeps dimensions (the TPU compiler folds conversions of the
 //           type into it), copy-start and copy-done the type too; the pair's
 //           tuple holds destination and source

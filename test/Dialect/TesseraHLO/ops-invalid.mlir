@@ -47,7 +47,7 @@ func.func @attribute_value(%x: tensor<2xf32>) {
 
 // instruction_c4
 func.func @kept_layout(%x: tensor<2x3xf32, #tessera.layout<{0,1:T(8,128)}>>) {
-  // expected-error @+1 {{invalid layout of operand 0: expected the result's, {1,0}, but for tiles and memory space, found {0,1:T(8,128)}; lay out the operand with a copy first [instruction_c4]}}
+  // expected-error @+1 {{invalid layout of operand 0: expected the result's, {1,0}, but for tiles, memory space and SC, found {0,1:T(8,128)}; lay out the operand with a copy first [instruction_c4]}}
   %0 = tessera_hlo.instruction "negate"(%x) : (tensor<2x3xf32, #tessera.layout<{0,1:T(8,128)}>>) -> tensor<2x3xf32>
   return
 }

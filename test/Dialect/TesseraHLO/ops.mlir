@@ -11,6 +11,10 @@ func.func private @fused(%x: tensor<8x128xf32, #tiled>) -> tensor<8x128xf32, #fa
   // CHECK: %exp = tessera_hlo.instruction "exponential"(%arg0) {name = "exp"} : (tensor<8x128xf32, #layout>) -> tensor<8x128xf32, #layout1>
   %0 = tessera_hlo.instruction "exponential"(%x) {name = "exp"}
       : (tensor<8x128xf32, #tiled>) -> tensor<8x128xf32, #fast>
+  // Split configurations may differ too.
+  // CHECK: tessera_hlo.instruction "convert"
+  %1 = tessera_hlo.instruction "convert"(%x)
+      : (tensor<8x128xf32, #tiled>) -> tensor<8x128xbf16, #tessera.layout<{1,0:SC(0:4)}>>
   return %0 : tensor<8x128xf32, #fast>
 }
 

@@ -84,7 +84,7 @@ static LogicalResult verifyKeptLayout(InstructionOp op, OpOperand &operand,
   return emitInvalid(op, "instruction_c4",
                      "layout of operand " + Twine(operand.getOperandNumber()),
                      "the result's, " + result->toString() +
-                         ", but for tiles and memory space",
+                         ", but for tiles, memory space and SC",
                      layout->toString(),
                      "lay out the operand with a copy first");
 }
@@ -96,6 +96,7 @@ static LogicalResult verifyKeptLayouts(InstructionOp op,
   LayoutEqual equal;
   equal.ignoreTiles = true;
   equal.ignoreMemorySpace = true;
+  equal.ignoreSplitConfigs = true;
   equal.ignoreElementSize = trait == hlo::LayoutTrait::KeepsButElementSize;
   for (OpOperand &operand : op->getOpOperands())
     if (failed(verifyKeptLayout(op, operand, equal)))

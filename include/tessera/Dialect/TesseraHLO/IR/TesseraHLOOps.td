@@ -33,8 +33,8 @@ def TesseraHLO_InstructionOp : Op<TesseraHLO_Dialect, "instruction", [
       reference to a function, or a list of references.
     * `instruction_c4`: where the opcode keeps layouts (elementwise operations,
       slices, concatenations, ...), operands of the result's rank have the
-      result's layout, but for tiles and memory space; `convert`, `compare` and
-      the like may change the element size `E` too.
+      result's layout, but for tiles, memory space and split configurations;
+      `convert`, `compare` and the like may change the element size `E` too.
     * `instruction_c5`: functions that it refers to exist.
     * `instruction_c6`: a constant, and nothing else, has a literal.
 
