@@ -8,6 +8,7 @@
 
 #include "tessera/Compile/Compile.h"
 
+#include "LruCache.h"
 #include "Machine.h"
 #include "tessera/Conversion/Pipelines.h"
 #include "tessera/Layout/Diagnostic.h"
@@ -41,6 +42,16 @@ void tessera::registerCompileDialects(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerOpenMPDialectTranslation(registry);
+}
+
+/// The same registry for every context: it never changes.
+static const DialectRegistry &getCompileDialects() {
+  static const DialectRegistry &registry = *[] {
+    auto *dialects = new DialectRegistry;
+    registerCompileDialects(*dialects);
+    return dialects;
+  }();
+  return registry;
 }
 
 /// An error of this library's own making, or of MLIR or LLVM below it.
@@ -113,46 +124,135 @@ printRelayoutPlan(const Shape &source, const Shape &destination,
   return text;
 }
 
-llvm::Expected<std::string>
-tessera::compileRelayout(const Shape &source, const Shape &destination,
-                         EmitKind kind, const CompileOptions &options) {
-  if (kind == EmitKind::Plan)
-    return printRelayoutPlan(source, destination, options);
-  DialectRegistry registry;
-  registerCompileDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+/// A module made of the relayout alone.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+buildModule(MLIRContext &context, const Shape &source, const Shape &destination,
+            const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   if (llvm::Error error =
           addRelayoutFunction(*module, source, destination, options))
     return std::move(error);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (kind == EmitKind::MLIR) {
-    module->print(os);
-    return text;
-  }
-  if (llvm::Error error = lowerToLLVMDialect(*module, options))
+  return module;
+}
+
+namespace {
+/// An object file, or LLVM IR that it is made of.
+struct ObjectCode {
+  std::string bytes;
+  bool isThreaded = false;
+};
+} // namespace
+
+/// Consumes the module.
+static llvm::Expected<ObjectCode> compileModule(ModuleOp module, EmitKind kind,
+                                                const CompileOptions &options) {
+  if (llvm::Error error = lowerToLLVMDialect(module, options))
     return std::move(error);
-  llvm::LLVMContext llvmContext;
-  auto llvmModule = translateToLLVM(*module, llvmContext, options);
+  llvm::LLVMContext context;
+  auto llvmModule = translateToLLVM(module, context, options);
   if (!llvmModule)
     return llvmModule.takeError();
+  ObjectCode code;
+  code.isThreaded = usesOpenMP(**llvmModule);
   if (kind == EmitKind::LLVM) {
-    (*llvmModule)->print(os, /*AAW=*/nullptr);
-    return text;
+    llvm::raw_string_ostream(code.bytes) << **llvmModule;
+    return code;
   }
-  bool isThreaded = usesOpenMP(**llvmModule);
   llvm::Expected<std::string> object = emitObject(**llvmModule, options);
-  if (!object || kind == EmitKind::Object)
-    return object;
+  if (!object)
+    return object.takeError();
+  code.bytes = std::move(*object);
+  return code;
+}
+
+static llvm::Expected<std::string> link(const ObjectCode &code,
+                                        const CompileOptions &options) {
   std::vector<std::string> libraries;
-  if (isThreaded) {
+  if (code.isThreaded) {
     llvm::Expected<std::string> library = findOpenMP(options);
     if (!library)
       return library.takeError();
     libraries.push_back(std::move(*library));
   }
-  return linkShared(*object, libraries);
+  return linkShared(code.bytes, libraries);
+}
+
+static llvm::Expected<std::string>
+compileUncached(const Shape &source, const Shape &destination, EmitKind kind,
+                const CompileOptions &options) {
+  if (kind == EmitKind::Plan)
+    return printRelayoutPlan(source, destination, options);
+  MLIRContext context(getCompileDialects(), MLIRContext::Threading::DISABLED);
+  auto module = buildModule(context, source, destination, options);
+  if (!module)
+    return module.takeError();
+  if (kind == EmitKind::MLIR) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    (*module)->print(os);
+    return text;
+  }
+  llvm::Expected<ObjectCode> code = compileModule(**module, kind, options);
+  if (!code)
+    return code.takeError();
+  return kind == EmitKind::Shared ? link(*code, options) : code->bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Cache
+//===----------------------------------------------------------------------===//
+
+/// All that a result depends on.
+static std::string getKey(const Shape &source, const Shape &destination,
+                          EmitKind kind, const CompileOptions &options) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  os << source << '\n'
+     << destination << '\n'
+     << static_cast<int>(kind) << '\n'
+     << options.symbol << '\n'
+     << options.optLevel << '\n'
+     << options.triple << '\n'
+     << options.cpu << '\n'
+     << options.vectorize << '\n'
+     << options.vectorBytes << '\n'
+     << options.streamingBytes << '\n'
+     << options.threads << '\n'
+     << options.parallelBytes << '\n'
+     << options.openMPLibrary;
+  return key;
+}
+
+/// Files and texts.
+static LruCache<std::string> &getTextCache() {
+  static LruCache<std::string> cache(
+      /*maxEntries=*/256, /*maxSize=*/size_t(64) << 20,
+      [](const std::string &text) { return text.size(); });
+  return cache;
+}
+
+static LruCache<RelayoutFunction> &getFunctionCache() {
+  static LruCache<RelayoutFunction> cache(
+      /*maxEntries=*/256, /*maxSize=*/256,
+      [](const RelayoutFunction &) { return size_t(1); });
+  return cache;
+}
+
+llvm::Expected<std::string>
+tessera::compileRelayout(const Shape &source, const Shape &destination,
+                         EmitKind kind, const CompileOptions &options) {
+  return getTextCache().get(getKey(source, destination, kind, options), [&] {
+    return compileUncached(source, destination, kind, options);
+  });
+}
+
+uint64_t tessera::getNumCacheHits() {
+  return getTextCache().hits() + getFunctionCache().hits();
+}
+
+void tessera::clearCompileCache() {
+  getTextCache().clear();
+  getFunctionCache().clear();
 }
 
 std::string tessera::getRelayoutHeader(const Shape &source,
@@ -192,21 +292,21 @@ CompiledModule::~CompiledModule() = default;
 llvm::Expected<CompiledModule>
 CompiledModule::compile(OwningOpRef<ModuleOp> module,
                         const CompileOptions &options) {
-  if (llvm::Error error = lowerToLLVMDialect(*module, options))
-    return std::move(error);
-  llvm::LLVMContext context;
-  auto llvmModule = translateToLLVM(*module, context, options);
-  if (!llvmModule)
-    return llvmModule.takeError();
-  auto jit = createJIT(options, usesOpenMP(**llvmModule));
+  llvm::Expected<ObjectCode> code =
+      compileModule(*module, EmitKind::Object, options);
+  if (!code)
+    return code.takeError();
+  return load(code->bytes, code->isThreaded, options);
+}
+
+llvm::Expected<CompiledModule>
+CompiledModule::load(StringRef object, bool isThreaded,
+                     const CompileOptions &options) {
+  auto jit = createJIT(options, isThreaded);
   if (!jit)
     return jit.takeError();
-  // The object that is written ahead of time, so that the code is the same.
-  llvm::Expected<std::string> object = emitObject(**llvmModule, options);
-  if (!object)
-    return object.takeError();
   if (llvm::Error error = (*jit)->addObjectFile(
-          llvm::MemoryBuffer::getMemBufferCopy(*object, "tessera")))
+          llvm::MemoryBuffer::getMemBufferCopy(object, "tessera")))
     return std::move(error);
   return CompiledModule(std::move(*jit));
 }
@@ -217,4 +317,27 @@ CompiledModule::lookup(StringRef symbol) {
   if (!address)
     return address.takeError();
   return address->toPtr<Relayout *>();
+}
+
+llvm::Expected<RelayoutFunction>
+tessera::getRelayoutFunction(const Shape &source, const Shape &destination,
+                             const CompileOptions &options) {
+  auto make = [&]() -> llvm::Expected<RelayoutFunction> {
+    MLIRContext context(getCompileDialects(), MLIRContext::Threading::DISABLED);
+    auto module = buildModule(context, source, destination, options);
+    if (!module)
+      return module.takeError();
+    auto compiled = CompiledModule::compile(std::move(*module), options);
+    if (!compiled)
+      return compiled.takeError();
+    auto function = compiled->lookup(options.symbol);
+    if (!function)
+      return function.takeError();
+    RelayoutFunction result;
+    result.module = std::make_shared<CompiledModule>(std::move(*compiled));
+    result.function = *function;
+    return result;
+  };
+  return getFunctionCache().get(
+      getKey(source, destination, EmitKind::Object, options), make);
 }

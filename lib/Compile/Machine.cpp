@@ -18,6 +18,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,6 +27,24 @@
 #include "llvm/Support/TargetSelect.h"
 
 using namespace tessera;
+
+/// A machine that LLVM has code for.
+static llvm::Expected<llvm::Triple> parseTriple(llvm::StringRef text) {
+  static const bool done = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)done;
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  std::string ignored;
+  if (llvm::TargetRegistry::lookupTarget(triple, ignored))
+    return triple;
+  return unsupportedError("target", "a triple of a machine that LLVM knows",
+                          "`" + text + "`", "see llc --version");
+}
 
 static llvm::Expected<llvm::orc::JITTargetMachineBuilder>
 getMachineBuilder(const CompileOptions &options) {
@@ -39,6 +58,12 @@ getMachineBuilder(const CompileOptions &options) {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
+  if (!options.triple.empty()) {
+    llvm::Expected<llvm::Triple> triple = parseTriple(options.triple);
+    if (!triple)
+      return triple.takeError();
+    builder = llvm::orc::JITTargetMachineBuilder(std::move(*triple));
+  }
   // Another processor has its own features, not those of this one.
   if (!options.cpu.empty()) {
     builder = llvm::orc::JITTargetMachineBuilder(builder->getTargetTriple());
@@ -226,6 +251,9 @@ tessera::linkShared(llvm::StringRef object,
 
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 tessera::createJIT(const CompileOptions &options, bool withOpenMP) {
+  if (!options.triple.empty())
+    return invalidError("", "target of code in this process", "this machine",
+                        "`" + options.triple + "`");
   auto builder = getMachineBuilder(options);
   if (!builder)
     return builder.takeError();

@@ -56,6 +56,11 @@ static cl::opt<std::string> openMPLibrary(
              "was built); shared libraries look for it in its folder"),
     cl::sub(command));
 static cl::opt<std::string>
+    target("target", cl::value_desc("triple"),
+           cl::desc("The machine to compile for, such as aarch64-linux-gnu "
+                    "(default: this one)"),
+           cl::sub(command));
+static cl::opt<std::string>
     targetCpu("target-cpu", cl::value_desc("name"),
               cl::desc("The processor to compile for, by LLVM's name (default: "
                        "this one)"),
@@ -100,6 +105,7 @@ static llvm::Error compile(const Shape &source, const Shape &destination) {
     return invalidError("", "--threads", "a positive number", "0");
   CompileOptions options;
   options.symbol = symbol;
+  options.triple = target;
   options.cpu = targetCpu;
   options.vectorize = vectorize;
   options.threads = numThreads;

@@ -10,7 +10,6 @@
 #include "tessera/Layout/Size.h"
 #include "tessera/Support/Subcommand.h"
 
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -31,18 +30,6 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
 static cl::opt<std::string> outputPath(cl::Positional, cl::Required,
                                        cl::desc("OUT.bin"), cl::sub(command));
 
-static llvm::Expected<CompiledModule> compile(const Shape &source,
-                                              const Shape &destination) {
-  mlir::DialectRegistry registry;
-  registerCompileDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
-  if (llvm::Error error = addRelayoutFunction(*module, source, destination))
-    return std::move(error);
-  return CompiledModule::compile(std::move(module));
-}
-
 /// Compiles and runs the relayout on the buffer `input` and gives the other
 /// buffer, whose unspecified padding is zero.
 static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
@@ -62,10 +49,7 @@ relayout(const Shape &source, const Shape &destination, llvm::StringRef input) {
     return unsupportedError("size of the output", "what fits in memory",
                             llvm::Twine(to->bytes) + " bytes");
   std::fill(output->getBufferStart(), output->getBufferEnd(), 0);
-  llvm::Expected<CompiledModule> compiled = compile(source, destination);
-  if (!compiled)
-    return compiled.takeError();
-  auto function = compiled->lookup(CompileOptions().symbol);
+  auto function = getRelayoutFunction(source, destination);
   if (!function)
     return function.takeError();
   (*function)(input.data(), output->getBufferStart());

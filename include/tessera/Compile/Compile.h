@@ -44,7 +44,10 @@ struct CompileOptions {
   std::string symbol = "tessera_relayout";
   /// Effort of the LLVM pipeline and code generator, 0 to 3.
   unsigned optLevel = 3;
-  /// The processor, by LLVM's name; empty for this one.
+  /// The machine, as a triple; empty for this one.
+  std::string triple;
+  /// The processor, by LLVM's name; empty for this one, or for any of another
+  /// machine.
   std::string cpu;
   /// Whether relayouts become vector kernels where there is a plan for them.
   bool vectorize = true;
@@ -102,8 +105,10 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
                 const CompileOptions &options = {});
 
-/// The relayout as text or machine code. Errors as of checkRelayout, and when
-/// no linker is found (Shared).
+/// The relayout as text or machine code. The results of the last requests are
+/// kept, so that another one like them is free; may be called from any thread.
+/// Errors as of checkRelayout and getRelayoutTarget, and when no linker or
+/// runtime is found (Shared).
 llvm::Expected<std::string> compileRelayout(const Shape &source,
                                             const Shape &destination,
                                             EmitKind kind,
@@ -114,7 +119,8 @@ std::string getRelayoutHeader(const Shape &source, const Shape &destination,
                               llvm::StringRef fileName,
                               const CompileOptions &options = {});
 
-/// Functions compiled into this process.
+/// Functions compiled into this process. Their code is that of the object file
+/// that compileRelayout gives.
 class CompiledModule {
 public:
   using Relayout = void(const void *source, void *destination);
@@ -131,11 +137,47 @@ public:
   /// The function of that name.
   llvm::Expected<Relayout *> lookup(llvm::StringRef symbol);
 
+  /// The functions of an object file for this machine; `isThreaded` says
+  /// whether they need the OpenMP runtime.
+  static llvm::Expected<CompiledModule>
+  load(llvm::StringRef object, bool isThreaded,
+       const CompileOptions &options = {});
+
 private:
   explicit CompiledModule(std::unique_ptr<llvm::orc::LLJIT> jit);
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
+
+/// A relayout compiled into this process; copies share the code.
+class RelayoutFunction {
+public:
+  /// Buffers as of compiled relayouts (above).
+  void operator()(const void *source, void *destination) const {
+    function(source, destination);
+  }
+
+  CompiledModule::Relayout *getAddress() const { return function; }
+
+private:
+  friend llvm::Expected<RelayoutFunction>
+  getRelayoutFunction(const Shape &, const Shape &, const CompileOptions &);
+
+  std::shared_ptr<CompiledModule> module;
+  CompiledModule::Relayout *function = nullptr;
+};
+
+/// Compiles a relayout into this process. The last ones are kept, as with
+/// compileRelayout, and errors are those of compileRelayout; may be called from
+/// any thread.
+llvm::Expected<RelayoutFunction>
+getRelayoutFunction(const Shape &source, const Shape &destination,
+                    const CompileOptions &options = {});
+
+/// Requests that were answered from what was kept.
+uint64_t getNumCacheHits();
+/// Forgets what was kept; functions that are in use stay.
+void clearCompileCache();
 
 } // namespace tessera
 

@@ -211,8 +211,8 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
 
     Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes,
     with divisors that do not divide one another, of elements that are no 1, 2,
-    4, 8 or 16 bytes or no integers or floats, and to layouts with PV, which
-    `tessera-compile relayout` fills with vectors all the same.
+    4, 8 or 16 bytes or no integers or floats, and to layouts with PV where
+    there is padding within a dimension or integers are not signless.
 
     Where stores bypass the cache, they are whole lines: the address of the
     destination is tested, and other code copies to one that is not aligned.

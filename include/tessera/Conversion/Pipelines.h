@@ -41,6 +41,13 @@ struct ToLLVMOptions : mlir::PassPipelineOptions<ToLLVMOptions> {
       *this, "max-nests", llvm::cl::init(16),
       llvm::cl::desc("Main and remainder nests of a relayout, as for "
                      "tessera-lower-relayouts")};
+  Option<bool> vectorize{
+      *this, "vectorize", llvm::cl::init(true),
+      llvm::cl::desc("Relayouts become vector kernels where there is a plan, "
+                     "as by tessera-vectorize-relayouts")};
+  Option<int64_t> vectorBytes{
+      *this, "vector-bytes", llvm::cl::init(32),
+      llvm::cl::desc("Bytes of the widest vector register")};
 };
 void buildToLLVMPipeline(mlir::OpPassManager &manager,
                          const ToLLVMOptions &options);

@@ -22,11 +22,16 @@ using namespace tessera;
 
 /// What both pipelines have in common.
 static void addToAffine(OpPassManager &manager,
-                        ArrayRef<std::string> addressSpaces,
-                        unsigned maxNests) {
+                        ArrayRef<std::string> addressSpaces, unsigned maxNests,
+                        std::optional<int64_t> vectorBytes = std::nullopt) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
   manager.addPass(createLinalgToLoops());
+  if (vectorBytes) {
+    VectorizeRelayoutsOptions vectorOptions;
+    vectorOptions.vectorBytes = *vectorBytes;
+    manager.addPass(createVectorizeRelayouts(vectorOptions));
+  }
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
@@ -51,7 +56,10 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
                                   options.addressSpaces.end());
   if (spaces.empty())
     spaces.push_back("*:0");
-  addToAffine(manager, spaces, options.maxNests);
+  std::optional<int64_t> vectorBytes;
+  if (options.vectorize)
+    vectorBytes = options.vectorBytes;
+  addToAffine(manager, spaces, options.maxNests, vectorBytes);
   buildAffineToLLVMPipeline(manager);
 }
 

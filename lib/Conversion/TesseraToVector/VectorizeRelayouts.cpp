@@ -10,6 +10,7 @@
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Layout/PaddingBits.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -80,6 +81,17 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
                                          ArrayRef<ReassociationIndices>{all});
 }
 
+/// The value of the padding of a memref with PV, as an element.
+static TypedAttr getPadding(MemRefType type) {
+  Type element = type.getElementType();
+  llvm::APInt bits = getPaddingBits(llvm::cantFail(getPrimitiveType(element)),
+                                    *getPaddingValue(type));
+  if (auto floatType = dyn_cast<FloatType>(element))
+    return FloatAttr::get(floatType,
+                          llvm::APFloat(floatType.getFloatSemantics(), bits));
+  return IntegerAttr::get(element, bits);
+}
+
 static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   auto srcType = cast<MemRefType>(op.getSource().getType());
   auto dstType = cast<MemRefType>(op.getDestination().getType());
@@ -90,6 +102,11 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   if (src->physical.getElementType() != dst->physical.getElementType())
     return unsupportedError("vector relayout", "one width on both sides", "two",
                             "lower it with --tessera-lower-relayouts");
+  if (getPaddingValue(dstType) && dstType.getElementType().isInteger() &&
+      !dstType.getElementType().isSignlessInteger())
+    return unsupportedError("vector relayout",
+                            "signless integers where there is PV", "others",
+                            "run --tessera-legalize-layouts first");
   // Everything that can be refused is, before the first operation is made.
   int64_t bits = dst->physical.getElementTypeBitWidth();
   bool fillPadding = getPaddingValue(dstType).has_value();
@@ -98,9 +115,8 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
     return plan.takeError();
   OpBuilder builder(op);
   TypedAttr padding;
-  if (getPaddingValue(dstType))
-    return unsupportedError("vector relayout", "no PV", "PV",
-                            "lower it with --tessera-lower-relayouts");
+  if (fillPadding)
+    padding = getPadding(dstType);
   Value from = flatten(builder, op.getLoc(), op.getSource());
   Value to = flatten(builder, op.getLoc(), op.getDestination());
   return buildVectorRelayout(builder, op.getLoc(), from, to, src->axes,

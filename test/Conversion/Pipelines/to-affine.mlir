@@ -1,6 +1,8 @@
 // RUN: tessera-opt %s -tessera-to-affine | FileCheck %s --implicit-check-not=tessera.
 // RUN: tessera-opt %s -tessera-to-affine=address-spaces=1:3 | FileCheck %s --check-prefix=MAPPED
 // RUN: tessera-opt %s -tessera-to-llvm | mlir-translate --mlir-to-llvmir | FileCheck %s --check-prefix=LLVM
+// RUN: tessera-opt %s -tessera-to-llvm | FileCheck %s --check-prefix=VECTOR --implicit-check-not=tessera.
+// RUN: tessera-opt %s -tessera-to-llvm=vectorize=false | FileCheck %s --check-prefix=SCALAR --implicit-check-not='vector<'
 
 // Nothing of the dialect is left, in function types neither: what is allocated
 // shows its padding as extents and its space as a number.
@@ -54,4 +56,18 @@ func.func @add(%a: tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)}>>,
       outs(%e : tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)}>>)
       -> tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)}>>
   return %r : tensor<20x30xf32, #tessera.layout<{1,0:T(8,128)}>>
+}
+
+// Relayouts become vector kernels on the way to LLVM, padding included, in
+// every memory space.
+
+// VECTOR-LABEL: llvm.func @kernel
+// VECTOR: llvm.load {{.+}} -> vector<8xf32>
+// VECTOR: llvm.store {{.+}} : vector<8xf32>, !llvm.ptr
+// SCALAR-LABEL: llvm.func @kernel
+func.func @kernel(%a: tensor<30x250xf32>)
+    -> tensor<30x250xf32, #tessera.layout<{1,0:T(8,128)S(1)PV(zero)}>> {
+  %b = tessera.relayout %a : tensor<30x250xf32>
+      to tensor<30x250xf32, #tessera.layout<{1,0:T(8,128)S(1)PV(zero)}>>
+  return %b : tensor<30x250xf32, #tessera.layout<{1,0:T(8,128)S(1)PV(zero)}>>
 }

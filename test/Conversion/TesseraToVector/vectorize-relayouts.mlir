@@ -75,21 +75,40 @@ func.func @weave(%src: memref<8x128xbf16>,
 
 // -----
 
+// Padding with PV is filled in the same function.
+
+// CHECK-LABEL: func @fill
+// CHECK: vector.load
+// CHECK: %[[ONE:.+]] = arith.constant 1.000000e+00 : f32
+// CHECK: vector.broadcast %[[ONE]] : f32 to vector<8xf32>
+// CHECK-NOT: tessera.relayout
+func.func @fill(%src: memref<30x250xf32>,
+    %dst: memref<30x250xf32, #tessera.layout<{1,0:T(8,128)PV(one)}>>) {
+  tessera.relayout %src into %dst : memref<30x250xf32>,
+      memref<30x250xf32, #tessera.layout<{1,0:T(8,128)PV(one)}>>
+  return
+}
+
+// -----
+
 // What has no plan stays: divisors that do not divide one another, bits,
-// dynamic sizes.
+// dynamic sizes, unsigned padding.
 
 // CHECK-LABEL: func @left
-// CHECK-COUNT-3: tessera.relayout
+// CHECK-COUNT-4: tessera.relayout
 func.func @left(
     %a: memref<12xf32, #tessera.layout<{0:T(3)}>>,
     %b: memref<12xf32, #tessera.layout<{0:T(4)}>>,
     %c: memref<8xi1>, %d: memref<8xi1, #tessera.layout<{0:T(4)}>>,
-    %e: memref<?xf32>, %f: memref<?xf32, #tessera.layout<{0:T(4)}>>) {
+    %e: memref<?xf32>, %f: memref<?xf32, #tessera.layout<{0:T(4)}>>,
+    %g: memref<6xui8>, %h: memref<6xui8, #tessera.layout<{0:T(4)PV(one)}>>) {
   tessera.relayout %a into %b : memref<12xf32, #tessera.layout<{0:T(3)}>>,
       memref<12xf32, #tessera.layout<{0:T(4)}>>
   tessera.relayout %c into %d
       : memref<8xi1>, memref<8xi1, #tessera.layout<{0:T(4)}>>
   tessera.relayout %e into %f
       : memref<?xf32>, memref<?xf32, #tessera.layout<{0:T(4)}>>
+  tessera.relayout %g into %h
+      : memref<6xui8>, memref<6xui8, #tessera.layout<{0:T(4)PV(one)}>>
   return
 }
