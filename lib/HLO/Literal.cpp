@@ -255,8 +255,11 @@ static std::optional<APFloat> makeFloat(const Token &token,
 }
 
 LogicalResult ArrayParser::parseFloat() {
+  const Token &token = parser.lexer.token();
+  if (token.is(TokenKind::Int) && !hlo::parseInteger(token.text))
+    return parser.unexpected("literal", "an integer of 64 bits");
   std::optional<APFloat> value =
-      makeFloat(parser.lexer.token(), *getFloatSemantics(shape.elementType()));
+      makeFloat(token, *getFloatSemantics(shape.elementType()));
   if (!value)
     return outOfRange();
   add(value->bitcastToAPInt().getZExtValue());

@@ -727,11 +727,9 @@ ParserImpl::parseIntFields(StringRef table,
   if (failed(expect(TokenKind::LBrace, table, "{")))
     return failure();
   llvm::SmallVector<bool, 8> seen(names.size(), false);
-  bool first = true;
   while (!lexer.token().is(TokenKind::RBrace)) {
-    if (!first)
-      eat(TokenKind::Comma);
-    first = false;
+    // XLA takes a comma in front of the first one too.
+    eat(TokenKind::Comma);
     size_t i = llvm::find(names, lexer.token().text) - names.begin();
     if (!lexer.token().is(TokenKind::AttributeName) || i == names.size() ||
         seen[i])

@@ -98,8 +98,8 @@ LogicalResult ParserImpl::parseFields(const Twine &field,
     return failure();
   llvm::SmallVector<StringRef, 8> seen;
   while (!lexer.token().is(TokenKind::RBrace)) {
-    if (!seen.empty())
-      eat(TokenKind::Comma);
+    // XLA takes a comma in front of the first one too.
+    eat(TokenKind::Comma);
     const char *place = lexer.tokenBegin();
     Attribute attribute;
     if (failed(parseAttribute({specs}, attribute)))

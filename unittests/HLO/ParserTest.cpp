@@ -237,7 +237,7 @@ StackFrames
 
 
 ENTRY %e () -> s32[] {
-  ROOT %c = s32[] constant(1), metadata={stack_frame_id=1}
+  ROOT %c = s32[] constant(1), metadata={,stack_frame_id=1}
 }
 
 )";

@@ -267,9 +267,11 @@ Operation *Importer::importCopy(const hlo::Instruction &instruction) {
   Value operand = values.at(instruction.operands.front());
   auto type = dyn_cast<RankedTensorType>(convertType(instruction.shape));
   auto operandType = dyn_cast<RankedTensorType>(operand.getType());
-  // Tuples are copied too, and the TPU compiler has copies that convert.
+  // Tuples are copied too, the TPU compiler has copies that convert, and a size
+  // that is not known goes with any.
   if (!type || !operandType ||
-      type.getElementType() != operandType.getElementType())
+      type.getElementType() != operandType.getElementType() ||
+      type.getShape() != operandType.getShape())
     return nullptr;
   return RelayoutOp::create(builder, convertLocation(instruction), type,
                             operand);
@@ -279,7 +281,8 @@ Operation *Importer::importBitcast(const hlo::Instruction &instruction) {
   Value operand = values.at(instruction.operands.front());
   auto type = dyn_cast<RankedTensorType>(convertType(instruction.shape));
   auto operandType = dyn_cast<RankedTensorType>(operand.getType());
-  if (!type || !operandType)
+  if (!type || !operandType ||
+      type.getNumDynamicDims() != operandType.getNumDynamicDims())
     return nullptr;
   // In a fused computation the spaces of values inside are not kept.
   const Shape &from = *instruction.operands.front()->shape;
@@ -318,7 +321,12 @@ static bool isPlainCopyPair(const hlo::Instruction &start,
   const Shape &tuple = *start.shape, &operand = *start.operands.front()->shape;
   return tuple.isTuple() && tuple.elements().size() == 3 && operand.isArray() &&
          tuple.elements()[0] == *done.shape && tuple.elements()[1] == operand &&
-         hlo::areCompatible(*done.shape, operand);
+         hlo::areCompatible(*done.shape, operand) &&
+         llvm::all_of(llvm::seq(operand.rank()), [&](int64_t dim) {
+           return operand.dimensions()[dim] == done.shape->dimensions()[dim] &&
+                  operand.isDynamicDimension(dim) ==
+                      done.shape->isDynamicDimension(dim);
+         });
 }
 
 /// A copy-start becomes an operation when a copy-done is all that uses it.

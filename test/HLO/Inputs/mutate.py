@@ -1,16 +1,19 @@
 """Mutated modules: Tessera accepts what XLA's parser accepts, and no more.
 
-usage: mutate.py TESSERA_HLO COUNT FOLDER...
+usage: mutate.py TOOL COUNT FOLDER...
+
+TOOL is tessera-hlo, which prints the modules, or tessera-translate, which
+imports them into MLIR, verifies that, and exports it again.
 
 COUNT texts (test_counts.py says when fewer) are made by small random changes of the modules in the folders. For
 each, one of these must hold:
 
-  both accept          and then XLA prints the original and what Tessera prints
+  both accept          and then XLA prints the original and what Tessera makes
                        of it alike
   both refuse          and Tessera says why, with line and column
   a known difference   see KNOWN below; each is a predicate on what happened
 
-Whatever the text, tessera-hlo must not crash.
+Whatever the text, the tool must not crash, and not take long.
 """
 
 import collections
@@ -141,12 +144,18 @@ def table_row_without_string(ours, theirs):
     return theirs == "ok" and any("invalid name in a table" in line for line in ours)
 
 
+def device_lists_disagree(ours, theirs):
+    """XLA takes `[2,2]<=[2]`, and reads past the end of an array."""
+    return theirs == "ok" and any("invalid device list" in line for line in ours)
+
+
 KNOWN = [
     by_our_rules,
     unsupported,
     beyond_int64,
     operand_left_out,
     table_row_without_string,
+    device_lists_disagree,
     xla_died,
 ]
 
@@ -172,8 +181,54 @@ def judge(text, printed, xla):
     return False, f"{verdict}; XLA: {theirs} {answer[:300] if theirs != 'ok' else ''}"
 
 
+def run_tool(tool, arguments, texts):
+    """Standard output and errors for many texts in one process."""
+    run = subprocess.run(
+        [tool, *arguments],
+        input=f"\n{SEPARATOR}\n".join(texts),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if run.returncode not in (0, 1, 2):
+        sys.exit(f"{tool} crashed ({run.returncode}): {run.stderr[-2000:]}")
+    return run.stdout, run.stderr
+
+
+def run_hlo(tool, texts):
+    """What is printed of each text: the module or the errors."""
+    stdout, _ = run_tool(tool, ["print", "-", f"--separator={SEPARATOR}"], texts)
+    return stdout.split(f"\n{SEPARATOR}\n")
+
+
+def run_translate(tool, texts):
+    """The same, after import and export. Errors name the line of the separator
+    in front of the text that they are about."""
+    options = [f"--split-input-file={SEPARATOR}", f"--output-split-marker={SEPARATOR}"]
+    stdout, stderr = run_tool(
+        tool, ["--import-hlo", "--export-hlo", *options, "-"], texts
+    )
+    outputs = stdout.split(f"{SEPARATOR}\n")
+    number, line = {}, 1
+    for i, text in enumerate(texts):
+        # The first text has no separator in front of it.
+        number[line] = i
+        line += text.count("\n") + (1 if i == 0 else 2)
+    place = re.compile(r"^within split at [^:]*:(\d+) offset :(\d+:\d+: error: .*)$", re.M)
+    for line, message in place.findall(stderr):
+        i = number[int(line)]
+        if not outputs[i].startswith("-:"):
+            outputs[i] = ""
+        outputs[i] += f"-:{message}\n"
+    for i, output in enumerate(outputs):
+        if not output:
+            outputs[i] = "no output, and no error: error: " + stderr[-500:]
+    return outputs
+
+
 def main():
     tool, count = sys.argv[1], test_counts.test_count(int(sys.argv[2]))
+    run = run_translate if "translate" in pathlib.Path(tool).name else run_hlo
     folders, seed = map(pathlib.Path, sys.argv[3:]), test_counts.test_seed()
     originals = [p.read_text() for f in folders for p in sorted(f.glob("*.hlo"))]
     # Small modules more often: in them a change is more likely to matter.
@@ -188,16 +243,8 @@ def main():
     xla = xla_parser.Xla()
     for start in range(0, count, batch):
         part = texts[start : start + batch]
-        run = subprocess.run(
-            [tool, "print", "-", f"--separator={SEPARATOR}"],
-            input=f"\n{SEPARATOR}\n".join(part),
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        outputs = run.stdout.split(f"\n{SEPARATOR}\n")
-        if run.returncode not in (0, 1) or len(outputs) != len(part):
-            sys.exit(f"tessera-hlo crashed ({run.returncode}): {run.stderr[-2000:]}")
+        outputs = run(tool, part)
+        assert len(outputs) == len(part), (len(outputs), len(part))
         for number, (text, printed) in enumerate(zip(part, outputs), start):
             good, what = judge(text, printed, xla)
             if good:
@@ -205,7 +252,7 @@ def main():
                 continue
             complaints += 1
             if complaints <= 20:
-                path = pathlib.Path(f"mutated-{seed}-{number}.hlo")
+                path = pathlib.Path(f"mutated-{run.__name__}-{seed}-{number}.hlo")
                 path.write_text(text)
                 print(f"{path}: {what}")
     xla.close()
