@@ -11,9 +11,15 @@ function(tessera_target_options name)
   if(TESSERA_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
   endif()
+  if(NOT LLVM_ENABLE_ASSERTIONS)
+    target_compile_options(${name} PRIVATE 
+      "$<$<CONFIG:Debug>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/StatisticsOfRelease.h>")
+  endif()
   if(TESSERA_SANITIZE)
+    # Compiled functions carry no type in front of them for the sanitizer
+    # "function" to read.
     target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
-      -fno-sanitize-recover=all -fno-omit-frame-pointer)
+      -fno-sanitize=function -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${name} PUBLIC -fsanitize=${TESSERA_SANITIZE})
   endif()
 endfunction()

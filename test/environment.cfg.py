@@ -9,8 +9,11 @@ if "TESSERA_SEED" in os.environ:
     config.environment["TESSERA_SEED"] = os.environ["TESSERA_SEED"]
 if config.tessera_sanitize:
     config.available_features.add("sanitized")
-    # libMLIR is not instrumented: containers that grow in it look overflown.
-    config.environment["ASAN_OPTIONS"] = "detect_container_overflow=0"
+    # libMLIR is not instrumented: containers that grow in it look overflown,
+    # and what it takes from an arena stays poisoned.
+    config.environment["ASAN_OPTIONS"] = (
+        "detect_container_overflow=0:allow_user_poisoning=0"
+    )
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
     config.environment["ASAN_SYMBOLIZER_PATH"] = os.path.join(
         config.llvm_tools_dir, "llvm-symbolizer"

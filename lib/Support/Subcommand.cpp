@@ -18,7 +18,8 @@ int tessera::runTool(int argc, char **argv, llvm::StringRef tool,
   llvm::InitLLVM initLLVM(argc, argv);
   llvm::cl::SetVersionPrinter(versionPrinter(tool));
   // LLVM's own options, which its library registers, are of no use here.
-  llvm::cl::OptionCategory category((tool + " options").str());
+  const std::string name = (tool + " options").str();
+  llvm::cl::OptionCategory category(name);
   llvm::cl::HideUnrelatedOptions(category);
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs()))
     return kExitBadInput;

@@ -11,8 +11,9 @@
 #include "tessera/Layout/Size.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <thread>
 
 using namespace mlir;
 using namespace tessera;
@@ -31,9 +32,20 @@ template <typename T> static std::string toText(T value) {
 LogicalResult
 tessera::emitLayoutError(function_ref<InFlightDiagnostic()> emitError,
                          llvm::Error error) {
-  // An inactive diagnostic, of a caller that wants no message, is no failure.
   emitError() << takeDiagnostic(std::move(error)).message();
   return failure();
+}
+
+SilentDiagnostics::SilentDiagnostics(MLIRContext *context)
+    : ScopedDiagnosticHandler(context), location(UnknownLoc::get(context)) {
+  // Handlers serve all threads of a context: others go on to the next one.
+  setHandler([thread = std::this_thread::get_id()](mlir::Diagnostic &) {
+    return success(std::this_thread::get_id() == thread);
+  });
+}
+
+InFlightDiagnostic SilentDiagnostics::operator()() const {
+  return mlir::emitError(location);
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,9 +63,11 @@ static std::optional<AxisList> getStaticAxes(ShapedType type,
   for (auto [dim, size] : llvm::zip(getUnboundedDims(type), *constants))
     shape[dim] = size;
   ShapedType sized = type.clone(shape);
-  auto ignore = [] { return InFlightDiagnostic(); };
-  if (failed(verifyLayout(sized, ignore)))
-    return std::nullopt;
+  {
+    SilentDiagnostics ignore(type.getContext());
+    if (failed(verifyLayout(sized, ignore)))
+      return std::nullopt;
+  }
   llvm::Expected<AxisList> axes = getAxisList(sized);
   if (axes && axes->isStatic())
     return std::move(*axes);

@@ -109,9 +109,10 @@ struct RelayoutBeforeCast : OpRewritePattern<RelayoutOp> {
             mlir::cast<RankedTensorType>(cast.getType()).getEncoding())
       return failure();
     // Not where the layout has bounds: they are of dynamic dimensions alone.
+    SilentDiagnostics ignore(op.getContext());
     auto to = RankedTensorType::getChecked(
-        [] { return InFlightDiagnostic(); }, from.getShape(),
-        from.getElementType(), op.getResult().getType().getEncoding());
+        ignore, from.getShape(), from.getElementType(),
+        op.getResult().getType().getEncoding());
     if (!to)
       return failure();
     auto relayout =
@@ -427,9 +428,10 @@ struct FoldConstantSizes : OpRewritePattern<EmptyOp> {
     if (sizes.size() == op.getDynamicSizes().size())
       return failure();
     // A size that the layout does not admit stays where it fails at run time.
-    auto type = RankedTensorType::getChecked(
-        [&] { return InFlightDiagnostic(); }, shape,
-        op.getType().getElementType(), op.getType().getEncoding());
+    SilentDiagnostics ignore(op.getContext());
+    auto type = RankedTensorType::getChecked(ignore, shape,
+                                             op.getType().getElementType(),
+                                             op.getType().getEncoding());
     if (!type)
       return failure();
     auto empty = EmptyOp::create(rewriter, op.getLoc(), type, sizes);

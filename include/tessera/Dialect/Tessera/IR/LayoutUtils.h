@@ -19,6 +19,7 @@
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
 
 namespace tessera {
 
@@ -28,6 +29,18 @@ namespace tessera {
 mlir::LogicalResult
 emitLayoutError(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                 llvm::Error error);
+
+/// Drops what its thread diagnoses while it lives, and makes the diagnostics to
+/// drop: for a question whose answer may be no. (Verifiers may not be given an
+/// inactive diagnostic: they write to it.)
+class SilentDiagnostics : public mlir::ScopedDiagnosticHandler {
+public:
+  explicit SilentDiagnostics(mlir::MLIRContext *context);
+  mlir::InFlightDiagnostic operator()() const;
+
+private:
+  mlir::Location location;
+};
 
 //===--- Element types ----------------------------------------------------===//
 
