@@ -163,13 +163,15 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
                       MemRefType::get({plan->dstElements}, element)});
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
+  int64_t bits = getStorageBits(source.elementType(), source.layoutOrDefault());
   TypedAttr padding;
-  if (auto value = getStoredPadding(destination, plan->elementBits))
-    padding = builder.getIntegerAttr(element, *value);
+  if (auto value = getStoredPadding(destination, bits))
+    padding = builder.getIntegerAttr(
+        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
   if (llvm::Error error = buildVectorRelayout(
           builder, function.getLoc(), body->getArgument(0),
           body->getArgument(1), cantFail(AxisList::get(source)),
-          cantFail(AxisList::get(destination)), padding, *target))
+          cantFail(AxisList::get(destination)), bits, padding, *target))
     return std::move(error);
   func::ReturnOp::create(builder, function.getLoc());
   return true;

@@ -22,6 +22,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 
+#include <set>
+
 using namespace tessera;
 
 static Shape parse(llvm::StringRef text) {
@@ -137,8 +139,11 @@ namespace {
 /// Relayouts that are compiled together and then run one by one.
 class Batch {
 public:
-  explicit Batch(unsigned optLevel = 1) {
+  explicit Batch(unsigned optLevel = 1, int64_t threads = 1) {
     options.optLevel = optLevel;
+    options.threads = threads;
+    if (threads > 1)
+      options.parallelBytes = 1;
     registerCompileDialects(registry);
     context.appendDialectRegistry(registry);
     module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
@@ -185,6 +190,57 @@ private:
   std::vector<std::pair<Shape, Shape>> pairs;
 };
 } // namespace
+
+// Elements that share bytes: runs of whole bytes, bytes that are not whole at
+// their ends, and transposes of pairs, all as vector kernels.
+TEST(Relayout, PackedKernels) {
+  RandomLayouts random(testSeed());
+  Batch batch, threaded(/*optLevel=*/1, /*threads=*/3);
+  for (auto [source, destination, kernel] :
+       {std::tuple("s4[64,256]{1,0:E(4)}", "s4[64,256]{1,0:T(8,128)E(4)}",
+                   KernelKind::Copy),
+        std::tuple("u4[19,301]{1,0:T(8,128)E(4)}",
+                   "u4[19,301]{1,0:E(4)PD(19,304)}", KernelKind::Merge),
+        std::tuple("u4[19,301]{1,0:T(8,128)E(4)}",
+                   "u4[19,301]{1,0:T(4,64)E(4)PV(one)}", KernelKind::FillBits),
+        std::tuple("s2[19,301]{1,0:T(8,128)E(2)}",
+                   "s2[19,301]{1,0:T(4,64)E(2)PV(one)}", KernelKind::FillBits),
+        std::tuple("pred[19,301]{1,0:T(8,128)E(1)}",
+                   "pred[19,301]{1,0:T(4,64)E(1)PV(one)}",
+                   KernelKind::FillBits),
+        std::tuple("s4[64,96]{1,0:E(4)}", "s4[64,96]{0,1:E(4)}",
+                   KernelKind::Transpose),
+        std::tuple("s4[70,34]{1,0:E(4)}", "s4[70,34]{0,1:E(4)}",
+                   KernelKind::Transpose),
+        std::tuple("s4[6,10]{1,0:E(4)}", "s4[6,10]{0,1:E(4)}",
+                   KernelKind::Transpose),
+        std::tuple("f4e2m1fn[3,40,260]{2,1,0:E(4)}",
+                   "f4e2m1fn[3,40,260]{1,2,0:T(8,128)E(4)PV(zero)}",
+                   KernelKind::Transpose),
+        std::tuple("s4[64,256]{1,0:E(4)}", "s4[64,256]{1,0:T(8,128)(8,1)E(4)}",
+                   KernelKind::Transpose)}) {
+    SCOPED_TRACE(std::string(source) + " to " + destination);
+    auto plan = getRelayoutPlan(parse(source), parse(destination));
+    ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+    std::set<KernelKind> kernels;
+    for (const PlanNest &nest : plan->nests)
+      kernels.insert(nest.kernel);
+    EXPECT_EQ(kernels.count(kernel), 1u);
+    batch.add(parse(source), parse(destination));
+    threaded.add(parse(source), parse(destination));
+  }
+  for (auto [source, destination] :
+       {std::pair("s4[5,7]{1,0:E(4)}", "s4[5,7]{1,0:T(8,128)E(4)}"),
+        std::pair("s4[8,64]{1,0:E(4)}", "s4[8,64]{1,0:T(8,32)(2,1)E(4)}"),
+        std::pair("s2[8,64]{1,0:E(2)}", "s2[8,64]{0,1:E(2)}")}) {
+    auto plan = getRelayoutPlan(parse(source), parse(destination));
+    ASSERT_FALSE(bool(plan)) << source << " to " << destination;
+    llvm::consumeError(plan.takeError());
+    batch.add(parse(source), parse(destination));
+  }
+  batch.run(random);
+  threaded.run(random);
+}
 
 // One case for each feature of the notation, so that a failure names it.
 TEST(Relayout, Features) {

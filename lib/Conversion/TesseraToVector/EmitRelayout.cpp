@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -53,7 +54,9 @@ public:
               TypedAttr padding)
       : b(builder), src(src), dst(dst), nest(nest), padding(padding),
         kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
-                target.vectorBytes, nest.unit) {}
+                target.vectorBytes, nest.unit) {
+    kernels.setPairs(nest.pairs);
+  }
 
   void emit();
 
@@ -71,6 +74,8 @@ private:
   void emitBlock(Offsets at, int64_t rows, int64_t columns);
 
   void emitFill(Place to);
+  /// Writes some bits of a byte, those of `from` or of the padding.
+  void emitBits(Place from, Place to);
   /// Runs that advance side by side, some lines at a time.
   void emitStreams(Place from, Place to, llvm::ArrayRef<int64_t> fromRows,
                    llvm::ArrayRef<int64_t> toRows);
@@ -243,6 +248,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Place to = {dst, createIndex(at.dst)};
   if (nest.kernel == KernelKind::Fill)
     return emitFill(to);
+  if (nest.kernel == KernelKind::FillBits)
+    return emitBits(to, to);
   Place from = {src, createIndex(at.src)};
   Table fromRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, true);
   Table toColumns =
@@ -250,6 +257,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;
 
   switch (nest.kernel) {
+  case KernelKind::Merge:
+    return emitBits(from, to);
   case KernelKind::Transpose:
     return emitTranspose(from, to, fromRows, toColumns, isAligned);
   case KernelKind::Interleave:
@@ -272,6 +281,17 @@ void NestEmitter::emitFill(Place to) {
          [&](Value i) { kernels.fill(value, advance(to, i, chunk), chunk); });
   if (rest)
     kernels.fill(value, to + chunks * chunk, rest);
+}
+
+void NestEmitter::emitBits(Place from, Place to) {
+  Value value;
+  if (nest.kernel == KernelKind::FillBits)
+    value =
+        vector::BroadcastOp::create(b, VectorType::get({1}, padding.getType()),
+                                    arith::ConstantOp::create(b, padding));
+  else
+    value = kernels.load(from, 1);
+  kernels.store(kernels.merge(kernels.load(to, 1), value, nest.mask), to);
 }
 
 void NestEmitter::emitStreams(Place from, Place to,
@@ -514,12 +534,11 @@ static Value isLineAligned(ImplicitLocOpBuilder &b, Value memref) {
 llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
                                          Value source, Value destination,
                                          const AxisList &src,
-                                         const AxisList &dst, TypedAttr padding,
+                                         const AxisList &dst,
+                                         int64_t elementBits, TypedAttr padding,
                                          const RelayoutTarget &target) {
-  Type element = cast<MemRefType>(destination.getType()).getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth();
   bool fillPadding = static_cast<bool>(padding);
-  auto plan = planRelayout(src, dst, bits, fillPadding, target);
+  auto plan = planRelayout(src, dst, elementBits, fillPadding, target);
   if (!plan)
     return plan.takeError();
   auto emit = [&](OpBuilder &at, const RelayoutPlan &chosen) {
@@ -531,7 +550,7 @@ llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
   }
   RelayoutTarget plain = target;
   plain.hasStreamingStores = false;
-  auto plainPlan = planRelayout(src, dst, bits, fillPadding, plain);
+  auto plainPlan = planRelayout(src, dst, elementBits, fillPadding, plain);
   if (!plainPlan)
     return plainPlan.takeError();
   ImplicitLocOpBuilder b(loc, builder);

@@ -25,10 +25,12 @@
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
+#include "PackedNests.h"
 #include "ShareWork.h"
 #include "StridedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -63,6 +65,10 @@ llvm::StringRef tessera::getName(KernelKind kind) {
     return "gather";
   case KernelKind::Fill:
     return "fill";
+  case KernelKind::Merge:
+    return "merge";
+  case KernelKind::FillBits:
+    return "fill bits";
   }
   return "";
 }
@@ -115,7 +121,8 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
 }
 
 static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
-  bool isFill = nest.kernel == KernelKind::Fill;
+  bool isFill =
+      nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
   os << "nest";
   if (!isFill)
     os << " src " << nest.srcOffset;
@@ -134,6 +141,11 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", staged and streaming";
   if (nest.prefetch)
     os << ", prefetch";
+  if (nest.mask != 0xFF)
+    os << ", bits " << llvm::format_hex(nest.mask, 4);
+  if (nest.pairs)
+    os << ", of pairs " << nest.pairs->srcApart << " and "
+       << nest.pairs->dstApart << " apart";
   os << "\n";
   for (const PlanLoop &loop : nest.rows)
     printLoop(loop, os.indent(indent + 2) << "rows ");
@@ -169,6 +181,10 @@ public:
 
   PlanNest plan();
   PlanNest planFill();
+  /// Single bytes of which only `mask` is written.
+  PlanNest planBits(uint8_t mask, bool isFill);
+  /// A transpose of `pairs`; nothing where it has no rows or columns.
+  std::optional<PlanNest> planPairs(NibblePairs pairs);
 
 private:
   /// Takes the loop of stride 1 (on both sides, or in the destination) out of
@@ -436,6 +452,25 @@ PlanNest NestPlanner::plan() {
   return nest;
 }
 
+PlanNest NestPlanner::planBits(uint8_t mask, bool isFill) {
+  nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
+  nest.mask = mask;
+  orderLoops(/*bySource=*/false);
+  return nest;
+}
+
+std::optional<PlanNest> NestPlanner::planPairs(NibblePairs pairs) {
+  nest.pairs = pairs;
+  Chain source = findChain(/*inDestination=*/false, {});
+  source.truncate(std::min<size_t>(source.size(), 1));
+  Chain rows = findChain(/*inDestination=*/true, source);
+  Chain columns = findChain(/*inDestination=*/false, rows);
+  if (rows.empty() || columns.empty())
+    return std::nullopt;
+  planTranspose(rows, columns);
+  return nest;
+}
+
 PlanNest NestPlanner::planFill() {
   nest.kernel = KernelKind::Fill;
   takeUnit(/*bothSides=*/false);
@@ -443,10 +478,61 @@ PlanNest NestPlanner::planFill() {
   return nest;
 }
 
+/// The plan of a nest in bytes.
+static std::optional<PlanNest> planPackedNest(const PackedNest &nest,
+                                              const RelayoutTarget &target,
+                                              bool mayStream, bool isFill) {
+  NestPlanner planner(nest.strided, /*elementBytes=*/1, target, mayStream);
+  if (nest.mask != 0xFF)
+    return planner.planBits(nest.mask, isFill);
+  if (nest.pairs)
+    return planner.planPairs(*nest.pairs);
+  return isFill ? planner.planFill() : planner.plan();
+}
+
+/// The plan for elements of less than a byte.
+static llvm::Expected<RelayoutPlan>
+planPacked(const AxisList &src, const AxisList &dst, int64_t elementBits,
+           bool fillPadding, const RelayoutTarget &target) {
+  RelayoutPlan plan;
+  plan.elementBits = 8;
+  plan.srcElements = llvm::divideCeil(src.numAllocated(), 8 / elementBits);
+  plan.dstElements = llvm::divideCeil(dst.numAllocated(), 8 / elementBits);
+  bool mayStream =
+      target.hasStreamingStores &&
+      std::min(plan.srcElements, plan.dstElements) >= target.streamingBytes;
+  auto add = [&](llvm::Expected<std::vector<StridedNest>> nests,
+                 bool isFill) -> llvm::Error {
+    if (!nests)
+      return nests.takeError();
+    auto packed = packNests(*nests, elementBits, isFill);
+    if (!packed)
+      return packed.takeError();
+    for (const PackedNest &nest : *packed) {
+      auto planned = planPackedNest(nest, target, mayStream && !isFill, isFill);
+      if (!planned)
+        return unsupportedError(
+            "relayout plan", "rows and columns of pairs of 4-bit elements",
+            "none", "lower it with --tessera-lower-relayouts");
+      plan.nests.push_back(std::move(*planned));
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = add(cutElements(src, dst), /*isFill=*/false))
+    return std::move(error);
+  if (fillPadding)
+    if (llvm::Error error = add(cutPadding(dst), /*isFill=*/true))
+      return std::move(error);
+  shareWork(plan, target);
+  return plan;
+}
+
 llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const AxisList &src, const AxisList &dst,
                       int64_t elementBits, bool fillPadding,
                       const RelayoutTarget &target) {
+  if (llvm::is_contained({1, 2, 4}, elementBits))
+    return planPacked(src, dst, elementBits, fillPadding, target);
   if (!llvm::is_contained({8, 16, 32, 64, 128}, elementBits))
     return unsupportedError("relayout plan", "elements of 1 to 16 whole bytes",
                             llvm::Twine(elementBits) + " bits",

@@ -106,6 +106,20 @@ void VectorKernels::copy(Place src, Place dst, int64_t count,
   }
 }
 
+Value VectorKernels::createSplat(Type type, uint8_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(cast<VectorType>(type),
+                                b.getIntegerAttr(workType, value)));
+}
+
+Value VectorKernels::merge(Value old, Value value, uint8_t mask) {
+  Value kept = arith::AndIOp::create(
+      b, old, createSplat(old.getType(), static_cast<uint8_t>(~mask)));
+  Value added =
+      arith::AndIOp::create(b, value, createSplat(old.getType(), mask));
+  return arith::OrIOp::create(b, kept, added);
+}
+
 void VectorKernels::fill(Value value, Place dst, int64_t count) {
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
@@ -200,9 +214,7 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
   int64_t q = laneUnits();
   int64_t numLanes = llvm::divideCeil(numRows, q);
   auto loadRow = [&](int64_t r) {
-    Place place = src + (rows[row + r] + column * unit);
-    return numColumns == q ? load(place, q * unit)
-                           : loadPieces(place, numColumns, q);
+    return this->loadRow(src + (rows[row + r] + column * unit), numColumns, q);
   };
   llvm::SmallVector<Value, 16> registers;
   for (int64_t k = 0; k < q; ++k) {
@@ -244,9 +256,32 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
   }
 }
 
+Value VectorKernels::joinHalves(Value first, Value second, bool isOdd) {
+  Value four = createSplat(first.getType(), 4);
+  if (isOdd)
+    return merge(second, arith::ShRUIOp::create(b, first, four), 0x0F);
+  return merge(first, arith::ShLIOp::create(b, second, four), 0xF0);
+}
+
+Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {
+  auto loadUnits = [&](Place at) {
+    return count == paddedTo ? load(at, paddedTo * unit)
+                             : loadPieces(at, count, paddedTo);
+  };
+  if (!pairs)
+    return loadUnits(place);
+  return joinHalves(loadUnits(place), loadUnits(place + pairs->srcApart),
+                    isOddColumn);
+}
+
 void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
                               Place dst, llvm::ArrayRef<int64_t> columns,
                               bool isStreaming) {
+  if (pairs && !isOddColumn) {
+    isOddColumn = true;
+    transpose(src, rows, dst + pairs->dstApart, columns, isStreaming);
+    isOddColumn = false;
+  }
   int64_t q = laneUnits();
   int64_t numRows = rows.size(), numColumns = columns.size();
   int64_t size = std::min(registerRows(numRows), numRows);

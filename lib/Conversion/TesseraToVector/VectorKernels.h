@@ -19,6 +19,8 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
 
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -43,6 +45,10 @@ public:
   VectorKernels(mlir::ImplicitLocOpBuilder &builder, mlir::Type elementType,
                 int64_t vectorBytes, int64_t unit);
 
+  /// From now on bytes are pairs of 4-bit elements, and blocks to transpose are
+  /// made of pairs of rows.
+  void setPairs(std::optional<NibblePairs> pairs) { this->pairs = pairs; }
+
   int64_t elementBytes() const { return bytes; }
 
   /// `count` elements at `place`, as a vector of work integers.
@@ -50,6 +56,9 @@ public:
   /// Stores a vector of work integers. A streaming store must be aligned to its
   /// size, else it is not streaming.
   void store(mlir::Value vector, Place place, bool isStreaming = false);
+
+  /// The bits of `mask` from `value`, the others from `old`.
+  mlir::Value merge(mlir::Value old, mlir::Value value, uint8_t mask);
 
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isStreaming` the destination is aligned to lines.
@@ -77,6 +86,12 @@ private:
   /// Units in 16 bytes: the columns of an in-register transpose.
   int64_t laneUnits() const { return 16 / unitBytes(); }
   mlir::Value getIndex(Place place);
+  mlir::Value createSplat(mlir::Type type, uint8_t value);
+  /// `count` units of a row, padded to `paddedTo`.
+  mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
+  /// Transposes the 4-bit elements of two rows in pairs of columns: the even
+  /// columns, or the odd ones.
+  mlir::Value joinHalves(mlir::Value first, mlir::Value second, bool isOdd);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
@@ -105,6 +120,9 @@ private:
   int64_t factor;
   int64_t vectorBytes;
   int64_t unit;
+  std::optional<NibblePairs> pairs;
+  /// Which columns of pairs are being transposed.
+  bool isOddColumn = false;
 };
 
 /// Parts of [0, count) of length `size`, the last one moved back to overlap the

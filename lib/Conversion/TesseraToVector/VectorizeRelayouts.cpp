@@ -34,11 +34,12 @@ namespace {
 struct RelayoutSide {
   AxisList axes;
   MemRefType physical;
+  int64_t storageBits;
 };
 } // namespace
 
 /// The side of a relayout that is a memref of `type`, if its elements are
-/// stored as numbers of whole bytes.
+/// stored as numbers of their own width.
 static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
   llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
   if (!physical)
@@ -48,8 +49,11 @@ static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
     return bits.takeError();
   Type element = physical->getElementType();
   // An i1 is a byte in memory, but a bit in a vector.
-  if (!element.isIntOrFloat() || element != type.getElementType() ||
-      static_cast<int64_t>(element.getIntOrFloatBitWidth()) != *bits)
+  bool isPacked = *bits < 8;
+  if (!element.isIntOrFloat() ||
+      (!isPacked &&
+       (element != type.getElementType() ||
+        static_cast<int64_t>(element.getIntOrFloatBitWidth()) != *bits)))
     return unsupportedError("vector relayout",
                             "numbers stored with their own width",
                             llvm::Twine(*bits) + " bits for each element",
@@ -57,7 +61,7 @@ static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
   llvm::Expected<AxisList> axes = getAxisList(type);
   if (!axes)
     return axes.takeError();
-  return RelayoutSide{std::move(*axes), *physical};
+  return RelayoutSide{std::move(*axes), *physical, *bits};
 }
 
 /// A view of all elements of a physical memref in one dimension.
@@ -81,11 +85,15 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
                                          ArrayRef<ReassociationIndices>{all});
 }
 
-/// The value of the padding of a memref with PV, as an element.
-static TypedAttr getPadding(MemRefType type) {
+/// The value of the padding of a memref with PV, as an element, or as a byte of
+/// them where they are packed.
+static TypedAttr getPadding(MemRefType type, bool isPacked) {
   Type element = type.getElementType();
   llvm::APInt bits = getPaddingBits(llvm::cantFail(getPrimitiveType(element)),
                                     *getPaddingValue(type));
+  if (bits.getBitWidth() < 8 && isPacked)
+    return IntegerAttr::get(IntegerType::get(type.getContext(), 8),
+                            llvm::APInt::getSplat(8, bits));
   if (auto floatType = dyn_cast<FloatType>(element))
     return FloatAttr::get(floatType,
                           llvm::APFloat(floatType.getFloatSemantics(), bits));
@@ -99,16 +107,18 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
   if (error)
     return error;
-  if (src->physical.getElementType() != dst->physical.getElementType())
+  if (src->physical.getElementType() != dst->physical.getElementType() ||
+      src->storageBits != dst->storageBits)
     return unsupportedError("vector relayout", "one width on both sides", "two",
                             "lower it with --tessera-lower-relayouts");
-  if (getPaddingValue(dstType) && dstType.getElementType().isInteger() &&
+  if (getPaddingValue(dstType) && dst->storageBits >= 8 &&
+      dstType.getElementType().isInteger() &&
       !dstType.getElementType().isSignlessInteger())
     return unsupportedError("vector relayout",
                             "signless integers where there is PV", "others",
                             "run --tessera-legalize-layouts first");
   // Everything that can be refused is, before the first operation is made.
-  int64_t bits = dst->physical.getElementTypeBitWidth();
+  int64_t bits = dst->storageBits;
   bool fillPadding = getPaddingValue(dstType).has_value();
   auto plan = planRelayout(src->axes, dst->axes, bits, fillPadding, target);
   if (!plan)
@@ -116,11 +126,11 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   OpBuilder builder(op);
   TypedAttr padding;
   if (fillPadding)
-    padding = getPadding(dstType);
+    padding = getPadding(dstType, /*isPacked=*/bits < 8);
   Value from = flatten(builder, op.getLoc(), op.getSource());
   Value to = flatten(builder, op.getLoc(), op.getDestination());
   return buildVectorRelayout(builder, op.getLoc(), from, to, src->axes,
-                             dst->axes, padding, target);
+                             dst->axes, bits, padding, target);
 }
 
 namespace {

@@ -226,6 +226,35 @@ TEST(RelayoutPlanTest, sharesTheOuterLoopAmongThreads) {
               testing::Not(HasSubstr("parallel")));
 }
 
+// Runs become bytes, and a half byte at an odd end; transposes become those of
+// bytes, two columns for two rows.
+TEST(RelayoutPlanTest, packsBitsIntoBytes) {
+  auto print = [](llvm::StringRef src, llvm::StringRef dst, bool fill) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::cantFail(planRelayout(getAxes(src), getAxes(dst), 4, fill, {}))
+        .print(os);
+    return text;
+  };
+  EXPECT_EQ(print("s4[4,7]{1,0:T(4,8)}", "s4[4,7]{1,0:T(2,8)}", true),
+            "relayout of 8-bit elements, 16 to 16\n"
+            "nest src 0 dst 0\n"
+            "  for 4  src 4 dst 4\n"
+            "    gather 1x1 units of 3\n"
+            "nest src 3 dst 3\n"
+            "  for 4  src 4 dst 4\n"
+            "    merge 1x1 units of 1, bits 0x0f\n"
+            "nest dst 3\n"
+            "  for 4  src 4 dst 4\n"
+            "    fill bits 1x1 units of 1, bits 0xf0\n");
+  EXPECT_EQ(print("s4[32,48]{1,0}", "s4[32,48]{0,1}", false),
+            "relayout of 8-bit elements, 768 to 768\n"
+            "nest src 0 dst 0\n"
+            "  transpose 16x24 units of 1, of pairs 24 and 16 apart\n"
+            "    rows 16 by 1  src 48 dst 1  rows\n"
+            "    columns 24 by 1  src 1 dst 32  columns\n");
+}
+
 static std::string planError(llvm::StringRef src, llvm::StringRef dst,
                              int64_t bits, bool fill = false) {
   auto plan = planRelayout(getAxes(src), getAxes(dst), bits, fill, {});
@@ -237,8 +266,12 @@ static std::string planError(llvm::StringRef src, llvm::StringRef dst,
 TEST(RelayoutPlanTest, leavesWhatItCannotTake) {
   EXPECT_THAT(planError("f32[12]{0:T(3)}", "f32[12]{0:T(4)}", 32),
               HasSubstr("divisors of dimension 0 that divide one another"));
-  EXPECT_THAT(planError("s4[8]{0:E(4)}", "s4[8]{0:E(4)}", 4),
-              HasSubstr("elements of 1 to 16 whole bytes, found 4 bits"));
+  EXPECT_THAT(planError("f32[8]", "f32[8]", 24),
+              HasSubstr("elements of 1 to 16 whole bytes, found 24 bits"));
+  EXPECT_THAT(planError("s4[5,7]{1,0}", "s4[5,7]{1,0:T(8,128)}", 4),
+              HasSubstr("runs that keep their place in bytes"));
+  EXPECT_THAT(planError("s4[8,64]{1,0}", "s4[8,64]{1,0:T(8,32)(2,1)}", 4),
+              HasSubstr("runs that keep their place in bytes"));
   EXPECT_THAT(planError("f32[<=8]", "f32[8]", 32), HasSubstr("planned"));
   EXPECT_THAT(planError("f32[8,3]{1,0}", "f32[8,3]{1,0:T(*,3)PD(8,6)PV(zero)}",
                         32, true),

@@ -26,6 +26,8 @@
 
 #include "tessera/Layout/AxisList.h"
 
+#include <optional>
+
 namespace tessera {
 
 /// What the plan knows of the machine. Sizes in bytes.
@@ -68,6 +70,8 @@ enum class KernelKind : uint8_t {
   Deinterleave, ///< The mirror image.
   Gather,       ///< Element by element: no side has anything to offer.
   Fill,         ///< Padding gets its value.
+  Merge,        ///< Some bits of single bytes.
+  FillBits,     ///< The same of padding.
 };
 
 llvm::StringRef getName(KernelKind kind);
@@ -77,6 +81,14 @@ enum class StoreKind : uint8_t {
   Plain,
   Streaming, ///< Whole aligned lines that bypass the cache.
   Staged,    ///< Into a small buffer first, streamed from there in long runs.
+};
+
+/// Elements of 4 bits that are transposed: bytes of two rows become bytes of
+/// two columns. The second row of a pair, and the second column, lie that many
+/// bytes behind the first.
+struct NibblePairs {
+  int64_t srcApart = 0;
+  int64_t dstApart = 0;
 };
 
 /// Elements that one strided nest copies (or fills), and how.
@@ -98,6 +110,10 @@ struct PlanNest {
   llvm::SmallVector<PlanLoop, 6> loops;
   /// Whether rows are fetched ahead, along the innermost loop of columns.
   bool prefetch = false;
+  /// For Merge and FillBits: the bits of a byte that are written.
+  uint8_t mask = 0xFF;
+  /// Units are pairs of elements of 4 bits, and blocks those of pairs of rows.
+  std::optional<NibblePairs> pairs;
 
   /// Units of a full block.
   int64_t blockRows() const;
@@ -106,8 +122,10 @@ struct PlanNest {
   int64_t numElements() const;
 };
 
-/// A whole relayout: the nests write disjoint elements, in any order.
+/// A whole relayout: the nests write disjoint elements, in any order, but not
+/// at once where they merge bits.
 struct RelayoutPlan {
+  /// Elements of less than a byte are moved as bytes.
   int64_t elementBits = 0;
   int64_t srcElements = 0; ///< Of the buffers, padding included.
   int64_t dstElements = 0;
@@ -127,8 +145,8 @@ struct RelayoutPlan {
 ///
 /// Errors: *unsupported* where a list is dynamic, where the divisors of a
 /// dimension form no chain, where remainders make more than 24 nests, where
-/// elements are no 1, 2, 4, 8 or 16 bytes, and for padding that is not the tail
-/// of a dimension.
+/// elements are no 1, 2, 4, 8 or 16 bytes (or parts of one, see PackedNests.h),
+/// and for padding that is not the tail of a dimension.
 llvm::Expected<RelayoutPlan> planRelayout(const AxisList &src,
                                           const AxisList &dst,
                                           int64_t elementBits, bool fillPadding,
