@@ -13,10 +13,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace tessera;
 using namespace tessera::detail;
+
+/// Places up to which a walk finds what happens to continue behind a ragged
+/// end; it takes about a millisecond.
+static constexpr int64_t kRaggedCap = int64_t(1) << 16;
 
 namespace {
 
@@ -39,14 +44,21 @@ std::optional<Run> findStep(const Places &places, int64_t stride) {
   return std::nullopt;
 }
 
+/// A run, and whether it ends at a ragged end of a dimension: what follows may
+/// then happen to continue it.
+struct RunLength {
+  int64_t length = 1;
+  bool isRagged = false;
+};
+
 /// Run length from the steps: as long as both sides go on in one dimension, and
 /// that dimension is complete, the next one may continue the run.
-int64_t getRunByForm(const Places &from, const Places &to,
-                     llvm::ArrayRef<int64_t> sizes) {
-  int64_t run = 1;
+RunLength getRunByForm(const Places &from, const Places &to,
+                       llvm::ArrayRef<int64_t> sizes) {
+  RunLength run;
   for (;;) {
-    std::optional<Run> lhs = findStep(from, run);
-    std::optional<Run> rhs = findStep(to, run);
+    std::optional<Run> lhs = findStep(from, run.length);
+    std::optional<Run> rhs = findStep(to, run.length);
     if (!lhs || !rhs || lhs->variable != rhs->variable ||
         lhs->begin != rhs->begin)
       return run;
@@ -55,9 +67,9 @@ int64_t getRunByForm(const Places &from, const Places &to,
     int64_t end = std::gcd(lhs->end, rhs->end);
     int64_t length =
         end != 0 ? end / lhs->begin : (size + lhs->begin - 1) / lhs->begin;
-    run *= length;
-    bool complete = size % (end != 0 ? end : lhs->begin) == 0;
-    if (!complete || lhs->end != rhs->end)
+    run.length *= length;
+    run.isRagged = size % (end != 0 ? end : lhs->begin) != 0;
+    if (run.isRagged || lhs->end != rhs->end)
       return run;
   }
 }
@@ -103,8 +115,12 @@ llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
     return steps.has_value();
   };
   if (llvm::all_of(lhsPlaces.steps, isKnown) &&
-      llvm::all_of(rhsPlaces.steps, isKnown))
-    return getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
+      llvm::all_of(rhsPlaces.steps, isKnown)) {
+    RunLength run = getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
+    if (!run.isRagged || lhs->numPlaces() > kRaggedCap)
+      return run.length;
+    return std::max(run.length, getRunByEnumeration(*lhs, *rhs));
+  }
   // One element at a time is always right.
   if (lhs->numPlaces() > BitcastOptions().enumerationCap)
     return 1;

@@ -64,7 +64,9 @@ BitcastAnswer isTransposeBitcast(const Shape &from, const Shape &to,
 /// Elements in the longest run that every copy step can move at once: the
 /// largest n such that both buffers are made of whole runs of n neighbours
 /// that are the same n elements, in the same order, on both sides (the last run
-/// of a ragged row may be shorter). At least 1; 0 for an empty array.
+/// of a ragged row may be shorter). At least 1; 0 for an empty array. Beyond
+/// 65,536 places, a run that only happens to go on behind a ragged row ends
+/// there.
 llvm::Expected<int64_t> largestContiguousRun(const Shape &from,
                                              const Shape &to);
 
