@@ -8,7 +8,8 @@
 //
 // Recursive descent without recursion on the input: only shapes and tuple
 // literals nest, and their depth is limited. Modules and instructions are in
-// Parser.cpp, attribute values in ParserAttributes.cpp.
+// Parser.cpp, attribute values in ParserAttributes.cpp, those about devices in
+// ParserDevices.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,13 +109,7 @@ private:
   llvm::LogicalResult parseSlices();
   llvm::LogicalResult parsePadding(llvm::StringRef name, unsigned fewest,
                                    unsigned most, unsigned &count);
-  llvm::LogicalResult parseSharding();
-  llvm::LogicalResult parseSingleSharding();
-  llvm::LogicalResult parseShardingField(struct ShardingFields &fields);
-  llvm::LogicalResult parseTileAssignment(struct ShardingFields &fields);
-  llvm::LogicalResult parseReplicaGroups();
-  llvm::LogicalResult parseMeshGroups();
-  llvm::LogicalResult parseMeshDevices();
+  llvm::LogicalResult parseMetadata();
   llvm::LogicalResult parseFrontendAttributes();
   llvm::LogicalResult parseStatistics();
   llvm::LogicalResult parseShapeIndex();
@@ -126,6 +121,26 @@ private:
   llvm::LogicalResult parseOriginalArray();
   llvm::LogicalResult parseOriginalValue();
   llvm::LogicalResult parseRecoveryTable();
+
+  //===--- Devices (ParserDevices.cpp) ------------------------------------===//
+  llvm::LogicalResult parseSharding();
+  llvm::LogicalResult parseSingleSharding();
+  llvm::LogicalResult parseShardingField(struct ShardingFields &fields);
+  llvm::LogicalResult parseMetadataList();
+  llvm::LogicalResult parseNamedSharding();
+  llvm::LogicalResult parseNamedShardingField(struct Mesh &mesh);
+  llvm::LogicalResult parseShardingEnd();
+  llvm::LogicalResult parseReplicaGroups();
+  llvm::LogicalResult parseMeshGroups();
+  llvm::LogicalResult parseMesh(struct Mesh &mesh);
+  llvm::LogicalResult parseMeshDevices(const struct Mesh &mesh);
+  llvm::LogicalResult parseMeshDimension(struct Mesh &mesh);
+  llvm::LogicalResult parseMeshParts(struct Mesh &mesh, bool sorted);
+  llvm::LogicalResult parseMeshPart(struct Mesh &mesh, bool isNext,
+                                    struct MeshPart &part);
+  llvm::LogicalResult parseTileAssignment(struct ShardingFields &fields);
+  llvm::LogicalResult parseDeviceSizes(llvm::SmallVectorImpl<int64_t> &sizes);
+  llvm::LogicalResult parseDeviceOrder(llvm::SmallVectorImpl<int64_t> &sizes);
 
   //===--- Helpers --------------------------------------------------------===//
   llvm::StringRef textBetween(const char *from, const char *to) const {

@@ -119,14 +119,19 @@ static Error verifyKeptLayout(const Instruction &instruction) {
   return Error::success();
 }
 
-/// Whether the shapes differ in nothing but layouts and the precision of
-/// floating-point numbers: the TPU compiler folds conversions between these
-/// into the instructions that use them.
+/// Whether the types differ in the precision of floating-point numbers at most:
+/// the TPU compiler folds conversions between these into the instructions that
+/// use them.
+static bool agreeButPrecision(const Shape &lhs, const Shape &rhs) {
+  return lhs.elementType() == rhs.elementType() ||
+         (isFloatingPoint(lhs.elementType()) &&
+          isFloatingPoint(rhs.elementType()));
+}
+
 static bool areCompatibleButPrecision(const Shape &lhs, const Shape &rhs) {
-  return areCompatible(lhs, rhs) || (lhs.isArray() && rhs.isArray() &&
-                                     lhs.dimensions() == rhs.dimensions() &&
-                                     isFloatingPoint(lhs.elementType()) &&
-                                     isFloatingPoint(rhs.elementType()));
+  return areCompatible(lhs, rhs) ||
+         (lhs.isArray() && rhs.isArray() &&
+          lhs.dimensions() == rhs.dimensions() && agreeButPrecision(lhs, rhs));
 }
 
 static Error verifyElementwise(const Instruction &instruction) {
@@ -288,8 +293,7 @@ static Error verifyTranspose(const Instruction &instruction) {
   const Shape &from = *instruction.operands[0]->shape;
   const Shape &to = *instruction.shape;
   auto permutation = getInts(instruction.getAttribute("dimensions"));
-  bool fits = from.isArray() && to.isArray() &&
-              from.elementType() == to.elementType() &&
+  bool fits = from.isArray() && to.isArray() && agreeButPrecision(from, to) &&
               from.rank() == to.rank() &&
               static_cast<int64_t>(permutation.size()) == to.rank();
   llvm::SmallVector<bool, 6> taken(permutation.size(), false);
@@ -321,8 +325,8 @@ static Error verifyReshape(const Instruction &instruction) {
   if (from.isArray() && to.isArray() &&
       (from.hasUnboundedDimension() || to.hasUnboundedDimension()))
     return Error::success();
-  if (from.isArray() && to.isArray() &&
-      from.elementType() == to.elementType() && count(from) == count(to))
+  if (from.isArray() && to.isArray() && agreeButPrecision(from, to) &&
+      count(from) == count(to))
     return Error::success();
   return invalidError("hlo_c7", "reshape",
                       "the type and number of elements of " + from.toString(),

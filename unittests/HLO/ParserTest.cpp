@@ -219,6 +219,59 @@ ENTRY e {
                   "start or update as the operand")));
 }
 
+// What XLA's parser accepts, and refuses or dies of; good ones are also in
+// named_sharding.hlo.
+TEST(HloParser, NamedShardings) {
+  auto parseSharding = [](llvm::StringRef sharding) -> std::string {
+    std::string text = ("HloModule m\nENTRY e {\n  ROOT p = f32[8,6]{1,0} "
+                        "parameter(0), sharding=" +
+                        sharding + "\n}\n")
+                           .str();
+    std::vector<SourceDiagnostic> errors;
+    std::unique_ptr<Module> module = parse(text, errors);
+    if (!module)
+      return errors.front().diagnostic.message();
+    return module->entry()->root()->getAttribute("sharding")->text.str();
+  };
+  for (llvm::StringRef good :
+       {"{mesh[], []}", "{mesh[\"x\"=4] [{\"x\"}]}",
+        "{mesh['x'=4], [{'0'},{}]}",
+        "{mesh['x'=4], [{'x'}], metadata={op_name=\"a\"}}",
+        "{mesh['x'=8], [{'x':(2)4}, {'x':(1)2}]}",
+        "{mesh['x'=4,'y'=2], device_ids=([8]), [{'y','x'}], manual={}}",
+        "{{mesh['x'=4], unreduced}, {maximal_mesh[device_id=1], "
+        "metadata={{}}}}"})
+    EXPECT_EQ(parseSharding(good), good);
+
+  auto isBad = [&](llvm::StringRef sharding, llvm::StringRef message) {
+    EXPECT_THAT(parseSharding(sharding), testing::HasSubstr(message.str()))
+        << sharding.str();
+  };
+  isBad("{mesh['x'=4]}", "invalid sharding: expected `[`");
+  isBad("{mesh['x'=4], maximal}", "invalid sharding: expected `[`");
+  isBad("{mesh['x'=4], replicated, manual}", "`metadata=` or `}`");
+  isBad("{mesh['x'=4], [{'x'}], foo={}}", "replicated=, unreduced=, manual=");
+  isBad("{mesh[x=4], [{}]}", "invalid mesh axis");
+  isBad("{mesh['x'=2,'x'=2], []}",
+        "invalid mesh axis: expected each axis once");
+  isBad("{mesh['x'=4], [{'y'}]}", "invalid axis: expected one of the mesh");
+  isBad("{mesh['x'=4], [{?, 'x'}]}", "`}` behind `?`");
+  isBad("{mesh['x'=4], [{'x'}, {'x'}]}", "found x again");
+  isBad("{mesh['x'=4], [{'x'}], manual={'x'}}", "found x again");
+  isBad("{mesh['x'=8], [{'x':(1)4}, {'x':(2)4}]}", "found x again");
+  isBad("{mesh['x'=8], [{'x':(1)2,'x':(2)2}]}", "found x again");
+  isBad("{mesh['x'=8], [{'x':(1)8}]}", "invalid part of an axis");
+  isBad("{mesh['x'=8], [{'x':(1)3}]}", "invalid part of an axis");
+  isBad("{mesh['x'=8], [{'x':(0)2}]}", "invalid part of an axis");
+  isBad("{mesh['x'=2,'y'=2], [], replicated={'y','x'}}", "order of the mesh");
+  isBad("{mesh['x'=4], device_ids=([2,2]), []}", "invalid device list");
+  isBad("{mesh['x'=4], device_ids=([2,2]T(0,0)), []}", "device permutation");
+  isBad("{mesh['x'=4], device_ids=([8]), []}", "as many devices as the mesh");
+  isBad("{mesh['x'=4], device_ids=(3,3,1,0), []}", "each once");
+  isBad("{maximal_mesh[device_id=1], []}", "`metadata=` or `}`");
+  isBad("{maximal_mesh[1]}", "`device_id=`");
+}
+
 TEST(HloParser, Tables) {
   std::string text = R"(HloModule m
 

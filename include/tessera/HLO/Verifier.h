@@ -24,7 +24,8 @@
 //           included
 //   hlo_c6  operands fit the parameters of the called computation, and its root
 //           fits the result, but for layouts
-//   hlo_c7  transpose permutes dimensions, reshape keeps their product
+//   hlo_c7  transpose permutes dimensions, reshape keeps their product; both
+//           keep the type as elementwise instructions do
 //   hlo_c8  the entry's parameters and root have the shapes of
 //           entry_computation_layout
 //   hlo_c9  aliases name parts that exist, of equal shapes

@@ -307,8 +307,10 @@ Operation *Importer::importReshape(const hlo::Instruction &instruction) {
   Value operand = values.at(instruction.operands.front());
   auto type = dyn_cast<RankedTensorType>(convertType(instruction.shape));
   auto operandType = dyn_cast<RankedTensorType>(operand.getType());
+  // It may convert too, as copies do.
   if (!type || !operandType || !type.hasStaticShape() ||
-      !operandType.hasStaticShape())
+      !operandType.hasStaticShape() ||
+      type.getElementType() != operandType.getElementType())
     return nullptr;
   return ReshapeOp::create(builder, convertLocation(instruction), type,
                            operand);
