@@ -80,6 +80,10 @@ llvm::Error tessera::lowerToLLVMDialect(ModuleOp module,
                                     return success();
                                   });
   PassManager manager(module->getName());
+#ifdef NDEBUG
+  // A sixth of the time; what the passes make is translated right away.
+  manager.enableVerifier(false);
+#endif
   AffineToLLVMOptions pipelineOptions;
   pipelineOptions.useBarePointers = true;
   pipelineOptions.threads = options.threads;
