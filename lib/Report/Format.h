@@ -16,6 +16,9 @@ namespace tessera {
 /// `512 bytes`, `1703936 bytes (1.6 MiB)`.
 std::string formatBytes(int64_t bytes);
 
+/// `S(1), fast on-chip memory`.
+std::string formatSpace(int64_t space);
+
 /// `12.5 %` of a whole.
 std::string formatPercent(int64_t part, int64_t whole);
 

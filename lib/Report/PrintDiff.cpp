@@ -17,6 +17,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <tuple>
+
 using namespace tessera;
 
 namespace {
@@ -125,45 +127,96 @@ static std::string describeChange(const ReportValue &before,
   return llvm::join(parts, ", ");
 }
 
-static bool compareValues(const Matcher &matcher, llvm::raw_ostream &os) {
-  bool changed = false;
-  auto title = [&, printed = false](llvm::StringRef text) mutable {
-    if (!printed)
-      os << text << '\n';
-    printed = changed = true;
-  };
+namespace {
+/// A value before and after the change.
+struct ChangedValue {
+  const ValueReport *before;
+  const ValueReport *after;
+
+  int64_t growth() const {
+    return after->allocatedBytes - before->allocatedBytes;
+  }
+  /// Bytes that got another layout or space.
+  int64_t affected() const {
+    return std::max(before->allocatedBytes, after->allocatedBytes);
+  }
+  /// Small for what is to stand first; ties in the order of the text.
+  std::tuple<int64_t, int64_t, const ValueReport *> rank() const {
+    return {-std::abs(growth()), -affected(), before};
+  }
+};
+} // namespace
+
+/// Values whose shape or layout differs: those whose memory changes most first,
+/// then those with most memory.
+static std::vector<ChangedValue> findChanged(const Matcher &matcher) {
+  std::vector<ChangedValue> list;
   for (auto [i, partner] : llvm::enumerate(matcher.partners)) {
-    const ValueReport &old = matcher.before.values[i];
     if (!partner)
       continue;
-    const ValueReport &now = matcher.after.values[*partner];
-    if (*old.value.shape == *now.value.shape)
-      continue;
-    title("changed values");
-    os << "  " << describeChange(old.value, now.value) << ": "
-       << describe(old.value) << "\n    -> " << describe(now.value) << "\n    ";
-    printSigned(os, now.physicalBytes - old.physicalBytes);
-    os << " bytes, padding " << old.paddingBytes << " -> " << now.paddingBytes
-       << '\n';
+    const ValueReport &before = matcher.before.values[i];
+    const ValueReport &after = matcher.after.values[*partner];
+    if (*before.value.shape != *after.value.shape)
+      list.push_back({&before, &after});
   }
-  auto listOne = [&](llvm::StringRef heading, const Report &report,
-                     auto isUnmatched) {
-    bool printed = false;
-    for (auto [i, value] : llvm::enumerate(report.values)) {
-      if (!isUnmatched(i))
-        continue;
-      if (!printed)
-        os << heading << '\n';
-      printed = changed = true;
-      os << "  " << describe(value.value) << ", " << value.physicalBytes
-         << " bytes\n";
-    }
-  };
-  listOne("values that are gone", matcher.before,
-          [&](size_t i) { return !matcher.partners[i]; });
-  listOne("values that are new", matcher.after,
-          [&](size_t i) { return !matcher.taken[i]; });
-  return changed;
+  llvm::sort(list, [](const ChangedValue &lhs, const ChangedValue &rhs) {
+    return lhs.rank() < rhs.rank();
+  });
+  return list;
+}
+
+static void printChanged(const ChangedValue &changed, llvm::raw_ostream &os) {
+  const ValueReport &before = *changed.before, &after = *changed.after;
+  os << "  " << describeChange(before.value, after.value) << ": "
+     << describe(before.value) << "\n    -> " << describe(after.value)
+     << "\n    ";
+  if (changed.affected() == 0) {
+    os << "in the memory of another value\n";
+    return;
+  }
+  if (changed.growth() == 0) {
+    os << after.allocatedBytes << " bytes as before";
+  } else {
+    os << before.allocatedBytes << " -> " << after.allocatedBytes << " bytes (";
+    printSigned(os, changed.growth());
+    os << ')';
+  }
+  os << ", padding " << before.wastedBytes << " -> " << after.wastedBytes
+     << '\n';
+}
+
+/// Values of one side alone, with what memory they have of their own.
+static bool listUnmatched(llvm::StringRef heading, const Report &report,
+                          llvm::function_ref<bool(size_t)> isUnmatched,
+                          llvm::raw_ostream &os) {
+  bool any = false;
+  for (auto [i, value] : llvm::enumerate(report.values)) {
+    if (!isUnmatched(i))
+      continue;
+    if (!std::exchange(any, true))
+      os << heading << '\n';
+    os << "  " << describe(value.value) << ", ";
+    if (value.allocatedBytes == 0)
+      os << "in the memory of another value\n";
+    else
+      os << value.allocatedBytes << " bytes\n";
+  }
+  return any;
+}
+
+static bool compareValues(const Matcher &matcher, llvm::raw_ostream &os) {
+  std::vector<ChangedValue> changed = findChanged(matcher);
+  if (!changed.empty())
+    os << "changed values, those whose own memory changes most first\n";
+  for (const ChangedValue &value : changed)
+    printChanged(value, os);
+  bool gone = listUnmatched(
+      "values that are gone", matcher.before,
+      [&](size_t i) { return !matcher.partners[i]; }, os);
+  bool added = listUnmatched(
+      "values that are new", matcher.after,
+      [&](size_t i) { return !matcher.taken[i]; }, os);
+  return !changed.empty() || gone || added;
 }
 
 bool tessera::printReportDiff(const Report &before, const Report &after,

@@ -128,7 +128,8 @@ static void printSums(const Report &report, raw_ostream &os) {
   card("arguments", report.argumentBytes, "each array rounded up to 512");
   card("outputs", report.outputBytes,
        "likewise, and 512 for the table of a tuple");
-  card("buffers", report.allocatedBytes, "of all values, one by one");
+  card("buffers", report.allocatedBytes,
+       "of all values, as if none took the memory of another");
   card("padding", report.paddingBytes,
        formatPercent(report.paddingBytes, report.allocatedBytes) +
            " of the buffers");
@@ -150,7 +151,7 @@ static void printSpaces(const Report &report, raw_ostream &os) {
                        {"moves write", true}});
   for (const SpaceReport &space : report.spaces) {
     bool live = report.isScheduled;
-    table.row({"S(" + std::to_string(space.space) + ")",
+    table.row({formatSpace(space.space),
                live ? std::to_string(space.peakBytes) : "not scheduled",
                live ? std::to_string(space.peakStep) : "",
                std::to_string(space.allocatedBytes),
@@ -255,8 +256,8 @@ static void printWaste(const Report &report, raw_ostream &os, size_t limit) {
   for (size_t i : llvm::ArrayRef(report.byWaste).take_front(limit)) {
     const ValueReport &value = report.values[i];
     table.row(
-        {std::to_string(value.paddingBytes),
-         std::to_string(value.physicalBytes), formatExpansion(value.expansion),
+        {std::to_string(value.wastedBytes),
+         std::to_string(value.allocatedBytes), formatExpansion(value.expansion),
          code(describeValue(report, value) + " = " +
               value.value.shape->toString() + " " + value.value.operation) +
              adviceOn(value.suggestion)});

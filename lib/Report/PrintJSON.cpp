@@ -112,7 +112,8 @@ static Value makeValue(const ValueReport &value) {
                 {"logical_bytes", value.logicalBytes},
                 {"physical_bytes", value.physicalBytes},
                 {"padding_bytes", value.paddingBytes},
-                {"allocated_bytes", value.allocatedBytes}};
+                {"allocated_bytes", value.allocatedBytes},
+                {"wasted_bytes", value.wastedBytes}};
   // A buffer that holds padding only is infinitely larger than its elements.
   object["expansion"] =
       std::isfinite(value.expansion) ? Value(value.expansion) : Value(nullptr);

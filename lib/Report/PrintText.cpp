@@ -8,6 +8,8 @@
 
 #include "Format.h"
 
+#include "tessera/View/Explain.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -30,6 +32,10 @@ std::string tessera::formatBytes(int64_t bytes) {
     unit = larger;
   }
   return unit ? text + llvm::formatv(" ({0:f1} {1})", value, unit).str() : text;
+}
+
+std::string tessera::formatSpace(int64_t space) {
+  return "S(" + std::to_string(space) + "), " + getMemorySpaceName(space).str();
 }
 
 std::string tessera::formatPercent(int64_t part, int64_t whole) {
@@ -114,7 +120,8 @@ static void printSummary(const Report &report, llvm::raw_ostream &os) {
   line("arguments", report.argumentBytes, ", each array rounded up to 512");
   line("outputs", report.outputBytes,
        ", likewise, and 512 for the table of a tuple");
-  line("buffers", report.allocatedBytes, ", of all values, one by one");
+  line("buffers", report.allocatedBytes,
+       ", of all values, as if none took the memory of another");
   line("padding", report.paddingBytes,
        " of them, " +
            formatPercent(report.paddingBytes, report.allocatedBytes));
@@ -130,13 +137,12 @@ static void printSpaces(const Report &report, llvm::raw_ostream &os) {
   table.rows.push_back({"peak live", "at step", "all buffers", "padding",
                         "moves read", "moves write", "space"});
   for (const SpaceReport &space : report.spaces)
-    table.rows.push_back({live ? std::to_string(space.peakBytes) : "?",
-                          live ? std::to_string(space.peakStep) : "?",
-                          std::to_string(space.allocatedBytes),
-                          std::to_string(space.paddingBytes),
-                          std::to_string(space.bytesRead),
-                          std::to_string(space.bytesWritten),
-                          "S(" + std::to_string(space.space) + ")"});
+    table.rows.push_back(
+        {live ? std::to_string(space.peakBytes) : "?",
+         live ? std::to_string(space.peakStep) : "?",
+         std::to_string(space.allocatedBytes),
+         std::to_string(space.paddingBytes), std::to_string(space.bytesRead),
+         std::to_string(space.bytesWritten), formatSpace(space.space)});
   os << "\nmemory spaces, in bytes\n";
   table.print(os);
 }
@@ -147,7 +153,7 @@ static void printPeaks(const Report &report, llvm::raw_ostream &os,
     if (space.liveAtPeak.empty())
       continue;
     os << "\nlive in S(" << space.space << ") at its peak, step "
-       << space.peakStep << " of " << report.steps.size() << ", %"
+       << space.peakStep << " of 0 to " << report.steps.size() - 1 << ", %"
        << report.steps[space.peakStep] << '\n';
     Table table;
     table.rows.push_back({"bytes", "value"});
@@ -183,8 +189,8 @@ static void printWaste(const Report &report, llvm::raw_ostream &os,
     const ValueReport &value = report.values[i];
     os << "  " << rank + 1 << ". " << describeValue(report, value) << " = "
        << value.value.shape->toString() << " " << value.value.operation
-       << ", line " << value.value.line << "\n     " << value.paddingBytes
-       << " of " << value.physicalBytes << " bytes are padding, "
+       << ", line " << value.value.line << "\n     " << value.wastedBytes
+       << " of " << value.allocatedBytes << " bytes are padding, "
        << formatExpansion(value.expansion) << " its elements"
        << formatExtents(value) << '\n';
     printSuggestion(value.suggestion, os);
@@ -217,7 +223,8 @@ static void printValues(const Report &report, llvm::raw_ostream &os,
            std::pair(-report.values[rhs].allocatedBytes, rhs);
   });
   os << "\nlargest, of " << order.size()
-     << " values with memory of their own\n";
+     << " values with memory of their own, in bytes (the first three of a "
+        "tuple count what it shares too)\n";
   Table table;
   table.rows.push_back(
       {"logical", "physical", "padding", "allocated", "value"});

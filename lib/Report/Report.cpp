@@ -135,7 +135,9 @@ Error ReportBuilder::addBuffers() {
         return measured.takeError();
       const ShapeSize *size = *measured;
       bytes.back() = size->bytes;
-      report.values[buffer.value].allocatedBytes += size->bytes;
+      ValueReport &value = report.values[buffer.value];
+      value.allocatedBytes += size->bytes;
+      value.wastedBytes += size->paddingBytes;
       report.allocatedBytes += size->bytes;
       report.logicalBytes += size->logicalBytes;
       report.paddingBytes += size->paddingBytes;
@@ -207,6 +209,13 @@ void ReportBuilder::addPeak(SpaceReport &space) {
   });
 }
 
+/// Who fixes the layout of the value.
+static std::string getPin(const ReportValue &value) {
+  return llvm::StringRef(value.pinnedBy).ends_with(" %" + value.name)
+             ? "this " + value.operation
+             : value.pinnedBy;
+}
+
 /// Worst first; ties in the order of the values. Suggestions are looked for
 /// where there is something to gain, once for each shape.
 void ReportBuilder::rank() {
@@ -219,7 +228,7 @@ void ReportBuilder::rank() {
              std::pair(-measure(report.values[rhs]), rhs);
     });
   };
-  order(report.byWaste, [](const ValueReport &v) { return v.wastedBytes(); });
+  order(report.byWaste, [](const ValueReport &v) { return v.wastedBytes; });
   order(report.byMove, [](const ValueReport &v) { return v.movedBytes(); });
   std::map<std::string, std::optional<Suggestion>> known;
   for (size_t i : report.byWaste) {
@@ -232,7 +241,7 @@ void ReportBuilder::rank() {
       entry->second = suggestLayout(shape);
     value.suggestion = entry->second;
     if (value.suggestion && !value.value.pinnedBy.empty())
-      value.suggestion->text += "; " + value.value.pinnedBy +
+      value.suggestion->text += "; " + getPin(value.value) +
                                 " fixes the layout and has to change too";
   }
   for (size_t i : report.byMove)

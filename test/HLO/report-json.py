@@ -11,7 +11,7 @@ import sys
 VALUE = {
     "name", "operation", "scope", "origin", "location", "shape", "role", "output",
     "logical_bytes", "physical_bytes", "padding_bytes", "allocated_bytes",
-    "expansion", "physical_shape", "tile", "space", "pinned_by", "suggestion", "move",
+    "wasted_bytes", "expansion", "physical_shape", "tile", "space", "pinned_by", "suggestion", "move",
 }  # fmt: skip
 
 
@@ -27,6 +27,7 @@ def check(path, report):
         assert report[field] == sum(s[field] for s in spaces), (path, field)
     total = sum(v["allocated_bytes"] for v in values)
     assert report["allocated_bytes"] == total, path
+    assert report["padding_bytes"] == sum(v["wasted_bytes"] for v in values), path
     moves = [v["move"] for v in values if "move" in v]
     for kind in ["relayout", "async"]:
         moved = sum(
@@ -39,7 +40,7 @@ def check(path, report):
         if live:
             assert space["peak_bytes"] == max(live) == live[space["peak_step"]], path
             assert all(bytes >= 0 for bytes in live), path
-    wasted = [values[i]["padding_bytes"] for i in report["by_waste"]]
+    wasted = [values[i]["wasted_bytes"] for i in report["by_waste"]]
     assert wasted == sorted(wasted, reverse=True), path
 
 

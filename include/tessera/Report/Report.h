@@ -145,6 +145,8 @@ struct ValueReport {
   double expansion = 1;
   /// Sum over the buffers that it allocates; 0 for views.
   int64_t allocatedBytes = 0;
+  /// Padding of these buffers.
+  int64_t wastedBytes = 0;
   /// Of a move.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;
@@ -152,8 +154,6 @@ struct ValueReport {
   std::optional<Suggestion> suggestion;
   std::optional<Suggestion> moveSuggestion;
 
-  /// What it wastes: padding of its own buffers.
-  int64_t wastedBytes() const { return allocatedBytes == 0 ? 0 : paddingBytes; }
   int64_t movedBytes() const { return bytesRead + bytesWritten; }
 };
 
