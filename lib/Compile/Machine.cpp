@@ -13,9 +13,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -105,6 +107,7 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   target.streamingBytes = options.streamingBytes;
   target.threads = options.threads;
   target.parallelBytes = options.parallelBytes;
+  target.tuning = options.tuning;
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)
@@ -122,6 +125,25 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   return target;
 }
 
+/// Keeps loops that stream as short as they are written. Processors fetch ahead
+/// by the address of the load instruction: one load that moves on by a line at
+/// a time is recognized, sixty-four that move on by pages are not (a tile copy
+/// on Zen 5: 1.36 of memcpy against 0.99).
+static void keepStreamingLoops(llvm::Function &function) {
+  llvm::DominatorTree tree(function);
+  llvm::LoopInfo loops(tree);
+  for (llvm::BasicBlock &block : function) {
+    bool isStreaming = llvm::any_of(block, [](const llvm::Instruction &op) {
+      return llvm::isa<llvm::StoreInst>(op) &&
+             op.hasMetadata(llvm::LLVMContext::MD_nontemporal);
+    });
+    if (!isStreaming)
+      continue;
+    for (llvm::Loop *l = loops.getLoopFor(&block); l; l = l->getParentLoop())
+      l->setLoopAlreadyUnrolled();
+  }
+}
+
 void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
                        unsigned optLevel) {
   llvm::LoopAnalysisManager loops;
@@ -134,6 +156,9 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      keepStreamingLoops(function);
   static constexpr const llvm::OptimizationLevel *kLevels[] = {
       &llvm::OptimizationLevel::O0, &llvm::OptimizationLevel::O1,
       &llvm::OptimizationLevel::O2, &llvm::OptimizationLevel::O3};

@@ -70,6 +70,43 @@ static cl::opt<bool> vectorize(
     cl::desc("Use vector kernels where there is a plan (default: true)"),
     cl::sub(command));
 
+// What the rule for plans would choose otherwise; to measure it by.
+static cl::opt<int64_t> planRows("plan-row-bytes", cl::Hidden,
+                                 cl::desc("Bytes of a block's runs"),
+                                 cl::sub(command));
+static cl::opt<int64_t> planColumns("plan-column-bytes", cl::Hidden,
+                                    cl::desc("Bytes that a block reads in a "
+                                             "row"),
+                                    cl::sub(command));
+static cl::opt<bool> planBySource("plan-by-source", cl::Hidden,
+                                  cl::desc("Loops follow the source"),
+                                  cl::sub(command));
+static cl::opt<bool> planStreams("plan-streams", cl::Hidden,
+                                 cl::desc("Stores of large arrays bypass the "
+                                          "cache"),
+                                 cl::sub(command));
+static cl::opt<bool> planStages("plan-stages", cl::Hidden,
+                                cl::desc("Blocks are staged in a buffer"),
+                                cl::sub(command));
+static cl::opt<int64_t> planPrefetch("plan-prefetch", cl::Hidden,
+                                     cl::desc("Blocks to fetch ahead"),
+                                     cl::sub(command));
+
+static RelayoutTuning getTuning() {
+  RelayoutTuning tuning;
+  auto set = [](auto &field, const auto &option) {
+    if (option.getNumOccurrences())
+      field = option.getValue();
+  };
+  set(tuning.rowBytes, planRows);
+  set(tuning.columnBytes, planColumns);
+  set(tuning.bySource, planBySource);
+  set(tuning.streams, planStreams);
+  set(tuning.isStaged, planStages);
+  set(tuning.prefetch, planPrefetch);
+  return tuning;
+}
+
 /// The function's name must be one in C too.
 static llvm::Error checkSymbol(llvm::StringRef name) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
@@ -110,6 +147,7 @@ static llvm::Error compile(const Shape &source, const Shape &destination) {
   options.vectorize = vectorize;
   options.threads = numThreads;
   options.openMPLibrary = openMPLibrary;
+  options.tuning = getTuning();
   llvm::Expected<std::string> output =
       compileRelayout(source, destination, emitKind, options);
   if (!output)

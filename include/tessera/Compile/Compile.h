@@ -63,6 +63,8 @@ struct CompileOptions {
   /// The file of that runtime, libomp; empty for the one that was found when
   /// this library was built.
   std::string openMPLibrary;
+  /// What overrules the plan's own choices.
+  RelayoutTuning tuning;
 };
 
 /// What a compiled relayout can be written as.

@@ -29,8 +29,6 @@ static constexpr int64_t kMaxUnrolled = 4;
 static constexpr int64_t kChunkBytes = 256;
 /// Lines that a run of unknown alignment must span to be streamed.
 static constexpr int64_t kMinLines = 4;
-/// Blocks between the fetch of a line ahead and its use.
-static constexpr int64_t kPrefetchDistance = 2;
 
 /// The distance of groups of `size` places that repeat one after another in
 /// `table`, if they do.
@@ -390,16 +388,18 @@ void NestEmitter::emitRowChunks(Place from, Place to,
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch)
     return;
-  int64_t ahead = kPrefetchDistance * nest.blockColumns() * nest.unit;
+  int64_t width = nest.blockColumns() * nest.unit;
   int64_t last = cast<MemRefType>(src.getType()).getNumElements() - 1;
-  AffineExpr index = b.getAffineDimExpr(0) + from.offset + ahead;
-  for (int64_t row : rows) {
-    AffineMap map = AffineMap::get(
-        1, 0, {index + row, b.getAffineConstantExpr(last)}, b.getContext());
-    Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
-    memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
-                               /*localityHint=*/3, /*isDataCache=*/true);
-  }
+  AffineExpr index = b.getAffineDimExpr(0) + from.offset;
+  for (int64_t row : rows)
+    for (int64_t i = 0; i < width; i += lineElements()) {
+      int64_t ahead = row + nest.prefetch * width + i;
+      AffineMap map = AffineMap::get(
+          1, 0, {index + ahead, b.getAffineConstantExpr(last)}, b.getContext());
+      Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
+      memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
+                                 /*localityHint=*/3, /*isDataCache=*/true);
+    }
 }
 
 //===----------------------------------------------------------------------===//

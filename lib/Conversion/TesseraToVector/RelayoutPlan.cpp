@@ -35,6 +35,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace tessera;
 
@@ -42,10 +43,20 @@ using namespace tessera;
 static constexpr int64_t kStageBytes = 16 << 10;
 /// What a block writes in one go: a few lines, so that memory sees a run.
 static constexpr int64_t kRunBytes = 256;
+/// The same from registers as wide as a line, and the least rows that go with
+/// it: so few that what was fetched ahead is still there.
+static constexpr int64_t kDirectRunBytes = 128;
+static constexpr int64_t kDirectRows = 32;
 /// The same where runs begin within a line, so that their ragged ends matter.
 static constexpr int64_t kRaggedRunBytes = 1024;
-/// Runs of a copy that advance side by side, so that several pages are read.
-static constexpr int64_t kStreams = 8;
+/// Blocks between the fetch of a line ahead and its use.
+static constexpr int64_t kPrefetchBlocks = 2;
+/// Longer pieces of rows need no help: the processor fetches them itself.
+static constexpr int64_t kMostFetched = 256;
+/// Ways of the first-level cache that a block's rows may take, fetched ahead
+/// twice. A way is a page.
+static constexpr int64_t kMostConflicts = 3;
+static constexpr int64_t kPageBytes = 4096;
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -140,7 +151,7 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   if (nest.stores == StoreKind::Staged)
     os << ", staged and streaming";
   if (nest.prefetch)
-    os << ", prefetch";
+    os << ", prefetch " << nest.prefetch << " ahead";
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);
   if (nest.pairs)
@@ -201,12 +212,27 @@ private:
   void planCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
+  bool planDirectTranspose(const Chain &rows, const Chain &columns);
+  bool planDenseTranspose(const Chain &rows, const Chain &columns);
+  void planStagedTranspose(const Chain &rows, const Chain &columns);
+  int64_t countConflicts() const;
+  void planPrefetch();
   void planInterleave(const Chain &rows, const Chain &columns);
   void planDeinterleave(const Chain &rows, const Chain &columns);
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride) const;
   bool interleavesRows(const Chain &rows, const Chain &columns) const;
 
   int64_t unitBytes() const { return nest.unit * bytes; }
+  /// Units of a block along the destination and the source, of `wanted` bytes
+  /// unless the tuning has others.
+  int64_t rowUnits(int64_t wanted) const {
+    int64_t tuned = target.tuning.rowBytes;
+    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+  }
+  int64_t columnUnits(int64_t wanted) const {
+    int64_t tuned = target.tuning.columnBytes;
+    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+  }
   /// Whether all runs of `run` elements in the destination are whole lines: a
   /// run for each step of the loops around a block and of `inner`.
   /// Columns of a block are runs of their own unless they are `dense`.
@@ -314,9 +340,8 @@ void NestPlanner::orderLoops(bool bySource) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Runs that are contiguous on both sides. Where they stream, several advance
-/// side by side; the loop over those is the shortest one that is dense on
-/// either side, because it stays within a tile.
+/// Runs that are contiguous on both sides. Where they stream, the source is
+/// read from end to end: lines that bypass the cache may go anywhere.
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(/*bySource=*/false);
@@ -333,18 +358,7 @@ void NestPlanner::planCopy() {
     return;
   }
   nest.stores = StoreKind::Streaming;
-  auto isTile = [&](const PlanLoop &loop) {
-    return loop.srcStride == nest.unit || loop.dstStride == nest.unit;
-  };
-  auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
-    return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
-  };
-  PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
-  if (streams == nest.loops.end())
-    return;
-  streams->role = Role::Rows;
-  streams->step = std::min(streams->count, kStreams);
-  std::rotate(streams, streams + 1, nest.loops.end());
+  orderLoops(target.tuning.bySource.value_or(true));
 }
 
 /// Whether the loops of `narrow` are 2, 4 or 8 units that fit into 16 bytes,
@@ -379,49 +393,111 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   orderLoops(/*bySource=*/false);
 }
 
-/// In cache: a block reads whole lines and writes whole lines, and blocks
-/// follow the destination.
+/// In cache: a block writes runs of four registers, which is what one piece of
+/// code without loops writes, and blocks follow the destination. It reads a
+/// line of each row, or two where one load takes a line.
 void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
-  int64_t line = RelayoutTarget::kLineBytes / unitBytes();
-  takeBlock(columns, line, line + line / 4, Role::Columns);
-  takeBlock(rows, line, line + line / 4, Role::Rows);
-  orderLoops(/*bySource=*/false);
+  int64_t line = RelayoutTarget::kLineBytes;
+  bool loadsLines = target.vectorBytes == line && unitBytes() >= 4;
+  int64_t wide = columnUnits(loadsLines ? 2 * line : line);
+  int64_t high = rowUnits(4 * target.vectorBytes);
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high + high / 4, Role::Rows);
+  orderLoops(target.tuning.bySource.value_or(false));
 }
 
-/// Beyond the cache: a block writes runs of several lines each. Where all rows
-/// fit in a block and columns go on behind them, the block is one run, and the
-/// destination is written from end to end; else blocks follow the source.
+/// The most rows of a block that fall into one set of the first-level cache, by
+/// the lines at which they begin. Powers of two as pitches put all into one.
+int64_t NestPlanner::countConflicts() const {
+  llvm::SmallVector<int64_t> begins = {0};
+  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
+    size_t size = begins.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < size; ++k)
+        begins.push_back(begins[k] + i * loop.srcStride * bytes);
+  };
+  for (const PlanLoop &loop : nest.rows)
+    addLoop(loop, loop.count);
+  for (const PlanLoop &loop : nest.loops)
+    if (loop.role == Role::Rows)
+      addLoop(loop, loop.step);
+  std::array<int64_t, kPageBytes / RelayoutTarget::kLineBytes> sets = {};
+  for (int64_t begin : begins)
+    ++sets[begin % kPageBytes / RelayoutTarget::kLineBytes];
+  return *llvm::max_element(sets);
+}
+
+/// Fetches rows ahead where the innermost loop moves on along them, and where
+/// the cache has room for what is fetched.
+void NestPlanner::planPrefetch() {
+  if (nest.loops.empty())
+    return;
+  const PlanLoop &inner = nest.loops.back();
+  int64_t width = nest.blockColumns() * nest.unit;
+  if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
+      countConflicts() <= kMostConflicts)
+    nest.prefetch = target.tuning.prefetch.value_or(kPrefetchBlocks);
+}
+
+/// Beyond the cache, registers as wide as a line write whole lines themselves,
+/// two to a column, and blocks follow the source.
+bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.value_or(false))
+    return false;
+  const PlanNest untouched = nest;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t high = rowUnits(std::max(kDirectRunBytes, kDirectRows * unitBytes()));
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high + high / 4, Role::Rows);
+  if (!isWholeLines(nest.blockRows() * nest.unit, nest.columns)) {
+    nest = untouched;
+    return false;
+  }
+  nest.stores = StoreKind::Streaming;
+  return true;
+}
+
+/// Where all rows fit in a block and columns go on behind them, a block is one
+/// run of the destination.
+bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
+  int64_t allRows = countSteps(rows);
+  int64_t line = columnUnits(RelayoutTarget::kLineBytes);
+  const PlanLoop &column = columns.front();
+  if (allRows > 2 * rowUnits(kRunBytes) || column.count < line ||
+      column.dstStride != allRows * nest.unit)
+    return false;
+  int64_t wanted = kStageBytes / 2 / (allRows * unitBytes());
+  takeBlock(rows, allRows, allRows, Role::Rows);
+  takeBlock(column, wanted, wanted, Role::Columns);
+  nest.stores = StoreKind::Staged;
+  return true;
+}
+
+/// Beyond the cache, whatever cannot write whole lines from registers: a block
+/// is transposed in a small buffer and streamed out in runs of several lines.
+void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
+  const PlanNest untouched = nest;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  for (int64_t run : {kRunBytes, kRaggedRunBytes}) {
+    nest = untouched;
+    int64_t high = rowUnits(run);
+    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+    takeBlock(rows, high, 2 * high, Role::Rows);
+    if (isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+      break;
+  }
+  nest.stores = StoreKind::Staged;
+}
+
 void NestPlanner::planStreamingTranspose(const Chain &rows,
                                          const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
-  int64_t line = RelayoutTarget::kLineBytes / unitBytes();
-  int64_t runRows = std::max(line, kRunBytes / unitBytes());
-  int64_t allRows = countSteps(rows);
-  bool isDense = allRows <= 2 * runRows && columns.front().count >= line &&
-                 columns.front().dstStride == allRows * nest.unit;
-  if (isDense) {
-    int64_t wanted = kStageBytes / 2 / (allRows * unitBytes());
-    takeBlock(rows, allRows, allRows, Role::Rows);
-    takeBlock(columns.front(), wanted, wanted, Role::Columns);
-  } else {
-    const PlanNest untouched = nest;
-    takeBlock(columns, line, line + line / 4, Role::Columns);
-    takeBlock(rows, runRows, 2 * runRows, Role::Rows);
-    if (!isWholeLines(nest.blockRows() * nest.unit, nest.columns)) {
-      nest = untouched;
-      takeBlock(columns, line, line + line / 4, Role::Columns);
-      takeBlock(rows, kRaggedRunBytes / unitBytes(),
-                2 * kRaggedRunBytes / unitBytes(), Role::Rows);
-    }
-  }
-  orderLoops(/*bySource=*/!isDense);
-  // Registers as wide as a line write whole lines themselves.
-  bool writesLines = target.vectorBytes == RelayoutTarget::kLineBytes &&
-                     isWholeLines(nest.blockRows() * nest.unit, nest.columns);
-  nest.stores = writesLines ? StoreKind::Streaming : StoreKind::Staged;
-  nest.prefetch = !isDense && !nest.loops.empty() &&
-                  nest.loops.back().role == Role::Columns;
+  if (!planDirectTranspose(rows, columns) && !planDenseTranspose(rows, columns))
+    planStagedTranspose(rows, columns);
+  orderLoops(target.tuning.bySource.value_or(true));
+  planPrefetch();
 }
 
 PlanNest NestPlanner::plan() {
@@ -546,6 +622,7 @@ tessera::planRelayout(const AxisList &src, const AxisList &dst,
   plan.dstElements = dst.numAllocated();
   int64_t bytes = elementBits / 8;
   bool mayStream = target.hasStreamingStores &&
+                   target.tuning.streams.value_or(true) &&
                    std::min(plan.srcElements, plan.dstElements) >=
                        target.streamingBytes / bytes;
   for (const StridedNest &nest : *copies)

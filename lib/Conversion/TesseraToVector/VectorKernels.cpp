@@ -201,41 +201,44 @@ int64_t VectorKernels::registerRows(int64_t numRows) const {
   return size;
 }
 
-/// Registers of q = 16 / unit bytes columns each. Lane l of register k holds 16
-/// bytes of row l * q + k, so that log2(q) rounds of unpacking within lanes
-/// leave in register c the column c of all rows in order: no exchange across
-/// lanes, and joins that come with the loads.
-void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
-                                       Place dst,
-                                       llvm::ArrayRef<int64_t> columns,
-                                       int64_t row, int64_t numRows,
-                                       int64_t column, int64_t numColumns,
-                                       bool isStreaming) {
-  int64_t q = laneUnits();
-  int64_t numLanes = llvm::divideCeil(numRows, q);
-  auto loadRow = [&](int64_t r) {
-    return this->loadRow(src + (rows[row + r] + column * unit), numColumns, q);
-  };
-  llvm::SmallVector<Value, 16> registers;
-  for (int64_t k = 0; k < q; ++k) {
-    llvm::SmallVector<Value, 4> lanes;
-    // Rows that are missing repeat the last one; nobody stores them.
-    for (int64_t l = 0; l < numLanes; ++l)
-      lanes.push_back(k < numRows ? loadRow(std::min(l * q + k, numRows - 1))
-                                  : registers.front());
-    for (; lanes.size() > 1; lanes.truncate(lanes.size() / 2))
-      for (size_t i = 0; i < lanes.size() / 2; ++i)
-        lanes[i] = join(lanes[2 * i], lanes[2 * i + 1]);
-    registers.push_back(lanes.front());
-  }
+int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
+  // A transpose takes one register for each column of a load, and half of all
+  // registers is what it can have without spills: 16 for 64 bytes, else 8.
+  int64_t mostBytes = (vectorBytes == kLineBytes ? 16 : 8) * unitBytes();
+  int64_t lanes = 1;
+  while (2 * lanes <= numLanes && 2 * lanes * 16 <= mostBytes &&
+         2 * lanes * laneUnits() <= numColumns)
+    lanes *= 2;
+  return lanes * laneUnits();
+}
 
+/// A vector of `numLanes` lanes of 16 bytes that are loaded `count` units at a
+/// time, from the rows `first`, `first + q`, `first + 2 * q`, ...
+Value VectorKernels::loadLanes(Place src, llvm::ArrayRef<int64_t> rows,
+                               int64_t first, int64_t numLanes, int64_t count) {
+  int64_t q = laneUnits(), numRows = rows.size();
+  int64_t lanesOfLoad = llvm::divideCeil(count, q);
+  llvm::SmallVector<Value, 4> parts;
+  for (int64_t l = 0; l < numLanes / lanesOfLoad; ++l) {
+    // Rows that are missing repeat the last one; nobody stores them.
+    Place place = src + rows[std::min(l * q + first, numRows - 1)];
+    parts.push_back(loadRow(place, count, std::max(count, q)));
+  }
+  for (; parts.size() > 1; parts.truncate(parts.size() / 2))
+    for (size_t i = 0; i < parts.size() / 2; ++i)
+      parts[i] = join(parts[2 * i], parts[2 * i + 1]);
+  return parts.front();
+}
+
+/// log2(q) rounds of unpacking within lanes. Lane l of register k holds row
+/// l * q + k at first; in the end register c has column c of all rows in order.
+void VectorKernels::unpackLanes(llvm::MutableArrayRef<Value> registers) {
+  int64_t q = laneUnits(), units = countUnits(registers.front());
   llvm::SmallVector<int64_t, 64> low, high;
-  int64_t registerUnits = numLanes * q;
-  for (int64_t l = 0; l < numLanes; ++l)
+  for (int64_t lane = 0; lane < units; lane += q)
     for (int64_t i = 0; i < q; ++i) {
-      int64_t at = l * q + i / 2 + (i % 2) * registerUnits;
-      low.push_back(at);
-      high.push_back(at + q / 2);
+      low.push_back(lane + i / 2 + (i % 2) * units);
+      high.push_back(low.back() + q / 2);
     }
   for (int64_t round = 1; round < q; round *= 2) {
     llvm::SmallVector<Value, 16> next;
@@ -244,15 +247,67 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
       next.push_back(shuffleUnits(a, c, low));
       next.push_back(shuffleUnits(a, c, high));
     }
-    registers = std::move(next);
+    llvm::copy(next, registers.begin());
   }
+}
 
-  for (int64_t c = 0; c < numColumns; ++c) {
-    Place place = dst + (columns[column + c] + row * unit);
-    if (numRows == registerUnits)
-      store(registers[c], place, isStreaming);
-    else
-      storePieces(registers[c], place, numRows);
+/// Splits registers, read as one long sequence of lanes, into as many strands
+/// of every n-th lane.
+void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
+  int64_t q = laneUnits(), units = countUnits(registers.front());
+  llvm::SmallVector<int64_t, 64> even, odd;
+  for (int64_t lane = 0; lane < 2 * units; lane += 2 * q)
+    for (int64_t i = 0; i < q; ++i) {
+      even.push_back(lane + i);
+      odd.push_back(lane + q + i);
+    }
+  size_t count = registers.size();
+  // After each round, strand i of `width` registers has every (count / width)th
+  // lane.
+  for (size_t width = count; width > 1; width /= 2) {
+    llvm::SmallVector<Value, 4> evens, odds;
+    for (size_t i = 0; i < count; i += 2) {
+      evens.push_back(shuffleUnits(registers[i], registers[i + 1], even));
+      odds.push_back(shuffleUnits(registers[i], registers[i + 1], odd));
+    }
+    llvm::copy(evens, registers.begin());
+    llvm::copy(odds, registers.begin() + count / 2);
+  }
+}
+
+/// Loads of 16 bytes, one for each lane, need no exchange across lanes; wider
+/// ones need log2(lanes of a load) rounds of it, but are fewer. Loads of set t
+/// and number k bring lane groups of rows so chosen that unpacking within lanes
+/// and then splitting lanes leave in order what belongs to a column.
+void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
+                                       Place dst,
+                                       llvm::ArrayRef<int64_t> columns,
+                                       bool isStreaming) {
+  int64_t q = laneUnits(), numRows = rows.size(), numColumns = columns.size();
+  int64_t numLanes = llvm::divideCeil(numRows, q);
+  int64_t sets = llvm::divideCeil(numColumns, q);
+  int64_t rowsOfSet = q * numLanes / sets;
+  llvm::SmallVector<llvm::SmallVector<Value, 16>, 4> registers(sets);
+  for (auto [set, list] : llvm::enumerate(registers)) {
+    for (int64_t k = 0; k < q; ++k)
+      list.push_back(k < numRows
+                         ? loadLanes(src, rows.drop_front(set * rowsOfSet), k,
+                                     numLanes, numColumns)
+                         : list.front());
+    unpackLanes(list);
+  }
+  for (int64_t c = 0; c < std::min(q, numColumns); ++c) {
+    llvm::SmallVector<Value, 4> strands;
+    for (const auto &list : registers)
+      strands.push_back(list[c]);
+    splitLanes(strands);
+    for (auto [lane, column] : llvm::enumerate(strands)) {
+      Place place = dst + columns[lane * q + c];
+      if (numRows == numLanes * q)
+        store(column, place, isStreaming);
+      else
+        storePieces(column, place, numRows);
+    }
   }
 }
 
@@ -285,13 +340,24 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
   int64_t q = laneUnits();
   int64_t numRows = rows.size(), numColumns = columns.size();
   int64_t size = std::min(registerRows(numRows), numRows);
-  for (int64_t row : getWindows(numRows, size))
-    for (int64_t column : getWindows(numColumns, q)) {
-      bool fillsLines =
-          isStreaming && size * unitBytes() == kLineBytes && row % size == 0;
-      transposeRegisters(src, rows, dst, columns, row, size, column,
-                         std::min(q, numColumns), fillsLines);
+  int64_t width =
+      std::min(loadUnits(llvm::divideCeil(size, q), numColumns), numColumns);
+  for (int64_t row : getWindows(numRows, size)) {
+    bool fillsLines =
+        isStreaming && size * unitBytes() == kLineBytes && row % size == 0;
+    for (int64_t column = 0; column < numColumns;) {
+      // What is left takes narrower loads, the last of which overlaps.
+      int64_t rest = numColumns - column;
+      int64_t wide = std::min<int64_t>(
+          width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(rest)));
+      int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
+      int64_t count = std::min(wide, numColumns);
+      transposeRegisters(src + begin * unit, rows.slice(row, size),
+                         dst + row * unit, columns.slice(begin, count),
+                         fillsLines);
+      column = begin + count;
     }
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -107,10 +107,16 @@ private:
   mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);
   void storePieces(mlir::Value vector, Place place, int64_t count);
 
+  /// Columns that one load of a transpose takes, where a register of a column
+  /// has `numLanes` lanes of 16 bytes.
+  int64_t loadUnits(int64_t numLanes, int64_t numColumns) const;
+  mlir::Value loadLanes(Place src, llvm::ArrayRef<int64_t> rows, int64_t first,
+                        int64_t numLanes, int64_t count);
+  void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
+  void splitLanes(llvm::SmallVectorImpl<mlir::Value> &registers);
+  /// One register of rows, and the columns of one load.
   void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                          llvm::ArrayRef<int64_t> columns, int64_t row,
-                          int64_t numRows, int64_t column, int64_t numColumns,
-                          bool isStreaming);
+                          llvm::ArrayRef<int64_t> columns, bool isStreaming);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type elementType;

@@ -136,8 +136,14 @@ TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
             "  for 256 by 16  src 1 dst 256  columns\n"
-            "    for 256 by 16  src 256 dst 1  rows\n"
-            "      transpose 16x16 units of 1\n");
+            "    for 256 by 32  src 256 dst 1  rows\n"
+            "      transpose 32x16 units of 1\n");
+  // Registers of a line: four lines written, two read.
+  EXPECT_THAT(
+      printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", streaming(64)),
+      HasSubstr("transpose 64x32 units of 1\n"));
+  EXPECT_THAT(printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", streaming(64)),
+              HasSubstr("transpose 256x64 units of 1\n"));
 }
 
 TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
@@ -147,17 +153,21 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       "nest src 0 dst 0\n"
       "  for 4096 by 64  src 4096 dst 1  rows\n"
       "    for 4096 by 16  src 1 dst 4096  columns\n"
-      "      transpose 64x16 units of 1, staged and streaming, prefetch\n");
+      "      transpose 64x16 units of 1, staged and streaming\n");
   // Registers as wide as a line need no buffer; ragged rows do.
   EXPECT_THAT(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
-      HasSubstr("transpose 64x16 units of 1, streaming, prefetch"));
+      HasSubstr("transpose 32x16 units of 1, streaming\n"));
+  // Rows a page apart have no room in the cache to be fetched ahead.
+  EXPECT_THAT(
+      printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", streaming(64)),
+      HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
       HasSubstr("transpose 256x16 units of 1, staged and streaming"));
 }
 
-TEST(RelayoutPlanTest, writesDenseRunsInDestinationOrder) {
+TEST(RelayoutPlanTest, stagesDenseRuns) {
   EXPECT_EQ(printPlan("f32[96,64,56,56]{3,2,1,0}", "f32[96,64,56,56]{1,3,2,0}",
                       streaming()),
             "relayout of 32-bit elements, 19267584 to 19267584\n"
@@ -168,6 +178,35 @@ TEST(RelayoutPlanTest, writesDenseRunsInDestinationOrder) {
             "        rows 64 by 1  src 3136 dst 1  rows\n");
 }
 
+TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
+  EXPECT_EQ(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}",
+                      streaming()),
+            "relayout of 32-bit elements, 16777216 to 16777216\n"
+            "nest src 0 dst 0\n"
+            "  for 512  src 32768 dst 32768\n"
+            "    for 8  src 4096 dst 128\n"
+            "      for 32  src 128 dst 1024\n"
+            "        copy 1x1 units of 128, streaming\n");
+}
+
+TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
+  RelayoutTarget target = streaming(64);
+  target.tuning.rowBytes = 512;
+  target.tuning.columnBytes = 128;
+  target.tuning.bySource = false;
+  target.tuning.isStaged = true;
+  target.tuning.prefetch = 3;
+  EXPECT_EQ(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
+            "relayout of 32-bit elements, 16842752 to 16842752\n"
+            "nest src 0 dst 0\n"
+            "  for 4112 by 32  src 1 dst 4096  columns\n"
+            "    for 4096 by 128  src 4112 dst 1  rows\n"
+            "      transpose 128x32 units of 1, staged and streaming\n");
+  target.tuning.streams = false;
+  EXPECT_THAT(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
+              HasSubstr("transpose 128x32 units of 1\n"));
+}
+
 TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0:T(8,128)}",
                       "f32[256,256]{0,1:T(8,128)}", streaming()),
@@ -176,8 +215,8 @@ TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
             "  for 2  src 1024 dst 32768\n"
             "    for 16 by 2  src 8 dst 2048  columns\n"
             "      for 2  src 32768 dst 1024\n"
-            "        for 16 by 2  src 2048 dst 8  rows\n"
-            "          transpose 16x16 units of 1\n"
+            "        for 16 by 4  src 2048 dst 8  rows\n"
+            "          transpose 32x16 units of 1\n"
             "            rows 8 by 1  src 128 dst 1  rows\n"
             "            columns 8 by 1  src 1 dst 128  columns\n");
 }

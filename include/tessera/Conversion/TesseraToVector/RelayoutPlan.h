@@ -30,6 +30,21 @@
 
 namespace tessera {
 
+/// Parameters of a plan that the rule chooses; what is given here overrules it.
+/// For measuring what the rule is worth: benchmarks/relayout_variants.py.
+struct RelayoutTuning {
+  /// Bytes of a block along the destination and along the source; 0: the rule.
+  int64_t rowBytes = 0;
+  int64_t columnBytes = 0;
+  /// Whether loops follow the source.
+  std::optional<bool> bySource;
+  /// Whether large buffers stream, and whether through the buffer of a block.
+  std::optional<bool> streams;
+  std::optional<bool> isStaged;
+  /// Blocks that rows are fetched ahead.
+  std::optional<int64_t> prefetch;
+};
+
 /// What the plan knows of the machine. Sizes in bytes.
 struct RelayoutTarget {
   /// The widest register: 16, 32 or 64.
@@ -42,6 +57,7 @@ struct RelayoutTarget {
   /// Threads to share the work of buffers of at least `parallelBytes`.
   int64_t threads = 1;
   int64_t parallelBytes = 1 << 20;
+  RelayoutTuning tuning;
 
   static constexpr int64_t kLineBytes = 64;
 };
@@ -108,12 +124,12 @@ struct PlanNest {
   llvm::SmallVector<PlanLoop, 2> columns;
   /// The loops around a block, outermost first.
   llvm::SmallVector<PlanLoop, 6> loops;
-  /// Whether rows are fetched ahead, along the innermost loop of columns.
-  bool prefetch = false;
   /// For Merge and FillBits: the bits of a byte that are written.
   uint8_t mask = 0xFF;
   /// Units are pairs of elements of 4 bits, and blocks those of pairs of rows.
   std::optional<NibblePairs> pairs;
+  /// Blocks that rows are fetched ahead, along the innermost loop of columns.
+  int64_t prefetch = 0;
 
   /// Units of a full block.
   int64_t blockRows() const;
