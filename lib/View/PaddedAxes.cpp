@@ -8,7 +8,30 @@
 
 #include "PaddedAxes.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace tessera;
+
+/// Whether the elements of `axes` are where `larger` has them. A `*` numbers
+/// the elements of several dimensions, and so differently once one grows; it
+/// does so by digits, thus the first step of each tells.
+static bool keepsPlaces(const AxisList &axes, const AxisList &larger) {
+  llvm::SmallVector<int64_t, 6> index(axes.dimensions().size(), 0);
+  for (auto [dim, size] : llvm::enumerate(axes.dimensions())) {
+    llvm::SmallVector<int64_t, 4> steps =
+        getCuts(dim, {&axes, &larger}).divisors;
+    steps.push_back(1);
+    for (int64_t step : steps) {
+      if (step >= size)
+        continue;
+      index[dim] = step;
+      if (axes.linearIndex(index) != larger.linearIndex(index))
+        return false;
+    }
+    index[dim] = 0;
+  }
+  return true;
+}
 
 std::optional<AxisList> tessera::getPaddedAxes(const Layout &layout,
                                                const AxisList &axes) {
@@ -22,7 +45,8 @@ std::optional<AxisList> tessera::getPaddedAxes(const Layout &layout,
                  layout.paddedDimensions.end());
   auto getAxes = [&]() -> std::optional<AxisList> {
     llvm::Expected<AxisList> list = AxisList::get(sizes, unpadded);
-    if (list && list->physicalShape() == physicalShape)
+    if (list && list->physicalShape() == physicalShape &&
+        keepsPlaces(axes, *list))
       return std::move(*list);
     if (!list)
       llvm::consumeError(list.takeError());

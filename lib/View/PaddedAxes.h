@@ -15,8 +15,8 @@ namespace tessera {
 
 /// The axes of the array that fills the padding of `axes`, which are those of
 /// an array with `layout` that is not empty: each dimension as large as the
-/// same physical shape allows. Nothing where PD makes the memory that of no
-/// other array.
+/// same physical shape allows, all elements in place. Nothing where PD makes
+/// the memory that of no other array.
 std::optional<AxisList> getPaddedAxes(const Layout &layout,
                                       const AxisList &axes);
 

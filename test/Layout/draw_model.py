@@ -15,6 +15,13 @@ import xml.etree.ElementTree as ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
 
+# A `*` numbers elements of several dimensions: padding of one of them would
+# renumber the elements.
+MERGED = [
+    ("u8[1,2,7,2]{2,1,3,0:T(3,*,4)PD(2,2,9,4)}", [1, 2, 7, 2]),
+    ("u8[3,40,3]{0,2,1:T(*,16)(3,16)}", [3, 40, 3]),
+]
+
 
 def run(*arguments):
     return subprocess.run(
@@ -126,8 +133,8 @@ def main():
     seed = int(os.environ.get("TESSERA_SEED", random.randrange(2**32) if full else 1))
     print("TESSERA_SEED=%d" % seed)
     rng = random.Random(seed)
-    for _ in range(100 if full else 10):
-        text, dims = random_shape(rng)
+    for i in range(100 if full else 10):
+        text, dims = MERGED[i] if i < len(MERGED) else random_shape(rng)
         layout = Layout(text, dims)
         # All cells of small arrays, the chosen ones of large arrays.
         options = rng.choice([["--rows=500", "--columns=500"], []])
