@@ -29,6 +29,8 @@ public:
   int64_t number(int64_t from, int64_t to) {
     return std::uniform_int_distribution<int64_t>(from, to)(engine);
   }
+  /// Sixty-four random bits.
+  uint64_t next() { return engine(); }
   bool oneIn(int64_t n) { return number(1, n) == 1; }
 
   /// At most half of `maxPlaces` elements.

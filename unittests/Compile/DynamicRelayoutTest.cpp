@@ -31,40 +31,84 @@ using namespace tessera;
 
 namespace {
 constexpr int64_t kBufferBytes = int64_t(1) << 20;
-constexpr int32_t kUntouched = 0x5EED;
-constexpr int32_t kPadding = -7;
+constexpr uint8_t kUntouched = 0x5E;
+constexpr int64_t kPadding = -7;
 
-/// One function of two buffers and two sizes, for `?x?` arrays of i32.
+/// One function of two buffers and two sizes, for `?x?` arrays of integers.
 struct DynamicPair {
   std::string name;
+  PrimitiveType type;
   Layout source, destination;
+};
+
+/// A buffer of elements of any width.
+class Buffer {
+public:
+  Buffer(std::vector<uint8_t> &bytes, PrimitiveType type, const Layout &layout)
+      : bytes(bytes), width(getBitWidth(type)),
+        storageBits(getStorageBits(type, layout)) {}
+
+  /// The bits of the element at `place`; those above its width don't count.
+  uint64_t get(int64_t place) const {
+    uint64_t value = 0;
+    for (int64_t bit = 0; bit < width; ++bit)
+      value |= uint64_t(getBit(place * storageBits + bit)) << bit;
+    return value;
+  }
+  /// Bits behind `count` elements that differ from what the buffer was filled
+  /// with.
+  int64_t countTouchedBehind(int64_t count) const {
+    int64_t touched = 0;
+    for (int64_t bit = count * storageBits; bit % 8 != 0; ++bit)
+      touched += getBit(bit) != ((kUntouched >> (bit % 8)) & 1);
+    int64_t first = llvm::divideCeil(count * storageBits, 8);
+    return touched +
+           llvm::count_if(ArrayRef(bytes).drop_front(first),
+                          [](uint8_t byte) { return byte != kUntouched; });
+  }
+
+private:
+  int getBit(int64_t bit) const { return (bytes[bit / 8] >> (bit % 8)) & 1; }
+
+  std::vector<uint8_t> &bytes;
+  int64_t width, storageBits;
 };
 } // namespace
 
 /// The memref with `layout` that a function's buffer of bytes holds.
 static Value viewBuffer(OpBuilder &builder, Location loc, Value bytes,
-                        const ElementAccess &access, ValueRange sizes) {
+                        const ElementAccess &access, const Layout &layout,
+                        ValueRange sizes) {
   SmallVector<Value> extents;
-  for (const Axis &axis : access.axes().axes()) {
-    if (axis.extent.isStatic())
-      continue;
-    Value divisor =
-        arith::ConstantIndexOp::create(builder, loc, axis.extent.divisor);
-    extents.push_back(arith::CeilDivUIOp::create(
-        builder, loc, sizes[axis.extent.dim], divisor));
+  MemRefType type = access.physicalType();
+  if (type.getRank() != static_cast<int64_t>(access.axes().size()) ||
+      layout.tailPaddingAlignment > 1 || layout.elementSizeInBits % 8 != 0) {
+    // Flat: all places, in units of what the memref has.
+    Value count = access.buildNumAllocated(builder, loc, sizes);
+    int64_t bits = layout.elementSizeInBits;
+    Value perUnit = arith::ConstantIndexOp::create(
+        builder, loc, bits % 8 != 0 ? 8 / bits : 1);
+    extents.push_back(arith::CeilDivUIOp::create(builder, loc, count, perUnit));
+  } else {
+    for (const Axis &axis : access.axes().axes()) {
+      if (axis.extent.isStatic())
+        continue;
+      Value divisor =
+          arith::ConstantIndexOp::create(builder, loc, axis.extent.divisor);
+      extents.push_back(arith::CeilDivUIOp::create(
+          builder, loc, sizes[axis.extent.dim], divisor));
+    }
   }
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  return memref::ViewOp::create(builder, loc, access.physicalType(), bytes,
-                                zero, extents);
+  return memref::ViewOp::create(builder, loc, type, bytes, zero, extents);
 }
 
-/// Access to a `?x?` array of i32; nothing for layouts that need the sizes.
-static std::optional<ElementAccess> getAccess(MLIRContext *context,
-                                              const Layout &layout) {
-  auto type =
-      MemRefType::get({kDynamic, kDynamic}, IntegerType::get(context, 32),
-                      LayoutAttr::get(context, layout));
-  auto access = ElementAccess::get(type);
+/// Access to a `?x?` array; nothing for layouts that need the sizes.
+static std::optional<ElementAccess>
+getAccess(MLIRContext *context, PrimitiveType type, const Layout &layout) {
+  auto access = ElementAccess::get(
+      MemRefType::get({kDynamic, kDynamic}, getElementType(context, type),
+                      LayoutAttr::get(context, layout)));
   if (access)
     return *access;
   llvm::consumeError(access.takeError());
@@ -74,8 +118,8 @@ static std::optional<ElementAccess> getAccess(MLIRContext *context,
 /// Builds the function; false where a layout is not for dynamic sizes.
 static bool addFunction(ModuleOp module, const DynamicPair &pair) {
   MLIRContext *context = module.getContext();
-  auto from = getAccess(context, pair.source);
-  auto to = getAccess(context, pair.destination);
+  auto from = getAccess(context, pair.type, pair.source);
+  auto to = getAccess(context, pair.type, pair.destination);
   if (!from || !to)
     return false;
   auto builder = OpBuilder::atBlockEnd(module.getBody());
@@ -89,13 +133,13 @@ static bool addFunction(ModuleOp module, const DynamicPair &pair) {
   builder.setInsertionPointToStart(body);
   ValueRange sizeValues = body->getArguments().drop_front(2);
   RelayoutSizes sizes{from->axes().dimensions(), sizeValues};
-  RelayoutSide source{
-      *from, viewBuffer(builder, loc, body->getArgument(0), *from, sizeValues)};
-  RelayoutSide destination{
-      *to, viewBuffer(builder, loc, body->getArgument(1), *to, sizeValues)};
+  RelayoutSide source{*from, viewBuffer(builder, loc, body->getArgument(0),
+                                        *from, pair.source, sizeValues)};
+  RelayoutSide destination{*to, viewBuffer(builder, loc, body->getArgument(1),
+                                           *to, pair.destination, sizeValues)};
   buildElementCopy(builder, loc, source, destination, sizes);
   Value padding = arith::ConstantOp::create(
-      builder, loc, builder.getI32IntegerAttr(kPadding));
+      builder, loc, builder.getIntegerAttr(from->element(), kPadding));
   buildPaddingFill(builder, loc, destination, sizes, padding);
   func::ReturnOp::create(builder, loc);
   return true;
@@ -105,31 +149,35 @@ using Function = void(const void *, void *, int64_t, int64_t);
 
 /// Runs the function for one pair of sizes and compares every place.
 static void checkSizes(Function *function, const DynamicPair &pair,
-                       llvm::ArrayRef<int64_t> sizes) {
+                       llvm::ArrayRef<int64_t> sizes, RandomLayouts &random) {
   auto from = cantFail(AxisList::get(sizes, pair.source));
   auto to = cantFail(AxisList::get(sizes, pair.destination));
   constexpr int64_t kElements = kBufferBytes / sizeof(int32_t);
-  ASSERT_TRUE(from.numPlaces() <= kElements && to.numPlaces() < kElements);
-  static std::vector<int32_t> input(kElements), output(kElements);
-  for (int64_t i = 0; i < from.numPlaces(); ++i)
-    input[i] = static_cast<int32_t>(i + 1);
+  ASSERT_TRUE(from.numAllocated() <= kElements &&
+              to.numAllocated() < kElements);
+  static std::vector<uint8_t> input(kBufferBytes), output(kBufferBytes);
+  for (uint8_t &byte : input)
+    byte = static_cast<uint8_t>(random.next());
   std::fill(output.begin(), output.end(), kUntouched);
   function(input.data(), output.data(), sizes[0], sizes[1]);
-  for (int64_t place = 0; place < to.numPlaces(); ++place) {
+  Buffer source(input, pair.type, pair.source);
+  Buffer destination(output, pair.type, pair.destination);
+  uint64_t padding = llvm::APInt(getBitWidth(pair.type), kPadding,
+                                 /*isSigned=*/true, /*implicitTrunc=*/true)
+                         .getZExtValue();
+  for (int64_t place = 0; place < to.numAllocated(); ++place) {
     auto index = to.logicalIndex(place);
-    int32_t expected =
-        index ? static_cast<int32_t>(from.linearIndex(*index) + 1) : kPadding;
-    ASSERT_EQ(output[place], expected) << "at place " << place;
+    uint64_t expected = index ? source.get(from.linearIndex(*index)) : padding;
+    ASSERT_EQ(destination.get(place), expected) << "at place " << place;
   }
-  for (int64_t place = to.numPlaces(); place < kElements; ++place)
-    ASSERT_EQ(output[place], kUntouched) << "behind the buffer: " << place;
+  ASSERT_EQ(destination.countTouchedBehind(to.numAllocated()), 0);
 }
 
 /// Layouts of two dimensions without what is for known sizes alone.
-static Layout randomLayout(RandomLayouts &random) {
-  Layout layout = random.layout({9, 17}, PrimitiveType::S32);
-  layout.elementSizeInBits = 0;
-  layout.tailPaddingAlignment = 1;
+static Layout randomLayout(RandomLayouts &random, PrimitiveType type) {
+  Layout layout = random.layout({9, 17}, type);
+  if (layout.elementSizeInBits % 8 == 0)
+    layout.elementSizeInBits = 0;
   layout.paddingValue.reset();
   layout.paddedDimensions.clear();
   return layout;
@@ -146,8 +194,9 @@ TEST(DynamicRelayout, RandomPairs) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   std::vector<DynamicPair> pairs;
   for (int count = testCount(200); static_cast<int>(pairs.size()) < count;) {
-    DynamicPair pair{"f" + std::to_string(pairs.size()), randomLayout(random),
-                     randomLayout(random)};
+    auto type = random.oneIn(3) ? PrimitiveType::S4 : PrimitiveType::S32;
+    DynamicPair pair{"f" + std::to_string(pairs.size()), type,
+                     randomLayout(random, type), randomLayout(random, type)};
     if (addFunction(*module, pair))
       pairs.push_back(std::move(pair));
   }
@@ -171,7 +220,7 @@ TEST(DynamicRelayout, RandomPairs) {
                    std::to_string(rows) + " x " + std::to_string(columns));
       checkSizes(
           reinterpret_cast<Function *>(reinterpret_cast<uintptr_t>(*function)),
-          pair, {rows, columns});
+          pair, {rows, columns}, random);
       if (testing::Test::HasFailure())
         return;
     }

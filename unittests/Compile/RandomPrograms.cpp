@@ -163,10 +163,15 @@ bool Maker::isLegal(const Layout &layout, ArrayRef<int64_t> dims) const {
     return false;
   }
   llvm::Expected<AxisList> axes = AxisList::get(dims, layout);
-  if (axes)
-    return !axes->isStatic() || axes->numAllocated() <= 4096;
-  llvm::consumeError(axes.takeError());
-  return false;
+  if (!axes) {
+    llvm::consumeError(axes.takeError());
+    return false;
+  }
+  // What merges axes needs all sizes to be a memref.
+  bool mergesAxes = llvm::any_of(layout.tiles, [](const Tile &tile) {
+    return llvm::is_contained(tile.sizes, Tile::kCombine);
+  });
+  return !mergesAxes || axes->isStatic();
 }
 
 /// A random layout, or nothing.
@@ -175,10 +180,18 @@ std::optional<Layout> Maker::makeLayout(const ArrayType &type) {
     SmallVector<int64_t> dims = type.dims;
     SmallVector<int64_t> bounds(dims.size(), kDynamic);
     bool isBounded = random.oneIn(2);
+    // Bounds must leave room for a layout of at most `maxPlaces`.
+    int64_t places = type.numElements();
     for (auto [dim, bound, isDynamic] :
-         llvm::zip_equal(dims, bounds, type.isDynamic))
-      if (isDynamic && isBounded)
-        dim = bound = dim + random.number(0, 4);
+         llvm::zip_equal(dims, bounds, type.isDynamic)) {
+      if (!isDynamic || !isBounded)
+        continue;
+      bound = dim + random.number(0, 4);
+      if (dim == 0 || places / dim * bound > 300)
+        bound = dim;
+      places = dim == 0 ? 0 : places / dim * bound;
+      dim = bound;
+    }
     Layout layout = random.layout(dims, program.type);
     layout.memorySpace = random.oneIn(3) ? random.number(1, 3) : 0;
     if (type.hasDynamicDims()) {

@@ -166,6 +166,41 @@ def LinalgToLoops : Pass<"tessera-linalg-to-loops"> {
   ];
 }
 
+def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
+  let summary = "Erase affine loops that have no iteration";
+  let description = [{
+    Folds what the bounds of loops are computed from, as far as that leaves
+    constants, and erases `affine.for` loops that cannot run.
+
+    It stands before `canonicalize` in the pipelines: upstream's simplification
+    of a bound `min(8, s - 8 * i)`, where an outer loop gives `i` an empty range,
+    finds each of the two redundant, and the bound has no results then.
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %c: f32) {
+      %size = arith.constant 0 : index
+      affine.for %i = 0 to %size {
+        affine.store %c, %m[%i] : memref<8xf32>
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %c: f32) {
+      %size = arith.constant 0 : index
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numErased", "loops-erased", "Loops that had no iteration">
+  ];
+}
+
 def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
                                "::mlir::ModuleOp"> {
   let summary = "Turn memory spaces into the address spaces of a target";

@@ -39,6 +39,7 @@ static void addToAffine(OpPassManager &manager,
   AssignAddressSpacesOptions spaceOptions;
   spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
+  manager.addPass(createEraseEmptyLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

@@ -138,23 +138,42 @@ void tessera::buildElementCopy(OpBuilder &builder, Location loc,
   for (const LoopNest &nest :
        getElementNests(builder.getContext(), sizes.sizes, indices,
                        destination.access.axes(), options))
-    buildNest(builder, loc, nest, sizes.values,
-              [&](OpBuilder &builder, ValueRange operands) {
-                Subscripts index = makeSubscripts(
-                    builder, loc, nest.getVariableMap(), operands);
-                Value element =
-                    source.access.load(builder, loc, source.memref, index);
-                if (convert)
-                  element = convert(builder, loc, element);
-                destination.access.store(builder, loc, element,
-                                         destination.memref, index);
-              });
+    buildNest(
+        builder, loc, nest, sizes.values,
+        [&](OpBuilder &builder, ValueRange operands) {
+          Subscripts index =
+              makeSubscripts(builder, loc, nest.getVariableMap(), operands);
+          Value element = source.access.load(builder, loc, source.memref, index,
+                                             sizes.values);
+          if (convert)
+            element = convert(builder, loc, element);
+          destination.access.store(builder, loc, element, destination.memref,
+                                   index, sizes.values);
+        });
 }
 
 bool tessera::mayHavePadding(const AxisList &list) {
   return list.numPlaces() != 0 &&
          (!list.inverse().conditions.empty() || !list.isStatic() ||
           list.numAllocated() != list.numPlaces());
+}
+
+/// Opens a loop over the places that L adds; returns its variable.
+static Value buildTailLoop(OpBuilder &builder, Location loc,
+                           const ElementAccess &access, ValueRange sizes) {
+  const AxisList &axes = access.axes();
+  if (axes.isStatic()) {
+    auto loop = affine::AffineForOp::create(builder, loc, axes.numPlaces(),
+                                            axes.numAllocated());
+    builder.setInsertionPointToStart(loop.getBody());
+    return loop.getInductionVar();
+  }
+  Value first = access.buildNumPlaces(builder, loc, sizes);
+  Value end = access.buildNumAllocated(builder, loc, sizes);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, first, end, one);
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
 }
 
 void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
@@ -169,16 +188,16 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                 access.storeAtPlace(builder, loc, value, destination.memref,
                                     makeSubscripts(builder, loc,
                                                    nest.getVariableMap(),
-                                                   operands));
+                                                   operands),
+                                    sizes.values);
               });
-  if (!axes.isStatic() || axes.numAllocated() == axes.numPlaces())
+  if (axes.isStatic() ? axes.numAllocated() == axes.numPlaces()
+                      : !access.mayHaveTail())
     return;
   OpBuilder::InsertionGuard guard(builder);
-  auto loop = affine::AffineForOp::create(builder, loc, axes.numPlaces(),
-                                          axes.numAllocated());
-  builder.setInsertionPointToStart(loop.getBody());
+  Value position = buildTailLoop(builder, loc, access, sizes.values);
   access.storeAtPosition(builder, loc, value, destination.memref,
                          makeSubscripts(builder, loc,
                                         builder.getMultiDimIdentityMap(1),
-                                        loop.getInductionVar()));
+                                        position));
 }

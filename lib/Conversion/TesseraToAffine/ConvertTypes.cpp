@@ -118,6 +118,28 @@ static SmallVector<Value> createPhysicalSizes(OpBuilder &builder, Location loc,
   return result;
 }
 
+/// `memref` with the shape of `type`; `sizes` are its dynamic ones.
+static Value viewAs(OpBuilder &builder, Location loc, Value memref,
+                    MemRefType type, ValueRange sizes) {
+  auto from = cast<MemRefType>(memref.getType());
+  if (from.getElementType() != type.getElementType())
+    return memref::ViewOp::create(builder, loc, type, memref,
+                                  createIndex(builder, loc, 0), sizes);
+  SmallVector<OpFoldResult> mixedSizes =
+      getMixedValues(type.getShape(), sizes, builder);
+  SmallVector<OpFoldResult> strides(type.getRank());
+  OpFoldResult stride = builder.getIndexAttr(1);
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride = affine::makeComposedFoldedAffineApply(
+        builder, loc,
+        builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
+        {stride, mixedSizes[i]});
+  }
+  return memref::ReinterpretCastOp::create(
+      builder, loc, type, memref, builder.getIndexAttr(0), mixedSizes, strides);
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//
@@ -195,15 +217,22 @@ struct CastPattern : OpConversionPattern<memref::CastOp> {
     auto from = cast<MemRefType>(op.getSource().getType());
     auto to = cast<MemRefType>(op.getType());
     MemRefType physical = llvm::cantFail(getPhysicalMemRefType(to));
-    Value memref = adaptor.getSource().front();
-    if (memref.getType() != physical)
-      memref = memref::CastOp::create(rewriter, loc, physical, memref);
     SmallVector<Value> sizes =
         getSizes(rewriter, loc, from, adaptor.getSource().drop_front());
-    SmallVector<Value> values = {memref};
+    SmallVector<Value> values = {adaptor.getSource().front()};
     for (auto [dim, size] : llvm::enumerate(to.getShape()))
       if (ShapedType::isDynamic(size))
         values.push_back(sizes[dim]);
+    Value &memref = values.front();
+    auto known = cast<MemRefType>(memref.getType());
+    if (known == physical)
+      ;
+    else if (known.getRank() == physical.getRank())
+      memref = memref::CastOp::create(rewriter, loc, physical, memref);
+    else // With L a size that is not known makes the buffer flat.
+      memref = viewAs(rewriter, loc, memref, physical,
+                      createPhysicalSizes(rewriter, loc, to,
+                                          ArrayRef(values).drop_front()));
     rewriter.replaceOpWithMultiple(op, {values});
     return success();
   }
@@ -257,29 +286,6 @@ private:
         sizes.push_back(memref::DimOp::create(
             builder, loc, adaptor.getSource().front(), dim));
     return sizes;
-  }
-
-  /// `memref` with the shape of `type`; `sizes` are its dynamic ones.
-  static Value viewAs(OpBuilder &builder, Location loc, Value memref,
-                      MemRefType type, ValueRange sizes) {
-    auto from = cast<MemRefType>(memref.getType());
-    if (from.getElementType() != type.getElementType())
-      return memref::ViewOp::create(builder, loc, type, memref,
-                                    createIndex(builder, loc, 0), sizes);
-    SmallVector<OpFoldResult> mixedSizes =
-        getMixedValues(type.getShape(), sizes, builder);
-    SmallVector<OpFoldResult> strides(type.getRank());
-    OpFoldResult stride = builder.getIndexAttr(1);
-    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
-      strides[i] = stride;
-      stride = affine::makeComposedFoldedAffineApply(
-          builder, loc,
-          builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
-          {stride, mixedSizes[i]});
-    }
-    return memref::ReinterpretCastOp::create(builder, loc, type, memref,
-                                             builder.getIndexAttr(0),
-                                             mixedSizes, strides);
   }
 };
 

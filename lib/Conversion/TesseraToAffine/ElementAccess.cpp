@@ -92,26 +92,6 @@ SmallVector<Value> Subscripts::materialize(OpBuilder &builder,
   return values;
 }
 
-/// The subscript `sum of strides[i] * subscript i`.
-static Subscripts linearize(OpBuilder &builder, Location loc,
-                            const Subscripts &axes, ArrayRef<int64_t> strides) {
-  if (axes.isAffine) {
-    AffineExpr sum = builder.getAffineConstantExpr(0);
-    for (auto [axis, stride] : llvm::zip_equal(axes.map.getResults(), strides))
-      sum = sum + axis * stride;
-    AffineMap map =
-        AffineMap::get(axes.map.getNumDims(), axes.map.getNumSymbols(), sum);
-    return {map, axes.operands, true};
-  }
-  Value sum = createIndex(builder, loc, 0);
-  for (auto [axis, stride] : llvm::zip_equal(axes.operands, strides)) {
-    Value scaled = arith::MulIOp::create(builder, loc, axis,
-                                         createIndex(builder, loc, stride));
-    sum = arith::AddIOp::create(builder, loc, sum, scaled);
-  }
-  return makeValueSubscripts(builder, {sum});
-}
-
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
@@ -190,10 +170,13 @@ llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
   access.storageBits = *bits;
   access.isFlat = access.isPacked() ||
                   (physical->getRank() == 1 && access.axisList.size() != 1);
-  if (access.isFlat && !access.axisList.isStatic())
-    return unsupportedError("access to a buffer with E or L",
-                            "sizes that are known", "dynamic ones",
-                            "give the dimensions bounds with B");
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
+  if (layout)
+    access.tailPaddingAlignment = layout->tailPaddingAlignment;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      access.dynamicDims.push_back(dim);
   bool converts = physical->getElementType() != access.elementType;
   if (converts && isa<IntegerType>(access.elementType) &&
       !access.elementType.isSignlessInteger())
@@ -249,6 +232,85 @@ Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
           logical.operands, true};
 }
 
+//===----------------------------------------------------------------------===//
+// Places in flat buffers
+//===----------------------------------------------------------------------===//
+
+bool ElementAccess::needsSizes() const {
+  return isFlat && llvm::is_contained(axisList.strides(), kDynamic);
+}
+
+Value ElementAccess::buildExtent(OpBuilder &builder, Location loc,
+                                 const Extent &extent, ValueRange sizes) const {
+  if (extent.isStatic())
+    return createIndex(builder, loc, extent.value);
+  const auto *dim = llvm::find(dynamicDims, extent.dim);
+  assert(dim != dynamicDims.end() && "the extent of a static dimension");
+  Value size = sizes[dim - dynamicDims.begin()];
+  if (extent.divisor == 1)
+    return size;
+  return arith::CeilDivUIOp::create(builder, loc, size,
+                                    createIndex(builder, loc, extent.divisor));
+}
+
+Value ElementAccess::buildNumPlaces(OpBuilder &builder, Location loc,
+                                    ValueRange sizes) const {
+  Value count = createIndex(builder, loc, 1);
+  for (const Axis &axis : axisList.axes())
+    count = arith::MulIOp::create(
+        builder, loc, count, buildExtent(builder, loc, axis.extent, sizes));
+  return count;
+}
+
+Value ElementAccess::buildNumAllocated(OpBuilder &builder, Location loc,
+                                       ValueRange sizes) const {
+  Value count = buildNumPlaces(builder, loc, sizes);
+  Value unit = createIndex(builder, loc, tailPaddingAlignment);
+  Value units = arith::CeilDivUIOp::create(builder, loc, count, unit);
+  return arith::MulIOp::create(builder, loc, units, unit);
+}
+
+/// The position as an affine sum, where all strides are known.
+static Subscripts linearizeAffine(const Subscripts &axes,
+                                  ArrayRef<int64_t> strides) {
+  AffineExpr sum = getAffineConstantExpr(0, axes.map.getContext());
+  for (auto [axis, stride] : llvm::zip_equal(axes.map.getResults(), strides))
+    sum = sum + axis * stride;
+  AffineMap map =
+      AffineMap::get(axes.map.getNumDims(), axes.map.getNumSymbols(), sum);
+  return {map, axes.operands, true};
+}
+
+/// The sum of axis subscripts times strides, as the one subscript of a flat
+/// buffer.
+Subscripts ElementAccess::linearize(OpBuilder &builder, Location loc,
+                                    const Subscripts &axes,
+                                    ValueRange sizes) const {
+  SmallVector<int64_t, 8> strides = axisList.strides();
+  if (axes.isAffine && !needsSizes())
+    return linearizeAffine(axes, strides);
+  // From the most major axis on: what is there so far counts in units of the
+  // next axis.
+  Value sum;
+  for (auto [axis, index] :
+       llvm::zip_equal(axisList.axes(), axes.materialize(builder, loc))) {
+    if (sum) {
+      Value extent = buildExtent(builder, loc, axis.extent, sizes);
+      Value scaled = arith::MulIOp::create(builder, loc, sum, extent);
+      sum = arith::AddIOp::create(builder, loc, scaled, index);
+    } else {
+      sum = index;
+    }
+  }
+  if (!sum)
+    sum = createIndex(builder, loc, 0);
+  return makeValueSubscripts(builder, {sum});
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
 /// The element of the bits in the low end of `stored`.
 Value ElementAccess::toElement(OpBuilder &builder, Location loc,
                                Value stored) const {
@@ -277,10 +339,10 @@ Value ElementAccess::toStored(OpBuilder &builder, Location loc,
 }
 
 Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
-                          const Subscripts &logical) const {
+                          const Subscripts &logical, ValueRange sizes) const {
   Subscripts place = getAxisSubscripts(builder, loc, logical);
   if (isFlat)
-    place = linearize(builder, loc, place, axisList.strides());
+    place = linearize(builder, loc, place, sizes);
   if (!isPacked())
     return toElement(builder, loc, createLoad(builder, loc, memref, place));
   PackedPlace packed = getPackedPlace(builder, loc, place, storageBits);
@@ -290,22 +352,23 @@ Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
 }
 
 void ElementAccess::store(OpBuilder &builder, Location loc, Value value,
-                          Value memref, const Subscripts &logical) const {
+                          Value memref, const Subscripts &logical,
+                          ValueRange sizes) const {
   storeAtPlace(builder, loc, value, memref,
-               getAxisSubscripts(builder, loc, logical));
+               getAxisSubscripts(builder, loc, logical), sizes);
 }
 
 void ElementAccess::storeAtPlace(OpBuilder &builder, Location loc, Value value,
-                                 Value memref, const Subscripts &axes) const {
+                                 Value memref, const Subscripts &axes,
+                                 ValueRange sizes) const {
   storeInPhysical(builder, loc, value, memref,
-                  isFlat ? linearize(builder, loc, axes, axisList.strides())
-                         : axes);
+                  isFlat ? linearize(builder, loc, axes, sizes) : axes);
 }
 
 void ElementAccess::storeAtPosition(OpBuilder &builder, Location loc,
                                     Value value, Value memref,
                                     const Subscripts &position) const {
-  assert(isFlat && "only L puts places behind the axes");
+  assert(physical.getRank() == 1 && "only L puts places behind the axes");
   storeInPhysical(builder, loc, value, memref, position);
 }
 

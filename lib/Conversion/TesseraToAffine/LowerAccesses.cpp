@@ -255,14 +255,20 @@ static void lowerAccess(const AccessOp &access, const ElementAccess &element,
   Location loc = access.op->getLoc();
   Value physical =
       createPhysicalView(rewriter, loc, access.memref, element.physicalType());
+  SmallVector<Value> sizes;
+  if (element.needsSizes())
+    for (unsigned dim = 0; dim < access.type().getRank(); ++dim)
+      if (access.type().isDynamicDim(dim))
+        sizes.push_back(
+            memref::DimOp::create(rewriter, loc, access.memref, dim));
   Subscripts subscripts =
       Subscripts::get(rewriter, access.op, access.map, access.operands);
   if (!access.stored) {
-    rewriter.replaceOp(access.op,
-                       element.load(rewriter, loc, physical, subscripts));
+    rewriter.replaceOp(
+        access.op, element.load(rewriter, loc, physical, subscripts, sizes));
     return;
   }
-  element.store(rewriter, loc, access.stored, physical, subscripts);
+  element.store(rewriter, loc, access.stored, physical, subscripts, sizes);
   rewriter.eraseOp(access.op);
 }
 

@@ -63,14 +63,6 @@ func.func @packed_unsigned(%m: memref<4xui4, #tessera.layout<{0:E(4)}>>) {
 
 // -----
 
-func.func @dynamic_tail(%m: memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>) {
-  // expected-error @+1 {{unsupported access to a buffer with E or L: expected sizes that are known, found dynamic ones; give the dimensions bounds with B}}
-  %v = affine.load %m[0, 1] : memref<?x2xf32, #tessera.layout<{1,0:L(16)}>>
-  return
-}
-
-// -----
-
 // Two elements in a tile that no compiler should list.
 // expected-error @+1 {{and at most 2^24 places}}
 memref.global "private" @huge

@@ -247,3 +247,42 @@ func.func @global() -> f32 {
 // CHECK: memref.global "private" @empty : memref<0x1x2x2xf32> = dense<>
 memref.global "private" @empty : memref<0x2xf32, #tessera.layout<{1,0:T(2,2)}>>
   = dense<>
+
+// In a flat buffer strides come from sizes, where these are not known; below
+// the most major dimension only that one is free, and the sum stays affine.
+
+// CHECK-LABEL: func.func @flat_dynamic(
+// CHECK-SAME:    %[[M:.+]]: memref<?xf32>, %[[ROWS:.+]]: index, %[[COLUMNS:.+]]: index, %[[N:.+]]: memref<?xi8>, %{{.+}}: index)
+// CHECK:         affine.for %[[I:.+]] = 0 to %[[ROWS]]
+// CHECK:           affine.for %[[J:.+]] = 0 to %[[COLUMNS]]
+// CHECK:             %[[MAJOR:.+]] = arith.muli %[[I]], %[[COLUMNS]]
+// CHECK:             %[[PLACE:.+]] = arith.addi %[[MAJOR]], %[[J]]
+// CHECK:             memref.load %[[M]][%[[PLACE]]]
+// CHECK:         affine.load %[[N]][%{{.+}} * 2]
+func.func @flat_dynamic(%m: memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>,
+                        %n: memref<?x4xi4, #tessera.layout<{1,0:E(4)}>>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = memref.dim %m, %c0 : memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>
+  %columns = memref.dim %m, %c1 : memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>
+  affine.for %i = 0 to %rows {
+    affine.for %j = 0 to %columns {
+      %v = affine.load %m[%i, %j] : memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>
+    }
+    %w = affine.load %n[%i, 0] : memref<?x4xi4, #tessera.layout<{1,0:E(4)}>>
+  }
+  return
+}
+
+// A buffer that is flat because a size is not known is seen from one that has
+// the shape of its tiles.
+
+// CHECK-LABEL: func.func @flat_cast(
+// CHECK-SAME:    %[[M:.+]]: memref<2x8xf32>) -> (memref<?xf32>, index)
+// CHECK:         memref.reinterpret_cast %[[M]] to offset: [0], sizes: [%{{.+}}], strides: [1] : memref<2x8xf32> to memref<?xf32>
+func.func @flat_cast(%m: memref<16xf32, #tessera.layout<{0:T(8)L(2)}>>)
+    -> memref<?xf32, #tessera.layout<{0:T(8)L(2)}>> {
+  %c = memref.cast %m : memref<16xf32, #tessera.layout<{0:T(8)L(2)}>>
+      to memref<?xf32, #tessera.layout<{0:T(8)L(2)}>>
+  return %c : memref<?xf32, #tessera.layout<{0:T(8)L(2)}>>
+}

@@ -13,8 +13,8 @@ func.func @metadata(%a: memref<4xf32>, %b: memref<4xf32, #tessera.layout<{0:M(8)
 
 // -----
 
-func.func @dynamic_packed(%a: memref<?xi4>, %b: memref<?xi4, #tessera.layout<{0:E(4)}>>) {
-  // expected-error @+1 {{expected sizes that are known, found dynamic ones; give the dimensions bounds with B}}
-  tessera.relayout %a into %b : memref<?xi4>, memref<?xi4, #tessera.layout<{0:E(4)}>>
+func.func @packed_unsigned(%a: memref<?xui4>, %b: memref<?xui4, #tessera.layout<{0:E(4)}>>) {
+  // expected-error @+1 {{unsupported access to packed elements: expected signless integers, found unsigned or signed ones; convert the element type to a signless one}}
+  tessera.relayout %a into %b : memref<?xui4>, memref<?xui4, #tessera.layout<{0:E(4)}>>
   return
 }

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s -split-input-file -verify-diagnostics -tessera-bufferize
+// RUN: tessera-opt %s -split-input-file -allow-unregistered-dialect -verify-diagnostics -tessera-bufferize
 
 func.func @reshape(%a: tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>>)
     -> tensor<32xf32> {
@@ -19,4 +19,17 @@ func.func @copy(%a: tensor<8xf32>) -> tensor<8xf32, #tessera.layout<{0:S(1)}>> {
       to tensor<8xf32, #tessera.layout<{0:S(1)}>>
   tessera.copy_done %t
   return %b : tensor<8xf32, #tessera.layout<{0:S(1)}>>
+}
+
+// -----
+
+// A memref's layout with `*` needs widths of all dimensions, those that are not
+// merged too.
+
+func.func @merged(%n: index) {
+  // expected-error @+2 {{unsupported `*` in the layout of a memref: expected sizes or bounds of all dimensions, found a size that is not known; give the dynamic dimensions bounds with B}}
+  // expected-error @+1 {{failed to bufferize op}}
+  %e = tessera.empty(%n) : tensor<3x?xi32, #tessera.layout<{1,0:T(*,9,2)}>>
+  "test.use"(%e) : (tensor<3x?xi32, #tessera.layout<{1,0:T(*,9,2)}>>) -> ()
+  return
 }

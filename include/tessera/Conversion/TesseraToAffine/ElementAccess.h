@@ -45,8 +45,7 @@ struct Subscripts {
 class ElementAccess {
 public:
   /// Errors: as of getPhysicalMemRefType and getAxisList; *unsupported* where
-  /// elements that share bytes have a type without arithmetic (unsigned ones),
-  /// and for L with dynamic sizes.
+  /// elements that share bytes have a type without arithmetic (unsigned ones).
   static llvm::Expected<ElementAccess> get(mlir::MemRefType type);
 
   /// Elements of a type that need not be one of XLA's, such as i128, along
@@ -61,6 +60,20 @@ public:
   mlir::Type element() const { return elementType; }
   const AxisList &axes() const { return axisList; }
 
+  /// Whether places depend on the dynamic sizes of the memref, which accesses
+  /// then ask for: those of a flat buffer (E, L) where a size that is not known
+  /// is no most major one.
+  bool needsSizes() const;
+
+  /// Whether the buffer may be longer than its axes, by L.
+  bool mayHaveTail() const { return tailPaddingAlignment > 1; }
+
+  /// Places of the buffer along the axes, and all of them (L), as values.
+  mlir::Value buildNumPlaces(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::ValueRange sizes) const;
+  mlir::Value buildNumAllocated(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::ValueRange sizes) const;
+
   /// The place of the element at `logical` subscripts in the physical memref.
   /// floordiv and mod remain only where the ranges of the operands do not
   /// decide them.
@@ -68,18 +81,22 @@ public:
                                const Subscripts &logical) const;
 
   /// Reads the element at `logical` from `memref`, which has the physical type.
+  /// `sizes` are those of the dynamic dimensions, in order; here and below they
+  /// may be left out unless needsSizes().
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value memref, const Subscripts &logical) const;
+                   mlir::Value memref, const Subscripts &logical,
+                   mlir::ValueRange sizes = {}) const;
 
   /// Writes it. Elements that share its byte are kept, by reading the byte
   /// first: no other thread may write to it meanwhile.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-             mlir::Value memref, const Subscripts &logical) const;
+             mlir::Value memref, const Subscripts &logical,
+             mlir::ValueRange sizes = {}) const;
 
   /// The same for the place, padding or not, at `axes` subscripts.
   void storeAtPlace(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, mlir::Value memref,
-                    const Subscripts &axes) const;
+                    const Subscripts &axes, mlir::ValueRange sizes = {}) const;
 
   /// The same for the place number `position` of the buffer, which must be
   /// longer than its axes (L).
@@ -91,6 +108,10 @@ private:
   explicit ElementAccess(AxisList axes) : axisList(std::move(axes)) {}
 
   bool isPacked() const { return storageBits < 8; }
+  mlir::Value buildExtent(mlir::OpBuilder &builder, mlir::Location loc,
+                          const Extent &extent, mlir::ValueRange sizes) const;
+  Subscripts linearize(mlir::OpBuilder &builder, mlir::Location loc,
+                       const Subscripts &axes, mlir::ValueRange sizes) const;
   mlir::Value toElement(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value stored) const;
   mlir::Value toStored(mlir::OpBuilder &builder, mlir::Location loc,
@@ -103,6 +124,10 @@ private:
   mlir::MemRefType physical;
   mlir::Type elementType;
   int64_t storageBits = 0;
+  /// L, where the number of places is not known.
+  int64_t tailPaddingAlignment = 1;
+  /// The dynamic dimensions of the memref.
+  llvm::SmallVector<unsigned> dynamicDims;
   /// Whether the physical memref has one axis in place of the list.
   bool isFlat = false;
 };

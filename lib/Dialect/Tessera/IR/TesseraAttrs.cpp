@@ -250,6 +250,12 @@ LayoutAttr::getMemRefLayout(ArrayRef<int64_t> dimensions) const {
     if (!sized)
       return sized.takeError();
     ArrayRef<int64_t> widths = sized->dimensions();
+    // Widths are numbers, of all dimensions or of none.
+    if (llvm::is_contained(widths, kDynamic))
+      return unsupportedError("`*` in the layout of a memref",
+                              "sizes or bounds of all dimensions",
+                              "a size that is not known",
+                              "give the dynamic dimensions bounds with B");
     if (layout.paddedDimensions.empty())
       layout.paddedDimensions.assign(widths.begin(), widths.end());
   }

@@ -1,0 +1,83 @@
+//===- EraseEmptyLoops.cpp - Loops without iterations ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ERASEEMPTYLOOPS
+#include "tessera/Conversion/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+using affine::AffineForOp;
+
+/// The results of `map` that are constants, where operands are.
+static SmallVector<int64_t> getConstantResults(AffineMap map,
+                                               ValueRange operands) {
+  SmallVector<Attribute> constants(operands.size());
+  for (auto [operand, constant] : llvm::zip_equal(operands, constants))
+    matchPattern(operand, m_Constant(&constant));
+  SmallVector<int64_t> results;
+  for (AffineExpr result : map.partialConstantFold(constants).getResults())
+    if (auto constant = dyn_cast<AffineConstantExpr>(result))
+      results.push_back(constant.getValue());
+  return results;
+}
+
+/// Whether the loop is known to have no iteration.
+static bool isEmpty(AffineForOp loop) {
+  SmallVector<int64_t> lower =
+      getConstantResults(loop.getLowerBoundMap(), loop.getLowerBoundOperands());
+  SmallVector<int64_t> upper =
+      getConstantResults(loop.getUpperBoundMap(), loop.getUpperBoundOperands());
+  // The largest of the lower bounds counts, and the smallest of the upper ones.
+  return !lower.empty() && !upper.empty() &&
+         *llvm::max_element(lower) >= *llvm::min_element(upper);
+}
+
+namespace {
+struct EraseEmptyLoopsPass
+    : tessera::impl::EraseEmptyLoopsBase<EraseEmptyLoopsPass> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    Operation *root = getOperation();
+    // Outer loops first, and what bounds depend on before the loops.
+    root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == root)
+        return WalkResult::advance();
+      if (auto loop = dyn_cast<AffineForOp>(op)) {
+        if (!isEmpty(loop))
+          return WalkResult::advance();
+        rewriter.replaceOp(loop, SmallVector<Value>(loop.getInits()));
+        ++numErased;
+        return WalkResult::skip();
+      }
+      return foldToConstants(rewriter, op);
+    });
+  }
+
+private:
+  static WalkResult foldToConstants(IRRewriter &rewriter, Operation *op) {
+    if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
+        op->getNumResults() == 0 || !isMemoryEffectFree(op))
+      return WalkResult::advance();
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> results;
+    if (failed(rewriter.tryFold(op, results)) || results.empty())
+      return WalkResult::advance();
+    rewriter.replaceOp(op, results);
+    return WalkResult::skip();
+  }
+};
+} // namespace
