@@ -15,6 +15,7 @@
 #include "RandomLayouts.h"
 #include "TestCounts.h"
 #include "tessera/Compile/Compile.h"
+#include "tessera/Conversion/Pipelines.h"
 #include "tessera/Conversion/TesseraToAffine/BuildRelayout.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
@@ -24,6 +25,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -225,4 +228,44 @@ TEST(DynamicRelayout, RandomPairs) {
         return;
     }
   }
+}
+
+/// A bounded dimension takes the memory of its bound. Between size and bound
+/// there is no padding: PV promises nothing there, and nothing is written.
+TEST(DynamicRelayout, BoundIsNoPadding) {
+  DialectRegistry registry;
+  registerCompileDialects(registry);
+  registry.insert<TesseraDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  auto module = parseSourceString<ModuleOp>(
+      R"(
+    func.func @f(%a: memref<?xi32>,
+                 %b: memref<?xi32, #tessera.layout<{0:T(4)PV(one)B(6)}>>) {
+      tessera.relayout %a into %b : memref<?xi32>,
+          memref<?xi32, #tessera.layout<{0:T(4)PV(one)B(6)}>>
+      return
+    })",
+      &context);
+  ASSERT_TRUE(module);
+  PassManager manager(&context);
+  ToLLVMOptions options;
+  buildToLLVMPipeline(manager, options);
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  auto compiled = CompiledModule::compile(std::move(module));
+  ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+  auto found = compiled->lookup("f");
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  // A memref is two pointers, an offset, sizes and strides; the size of a
+  // dynamic dimension follows.
+  using Entry =
+      void(int32_t *, int32_t *, int64_t, int64_t, int64_t, int32_t *,
+           int32_t *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+  auto *function =
+      reinterpret_cast<Entry *>(reinterpret_cast<uintptr_t>(*found));
+  int32_t source[] = {10, 11, 12};
+  std::vector<int32_t> memory(8, -1);
+  function(source, source, 0, 3, 1, memory.data(), memory.data(), 0, 2, 4, 4, 1,
+           3);
+  EXPECT_EQ(memory, (std::vector<int32_t>{10, 11, 12, -1, -1, -1, 1, 1}));
 }

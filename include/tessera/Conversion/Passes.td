@@ -48,7 +48,7 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
     Handled are loads and stores of `memref` and `affine`; `memref.alloc`,
     `alloca`, `dealloc`, `dim`, `cast`, `copy` between equal layouts, `global`
     and `get_global`; `tessera.physical_view`; functions, calls, `cf` branches,
-    `scf` loops and conditionals, `arith.select`. Untiled layouts are also seen
+    loops and conditionals of `scf` and `affine`, `arith.select`. Untiled layouts are also seen
     as strided memrefs by all other operations of `memref`, `vector`, `linalg`
     and `affine`. Anything else is *unsupported*; then the pass reports all such
     operations, and the IR stays as it was.

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IntegerSet.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -189,8 +190,6 @@ struct DimPattern : OpConversionPattern<memref::DimOp> {
     SmallVector<Value> sizes =
         getSizes(rewriter, loc, type, adaptor.getSource().drop_front());
     if (std::optional<int64_t> index = op.getConstantIndex()) {
-      if (*index < 0 || *index >= type.getRank())
-        return rewriter.notifyMatchFailure(op, "index out of bounds");
       rewriter.replaceOp(op, sizes[*index]);
       return success();
     }
@@ -302,6 +301,86 @@ struct SelectPattern : OpConversionPattern<arith::SelectOp> {
                                                adaptor.getCondition().front(),
                                                whenTrue, whenFalse));
     rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+/// The results of an operation as groups that stand for those of `op`.
+static SmallVector<SmallVector<Value>>
+groupResults(const TypeConverter &converter, Operation *op,
+             ResultRange results) {
+  SmallVector<SmallVector<Value>> groups;
+  for (Type type : op->getResultTypes()) {
+    SmallVector<Type> types;
+    (void)converter.convertType(type, types);
+    groups.emplace_back(results.take_front(types.size()));
+    results = results.drop_front(types.size());
+  }
+  return groups;
+}
+
+static SmallVector<Value> flatten(ArrayRef<ValueRange> groups) {
+  SmallVector<Value> values;
+  for (ValueRange group : groups)
+    llvm::append_range(values, group);
+  return values;
+}
+
+/// A loop that carries memrefs.
+struct AffineForPattern : OpConversionPattern<affine::AffineForOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(affine::AffineForOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(rewriter.convertRegionTypes(&op.getRegion(), *typeConverter)))
+      return failure();
+    auto loop = affine::AffineForOp::create(
+        rewriter, op.getLoc(), flatten(adaptor.getLowerBoundOperands()),
+        op.getLowerBoundMap(), flatten(adaptor.getUpperBoundOperands()),
+        op.getUpperBoundMap(), op.getStepAsInt(), flatten(adaptor.getInits()));
+    loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.eraseBlock(loop.getBody());
+    rewriter.inlineRegionBefore(op.getRegion(), loop.getRegion(),
+                                loop.getRegion().end());
+    rewriter.replaceOpWithMultiple(
+        op, groupResults(*typeConverter, op, loop.getResults()));
+    return success();
+  }
+};
+
+struct AffineIfPattern : OpConversionPattern<affine::AffineIfOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(affine::AffineIfOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Type> types;
+    if (failed(typeConverter->convertTypes(op.getResultTypes(), types)))
+      return failure();
+    auto ifOp = affine::AffineIfOp::create(
+        rewriter, op.getLoc(), types, op.getIntegerSet(),
+        flatten(adaptor.getOperands()), /*withElseRegion=*/true);
+    ifOp->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    for (auto [from, to] :
+         llvm::zip_equal(op->getRegions(), ifOp->getRegions())) {
+      rewriter.eraseBlock(&to.front());
+      rewriter.inlineRegionBefore(from, to, to.end());
+    }
+    rewriter.replaceOpWithMultiple(
+        op, groupResults(*typeConverter, op, ifOp.getResults()));
+    return success();
+  }
+};
+
+struct AffineYieldPattern : OpConversionPattern<affine::AffineYieldOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(affine::AffineYieldOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<affine::AffineYieldOp>(
+        op, flatten(adaptor.getOperands()));
     return success();
   }
 };
@@ -439,7 +518,8 @@ bool tessera::isConvertedByType(Operation *op) {
     MemRefType to = getLaidOutMemRef(cast.getType());
     return from && to && from.getLayout() == to.getLayout();
   }
-  return isa<FunctionOpInterface, func::CallOp, func::ReturnOp, cf::BranchOp,
+  return isa<FunctionOpInterface, affine::AffineForOp, affine::AffineIfOp,
+             affine::AffineYieldOp, func::CallOp, func::ReturnOp, cf::BranchOp,
              cf::CondBranchOp, scf::ForOp, scf::IfOp, scf::WhileOp,
              scf::ConditionOp, scf::YieldOp, arith::SelectOp, memref::AllocOp,
              memref::AllocaOp, memref::DeallocOp, memref::DimOp,
@@ -450,7 +530,8 @@ void tessera::populateLowerLayoutsPatterns(
     const PhysicalTypeConverter &converter, RewritePatternSet &patterns,
     ConversionTarget &target) {
   patterns
-      .add<AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
+      .add<AffineForPattern, AffineIfPattern, AffineYieldPattern,
+           AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
            DeallocPattern, DimPattern, CastPattern, PhysicalViewPattern,
            BitcastViewPattern, SelectPattern, GlobalPattern, GetGlobalPattern>(
           converter, patterns.getContext());

@@ -435,11 +435,25 @@ static bool mentionsLayouts(Operation *op) {
          llvm::any_of(op->getResultTypes(), getLaidOutMemRef);
 }
 
+/// Whether the dimension that is asked for exists, where that is known.
+static LogicalResult checkDim(memref::DimOp op) {
+  std::optional<int64_t> index = op.getConstantIndex();
+  int64_t rank = cast<MemRefType>(op.getSource().getType()).getRank();
+  if (!index || (*index >= 0 && *index < rank))
+    return success();
+  return op.emitOpError("unsupported dimension: expected an index below the "
+                        "rank ")
+         << rank << ", found " << *index
+         << "; the result would be undefined, so ask for another";
+}
+
 static LogicalResult checkOp(Operation *op) {
   if (failed(checkTypes(op)))
     return failure();
   if (!mentionsLayouts(op))
     return success();
+  if (auto dim = dyn_cast<memref::DimOp>(op))
+    return checkDim(dim);
   if (std::optional<AccessOp> access = getAccess(op)) {
     llvm::Expected<ElementAccess> element = ElementAccess::get(access->type());
     if (element)
@@ -470,7 +484,7 @@ static LogicalResult checkOp(Operation *op) {
         "lowered; run --tessera-lower-relayouts first");
   return op->emitOpError(
       "unsupported operation on a laid-out memref: expected loads, stores, "
-      "calls, branches, scf loops and what makes or views memrefs; lower it to "
+      "calls, branches, loops and what makes or views memrefs; lower it to "
       "affine or memref accesses first");
 }
 

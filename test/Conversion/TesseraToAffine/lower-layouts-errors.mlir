@@ -5,7 +5,7 @@
 
 #tiled = #tessera.layout<{1,0:T(8,128)}>
 func.func @all_of_them(%m: memref<16x256xf32, #tiled>, %c: f32) {
-  // expected-error @+1 {{unsupported operation on a laid-out memref: expected loads, stores}}
+  // expected-error @+1 {{unsupported operation on a laid-out memref: expected loads, stores, calls, branches, loops}}
   linalg.fill ins(%c : f32) outs(%m : memref<16x256xf32, #tiled>)
   // expected-error @+1 {{unsupported operation on a laid-out memref}}
   %u = memref.cast %m : memref<16x256xf32, #tiled> to memref<*xf32>
@@ -15,13 +15,14 @@ func.func @all_of_them(%m: memref<16x256xf32, #tiled>, %c: f32) {
 // -----
 
 #tiled = #tessera.layout<{1,0:T(8,128)}>
-func.func @carried(%m: memref<16x256xf32, #tiled>) {
-  // expected-error @+1 {{unsupported operation on a laid-out memref}}
-  %r = affine.for %i = 0 to 4 iter_args(%a = %m) -> memref<16x256xf32, #tiled> {
-    // expected-error @+1 {{unsupported operation on a laid-out memref}}
-    affine.yield %m : memref<16x256xf32, #tiled>
-  }
-  return
+func.func @no_such_dimension(%m: memref<16x256xf32, #tiled>) -> (index, index) {
+  %c2 = arith.constant 2 : index
+  %c-1 = arith.constant -1 : index
+  // expected-error @+1 {{unsupported dimension: expected an index below the rank 2, found 2; the result would be undefined, so ask for another}}
+  %d = memref.dim %m, %c2 : memref<16x256xf32, #tiled>
+  // expected-error @+1 {{expected an index below the rank 2, found -1}}
+  %e = memref.dim %m, %c-1 : memref<16x256xf32, #tiled>
+  return %d, %e : index, index
 }
 
 // -----

@@ -286,3 +286,32 @@ func.func @flat_cast(%m: memref<16xf32, #tessera.layout<{0:T(8)L(2)}>>)
       to memref<?xf32, #tessera.layout<{0:T(8)L(2)}>>
   return %c : memref<?xf32, #tessera.layout<{0:T(8)L(2)}>>
 }
+
+// Affine loops and conditionals carry memrefs with their sizes, too. A loop that
+// is cut passes them through both of its halves.
+
+// CHECK-LABEL: func.func @affine_carried(
+// CHECK-SAME:    %[[M:.+]]: memref<?x2x8x128xf32>, %[[M0:.+]]: index, %[[N:.+]]: memref<?x2x8x128xf32>, %[[N0:.+]]: index
+// CHECK:         %[[R:.+]]:4 = affine.for %[[A:.+]] = 0 to 2 iter_args(%[[P:.+]] = %[[M]], %[[P0:.+]] = %[[M0]], %[[Q:.+]] = %[[N]], %[[Q0:.+]] = %[[N0]])
+// CHECK-SAME:        -> (memref<?x2x8x128xf32>, index, memref<?x2x8x128xf32>, index)
+// CHECK:           %[[S:.+]]:4 = affine.for %[[B:.+]] = 0 to 8 iter_args(%[[X:.+]] = %[[P]], %{{.+}} = %[[P0]], %{{.+}} = %[[Q]], %{{.+}} = %[[Q0]])
+// CHECK:             affine.store %{{.+}}, %[[X]][%[[A]], 1, %[[B]], 0] : memref<?x2x8x128xf32>
+// CHECK:           affine.yield %[[S]]#0, %[[S]]#1, %[[S]]#2, %[[S]]#3
+// CHECK:         %[[I:.+]]:2 = affine.if #{{.+}}() -> (memref<?x2x8x128xf32>, index)
+// CHECK:           affine.yield %[[R]]#0, %[[R]]#1
+// CHECK:         return %[[I]]#0, %[[I]]#1
+func.func @affine_carried(%m: memref<?x256xf32, #tiled>,
+                          %n: memref<?x256xf32, #tiled>, %c: f32)
+    -> memref<?x256xf32, #tiled> {
+  %r:2 = affine.for %i = 0 to 16 iter_args(%p = %m, %q = %n)
+      -> (memref<?x256xf32, #tiled>, memref<?x256xf32, #tiled>) {
+    affine.store %c, %p[%i, 128] : memref<?x256xf32, #tiled>
+    affine.yield %q, %p : memref<?x256xf32, #tiled>, memref<?x256xf32, #tiled>
+  }
+  %s = affine.if affine_set<() : (1 >= 0)>() -> memref<?x256xf32, #tiled> {
+    affine.yield %r#0 : memref<?x256xf32, #tiled>
+  } else {
+    affine.yield %r#1 : memref<?x256xf32, #tiled>
+  }
+  return %s : memref<?x256xf32, #tiled>
+}
