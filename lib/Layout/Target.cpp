@@ -35,18 +35,31 @@ static constexpr MemorySpace kCPUSpaces[] = {
 };
 
 // The memories of a TPU, by XLA's numbers. HBM per chip is Google Cloud's
-// figure, VMEM and SMEM per core are those of JAX's chip table; the TPU
+// figure, VMEM, CMEM and SMEM per core are those of JAX's chip table; the TPU
 // compiler rounds buffers up to 512 bytes.
-static constexpr std::array<MemorySpace, 5> getTPUSpaces(int64_t hbm,
+static constexpr std::array<MemorySpace, 6> getTPUSpaces(int64_t hbm,
                                                          int64_t vmem) {
   return {{{0, "hbm", hbm, 512, 0},
            {1, "vmem", vmem, 512, 1},
            {2, "semaphore", 0, 512, 2},
+           {4, "small_vectors", 0, 512, 4},
            {5, "host", 0, 64, 5},
            {6, "smem", kMiB, 512, 6}}};
 }
 
-static constexpr auto kTPUv4Spaces = getTPUSpaces(32 * kGiB, 16 * kMiB);
+// v4 has one more, and its compiler keeps there what others keep in VMEM.
+static constexpr std::array<MemorySpace, 7> getTPUv4Spaces() {
+  std::array<MemorySpace, 6> all = getTPUSpaces(32 * kGiB, 16 * kMiB);
+  return {{all[0],
+           all[1],
+           all[2],
+           {3, "cmem", 64 * kMiB, 512, 3},
+           all[3],
+           all[4],
+           all[5]}};
+}
+
+static constexpr auto kTPUv4Spaces = getTPUv4Spaces();
 static constexpr auto kTPUv5eSpaces = getTPUSpaces(16 * kGiB, 128 * kMiB);
 static constexpr auto kTPUv5pSpaces = getTPUSpaces(95 * kGiB, 64 * kMiB);
 static constexpr auto kTPUv6eSpaces = getTPUSpaces(32 * kGiB, 128 * kMiB);

@@ -107,11 +107,21 @@ TEST(Target, RefusesArraysWhosePaddingOverflows) {
               HasSubstr("invalid"));
 }
 
+// Every number that the TPU compiler was seen to write has a space.
+TEST(Target, SpacesOfCompiledModules) {
+  for (llvm::StringRef name : {"tpu_v4", "tpu_v5e", "tpu_v5p", "tpu_v6e"}) {
+    const Target *target = llvm::cantFail(getTarget(name));
+    for (int64_t number : {0, 1, 2, 4, 5, 6})
+      EXPECT_NE(target->findSpace(number), nullptr) << name.str() << number;
+    EXPECT_EQ(target->findSpace(3) != nullptr, name == "tpu_v4");
+  }
+}
+
 TEST(Target, SpacesAreSortedAndAligned) {
   for (const Target &target : allTargets()) {
     ASSERT_NE(target.findSpace(0), nullptr) << target.name.str();
     EXPECT_EQ(target.findSpace(0), &target.spaces.front());
-    EXPECT_EQ(target.findSpace(4), nullptr);
+    EXPECT_EQ(target.findSpace(7), nullptr);
     int64_t previous = -1;
     for (const MemorySpace &space : target.spaces) {
       EXPECT_GT(space.number, previous);
