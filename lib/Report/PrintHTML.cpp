@@ -41,7 +41,7 @@ code { font: 13px/1.45 ui-monospace, monospace; overflow-wrap: anywhere; }
 .sums { display: grid; gap: .6rem;
   grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
 .sums div { background: var(--panel); border-radius: 6px; padding: .6rem .8rem; }
-.sums b { display: block; font-size: 1.15rem; }
+.sums b { display: block; font-size: 1rem; white-space: nowrap; }
 .sums span, td.soft { color: var(--soft); font-size: .85rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;

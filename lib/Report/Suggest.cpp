@@ -163,5 +163,8 @@ std::optional<Suggestion> tessera::suggestMove(const ValueReport &value) {
                      llvm::Twine(move.source) + " as " + move.to->toString() +
                      ": then there is nothing left to move")
                         .str();
+  if (value.bytesRead != value.bytesWritten)
+    suggestion.text += ", and it takes " + std::to_string(value.bytesWritten) +
+                       " bytes instead of " + std::to_string(value.bytesRead);
   return suggestion;
 }

@@ -177,6 +177,17 @@ TEST(Report, RelayoutsAndBitcasts) {
   EXPECT_EQ(report.values[1].moveSuggestion->gain, 2 * 8192);
 }
 
+TEST(Report, AvoidedMovesSayWhatTheyCost) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[8,256]{1,0:T(8,128)} parameter(0)
+  ROOT a = f32[8,256]{0,1:T(8,128)} copy(p)
+})");
+  ASSERT_TRUE(report.values[1].moveSuggestion);
+  EXPECT_EQ(report.values[1].moveSuggestion->text,
+            "pass %p as f32[8,256]{0,1:T(8,128)}: then there is nothing left "
+            "to move, and it takes 131072 bytes instead of 8192");
+}
+
 static Suggestion suggest(llvm::StringRef shape) {
   return suggestLayout(llvm::cantFail(parseShape(shape))).value();
 }
