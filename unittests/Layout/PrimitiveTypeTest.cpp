@@ -43,10 +43,10 @@ TEST(PrimitiveType, FormatsHaveTheWidthOfTheirType) {
   for (PrimitiveType type : allPrimitiveTypes()) {
     const llvm::fltSemantics *format = getFloatSemantics(type);
     ASSERT_EQ(format != nullptr, isFloatingPoint(type) || isComplex(type));
-    if (format)
-      EXPECT_EQ(llvm::APFloat::getSizeInBits(*format) *
-                    (isComplex(type) ? 2 : 1),
-                getBitWidth(type))
-          << getName(type).str();
+    if (!format)
+      continue;
+    EXPECT_EQ(llvm::APFloat::getSizeInBits(*format) * (isComplex(type) ? 2 : 1),
+              getBitWidth(type))
+        << getName(type).str();
   }
 }
