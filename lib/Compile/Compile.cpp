@@ -114,28 +114,34 @@ tessera::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
 // Ahead of time
 //===----------------------------------------------------------------------===//
 
-/// The text of the plan. Errors as of checkRelayout and planRelayout.
+/// The text of the plans. Errors as of checkRelayout and planRelayout.
 static llvm::Expected<std::string>
-printRelayoutPlan(const Shape &source, const Shape &destination,
-                  const CompileOptions &options) {
-  llvm::Expected<RelayoutPlan> plan =
-      getRelayoutPlan(source, destination, options);
-  if (!plan)
-    return plan.takeError();
+printRelayoutPlans(llvm::ArrayRef<RelayoutRequest> requests,
+                   const CompileOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  plan->print(os);
+  for (const RelayoutRequest &request : requests) {
+    llvm::Expected<RelayoutPlan> plan =
+        getRelayoutPlan(request.source, request.destination, options);
+    if (!plan)
+      return plan.takeError();
+    plan->print(os);
+  }
   return text;
 }
 
-/// A module made of the relayout alone.
+/// A module made of the relayouts alone.
 static llvm::Expected<OwningOpRef<ModuleOp>>
-buildModule(MLIRContext &context, const Shape &source, const Shape &destination,
-            const CompileOptions &options) {
+buildModule(MLIRContext &context, llvm::ArrayRef<RelayoutRequest> requests,
+            CompileOptions options) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  if (llvm::Error error =
-          addRelayoutFunction(*module, source, destination, options))
-    return std::move(error);
+  for (const RelayoutRequest &request : requests) {
+    if (!request.symbol.empty())
+      options.symbol = request.symbol;
+    if (llvm::Error error = addRelayoutFunction(*module, request.source,
+                                                request.destination, options))
+      return std::move(error);
+  }
   return module;
 }
 
@@ -182,12 +188,12 @@ static llvm::Expected<std::string> link(const ObjectCode &code,
 }
 
 static llvm::Expected<std::string>
-compileUncached(const Shape &source, const Shape &destination, EmitKind kind,
+compileUncached(llvm::ArrayRef<RelayoutRequest> requests, EmitKind kind,
                 const CompileOptions &options) {
   if (kind == EmitKind::Plan)
-    return printRelayoutPlan(source, destination, options);
+    return printRelayoutPlans(requests, options);
   MLIRContext context(getCompileDialects(), MLIRContext::Threading::DISABLED);
-  auto module = buildModule(context, source, destination, options);
+  auto module = buildModule(context, requests, options);
   if (!module)
     return module.takeError();
   if (kind == EmitKind::MLIR) {
@@ -207,13 +213,15 @@ compileUncached(const Shape &source, const Shape &destination, EmitKind kind,
 //===----------------------------------------------------------------------===//
 
 /// All that a result depends on.
-static std::string getKey(const Shape &source, const Shape &destination,
+static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
                           EmitKind kind, const CompileOptions &options) {
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << source << '\n'
-     << destination << '\n'
-     << static_cast<int>(kind) << '\n'
+  for (const RelayoutRequest &request : requests)
+    os << request.source << '\n'
+       << request.destination << '\n'
+       << request.symbol << '\n';
+  os << static_cast<int>(kind) << '\n'
      << options.symbol << '\n'
      << options.optLevel << '\n'
      << options.triple << '\n'
@@ -223,7 +231,16 @@ static std::string getKey(const Shape &source, const Shape &destination,
      << options.streamingBytes << '\n'
      << options.threads << '\n'
      << options.parallelBytes << '\n'
-     << options.openMPLibrary;
+     << options.openMPLibrary << '\n';
+  const RelayoutTuning &tuning = options.tuning;
+  auto add = [&](const auto &choice) {
+    os << (choice ? std::to_string(*choice) : "-") << ' ';
+  };
+  os << tuning.rowBytes << ' ' << tuning.columnBytes << ' ';
+  add(tuning.bySource);
+  add(tuning.streams);
+  add(tuning.isStaged);
+  add(tuning.prefetch);
   return key;
 }
 
@@ -243,10 +260,16 @@ static LruCache<RelayoutFunction> &getFunctionCache() {
 }
 
 llvm::Expected<std::string>
-tessera::compileRelayout(const Shape &source, const Shape &destination,
+tessera::compileRelayout(const ArrayPart &source, const ArrayPart &destination,
                          EmitKind kind, const CompileOptions &options) {
-  return getTextCache().get(getKey(source, destination, kind, options), [&] {
-    return compileUncached(source, destination, kind, options);
+  return compileRelayouts({{source, destination, ""}}, kind, options);
+}
+
+llvm::Expected<std::string>
+tessera::compileRelayouts(llvm::ArrayRef<RelayoutRequest> requests,
+                          EmitKind kind, const CompileOptions &options) {
+  return getTextCache().get(getKey(requests, kind, options), [&] {
+    return compileUncached(requests, kind, options);
   });
 }
 
@@ -259,8 +282,7 @@ void tessera::clearCompileCache() {
   getFunctionCache().clear();
 }
 
-std::string tessera::getRelayoutHeader(const Shape &source,
-                                       const Shape &destination,
+std::string tessera::getRelayoutHeader(llvm::ArrayRef<RelayoutRequest> requests,
                                        StringRef fileName,
                                        const CompileOptions &options) {
   std::string guard;
@@ -271,15 +293,18 @@ std::string tessera::getRelayoutHeader(const Shape &source,
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "#ifndef " << guard << "\n#define " << guard << "\n\n"
-     << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-     << "// Moves an array\n//   from " << source << "\n//   to   "
-     << destination << "\n"
-     << "// The buffers must not overlap; they may have any alignment.\n";
-  if (options.threads > 1)
-    os << "// Link with LLVM's OpenMP runtime, -lomp: up to " << options.threads
-       << " threads share large arrays.\n";
-  os << "void " << options.symbol << "(const void *src, void *dst);\n\n"
-     << "#ifdef __cplusplus\n}\n#endif\n\n#endif // " << guard << "\n";
+     << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  for (const RelayoutRequest &request : requests) {
+    os << "// Moves an array\n//   from " << request.source << "\n//   to   "
+       << request.destination << "\n"
+       << "// The buffers must not overlap; they may have any alignment.\n";
+    if (options.threads > 1)
+      os << "// Link with LLVM's OpenMP runtime, -lomp: up to "
+         << options.threads << " threads share large arrays.\n";
+    os << "void " << (request.symbol.empty() ? options.symbol : request.symbol)
+       << "(const void *src, void *dst);\n\n";
+  }
+  os << "#ifdef __cplusplus\n}\n#endif\n\n#endif // " << guard << "\n";
   return text;
 }
 
@@ -324,11 +349,13 @@ CompiledModule::lookup(StringRef symbol) {
 }
 
 llvm::Expected<RelayoutFunction>
-tessera::getRelayoutFunction(const Shape &source, const Shape &destination,
+tessera::getRelayoutFunction(const ArrayPart &source,
+                             const ArrayPart &destination,
                              const CompileOptions &options) {
+  RelayoutRequest request = {source, destination, ""};
   auto make = [&]() -> llvm::Expected<RelayoutFunction> {
     MLIRContext context(getCompileDialects(), MLIRContext::Threading::DISABLED);
-    auto module = buildModule(context, source, destination, options);
+    auto module = buildModule(context, request, options);
     if (!module)
       return module.takeError();
     auto compiled = CompiledModule::compile(std::move(*module), options);
@@ -342,6 +369,6 @@ tessera::getRelayoutFunction(const Shape &source, const Shape &destination,
     result.function = *function;
     return result;
   };
-  return getFunctionCache().get(
-      getKey(source, destination, EmitKind::Object, options), make);
+  return getFunctionCache().get(getKey(request, EmitKind::Object, options),
+                                make);
 }

@@ -21,6 +21,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
 using namespace mlir;
 using namespace tessera;
 
@@ -48,22 +51,61 @@ static llvm::Error checkSide(const Shape &shape, llvm::StringRef side) {
   return llvm::Error::success();
 }
 
-llvm::Error tessera::checkRelayout(const Shape &source,
-                                   const Shape &destination) {
+/// Whether the slices are ones of the array.
+static llvm::Error checkBox(const ArrayPart &part, llvm::StringRef side) {
+  if (part.isWhole())
+    return llvm::Error::success();
+  bool isValid = static_cast<int64_t>(part.box.size()) == part.shape.rank();
+  for (size_t i = 0; isValid && i < part.box.size(); ++i) {
+    const Slice &slice = part.box[i];
+    int64_t size = part.shape.dimensions()[i];
+    isValid = slice.begin >= 0 && slice.count >= 0 && slice.step > 0 &&
+              slice.begin <= size &&
+              (slice.count == 0 ||
+               (slice.begin < size &&
+                slice.count - 1 <= (size - 1 - slice.begin) / slice.step));
+  }
+  if (isValid)
+    return llvm::Error::success();
+  return invalidError("", side, "slices within " + part.shape.toString(),
+                      "others");
+}
+
+static std::string printSizes(llvm::ArrayRef<int64_t> sizes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(sizes, os, "x");
+  return sizes.empty() ? "those of a scalar" : text;
+}
+
+llvm::Error tessera::checkRelayout(const ArrayPart &sourcePart,
+                                   const ArrayPart &destinationPart) {
+  const Shape &source = sourcePart.shape;
+  const Shape &destination = destinationPart.shape;
   if (llvm::Error error = checkSide(source, "source"))
     return error;
   if (llvm::Error error = checkSide(destination, "destination"))
+    return error;
+  if (llvm::Error error = checkBox(sourcePart, "box of the source"))
+    return error;
+  if (llvm::Error error = checkBox(destinationPart, "box of the destination"))
     return error;
   if (source.elementType() != destination.elementType())
     return invalidError("", "element type of the destination",
                         getName(source.elementType()),
                         getName(destination.elementType()),
                         "a relayout does not convert values");
-  if (source.dimensions() != destination.dimensions())
+  bool isWhole = sourcePart.isWhole() && destinationPart.isWhole();
+  if (isWhole && source.dimensions() != destination.dimensions())
     return invalidError("", "dimensions of the destination",
                         source.toString(/*printLayout=*/false),
                         destination.toString(/*printLayout=*/false),
                         "a relayout keeps the dimensions");
+  if (sourcePart.dimensions() != destinationPart.dimensions())
+    return invalidError("", "sizes of the destination",
+                        printSizes(sourcePart.dimensions()),
+                        printSizes(destinationPart.dimensions()),
+                        "boxes must have the same sizes");
   return llvm::Error::success();
 }
 
@@ -118,10 +160,13 @@ static std::optional<llvm::APInt> getStoredPadding(const Shape &shape,
 }
 
 llvm::Expected<RelayoutPlan>
-tessera::getRelayoutPlan(const Shape &source, const Shape &destination,
+tessera::getRelayoutPlan(const ArrayPart &sourcePart,
+                         const ArrayPart &destinationPart,
                          const CompileOptions &options) {
-  if (llvm::Error error = checkRelayout(source, destination))
+  if (llvm::Error error = checkRelayout(sourcePart, destinationPart))
     return std::move(error);
+  const Shape &source = sourcePart.shape;
+  const Shape &destination = destinationPart.shape;
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
@@ -136,20 +181,22 @@ tessera::getRelayoutPlan(const Shape &source, const Shape &destination,
   llvm::Expected<AxisList> dst = AxisList::get(destination);
   if (!dst)
     return dst.takeError();
-  bool fillPadding = destination.layoutOrDefault().paddingValue.has_value();
-  return planRelayout(*src, *dst, bits, fillPadding, *target);
+  bool fillPadding = destinationPart.isWhole() &&
+                     destination.layoutOrDefault().paddingValue.has_value();
+  return planRelayout({*src, sourcePart.box}, {*dst, destinationPart.box}, bits,
+                      fillPadding, *target);
 }
 
 /// Appends a function of vector kernels; false where there is no plan.
 static llvm::Expected<bool> addVectorFunction(ModuleOp module,
-                                              const Shape &source,
-                                              const Shape &destination,
+                                              const ArrayPart &sourcePart,
+                                              const ArrayPart &destinationPart,
                                               const CompileOptions &options) {
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
   llvm::Expected<RelayoutPlan> plan =
-      getRelayoutPlan(source, destination, options);
+      getRelayoutPlan(sourcePart, destinationPart, options);
   if (!plan) {
     llvm::consumeError(plan.takeError());
     return false;
@@ -163,32 +210,71 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
                       MemRefType::get({plan->dstElements}, element)});
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
+  const Shape &source = sourcePart.shape;
+  const Shape &destination = destinationPart.shape;
+  AxisList src = cantFail(AxisList::get(source));
+  AxisList dst = cantFail(AxisList::get(destination));
   int64_t bits = getStorageBits(source.elementType(), source.layoutOrDefault());
   TypedAttr padding;
-  if (auto value = getStoredPadding(destination, bits))
+  auto value = getStoredPadding(destination, bits);
+  if (value && destinationPart.isWhole())
     padding = builder.getIntegerAttr(
         element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
   if (llvm::Error error = buildVectorRelayout(
           builder, function.getLoc(), body->getArgument(0),
-          body->getArgument(1), cantFail(AxisList::get(source)),
-          cantFail(AxisList::get(destination)), bits, padding, *target))
+          body->getArgument(1), {src, sourcePart.box},
+          {dst, destinationPart.box}, bits, padding, *target))
     return std::move(error);
   func::ReturnOp::create(builder, function.getLoc());
   return true;
 }
 
-llvm::Error tessera::addRelayoutFunction(ModuleOp module, const Shape &source,
-                                         const Shape &destination,
+/// The index in an array of each index of a part of it.
+static AffineMap getBoxMap(OpBuilder &builder, const ArrayPart &part) {
+  SmallVector<AffineExpr> results;
+  for (unsigned i = 0; i < part.shape.rank(); ++i) {
+    AffineExpr index = builder.getAffineDimExpr(i);
+    results.push_back(
+        part.isWhole() ? index : index * part.box[i].step + part.box[i].begin);
+  }
+  return AffineMap::get(part.shape.rank(), 0, results, builder.getContext());
+}
+
+/// One nest over the indices of the boxes: floordiv and mod stay where they are
+/// in the layouts.
+static void buildBoxCopy(OpBuilder &builder, Location loc, RelayoutSide source,
+                         RelayoutSide destination, const ArrayPart &sourcePart,
+                         const ArrayPart &destinationPart,
+                         ConvertElementFn convert) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Value> indices;
+  for (int64_t size : sourcePart.dimensions()) {
+    auto loop = affine::AffineForOp::create(builder, loc, 0, size);
+    builder.setInsertionPointToStart(loop.getBody());
+    indices.push_back(loop.getInductionVar());
+  }
+  Subscripts from{getBoxMap(builder, sourcePart), indices};
+  Subscripts to{getBoxMap(builder, destinationPart), indices};
+  Value element = source.access.load(builder, loc, source.memref, from);
+  destination.access.store(builder, loc, convert(builder, loc, element),
+                           destination.memref, to);
+}
+
+llvm::Error tessera::addRelayoutFunction(ModuleOp module,
+                                         const ArrayPart &sourcePart,
+                                         const ArrayPart &destinationPart,
                                          const CompileOptions &options) {
-  if (llvm::Error error = checkRelayout(source, destination))
+  if (llvm::Error error = checkRelayout(sourcePart, destinationPart))
     return error;
+  const Shape &source = sourcePart.shape;
+  const Shape &destination = destinationPart.shape;
   MLIRContext *context = module.getContext();
   context->loadDialect<affine::AffineDialect, arith::ArithDialect,
                        func::FuncDialect, memref::MemRefDialect,
                        LLVM::LLVMDialect>();
   if (options.vectorize) {
     llvm::Expected<bool> isDone =
-        addVectorFunction(module, source, destination, options);
+        addVectorFunction(module, sourcePart, destinationPart, options);
     if (!isDone || *isDone)
       return isDone.takeError();
   }
@@ -206,12 +292,19 @@ llvm::Error tessera::addRelayoutFunction(ModuleOp module, const Shape &source,
   Location loc = function.getLoc();
   PrimitiveType type = source.elementType();
   Type stored = to->element();
-  RelayoutSizes sizes{source.dimensions(), {}};
   RelayoutSide target{*to, body->getArgument(1)};
+  auto convert = [&](OpBuilder &builder, Location loc, Value value) {
+    return castInteger(builder, loc, value, stored, type);
+  };
+  if (!sourcePart.isWhole() || !destinationPart.isWhole()) {
+    buildBoxCopy(builder, loc, {*from, body->getArgument(0)}, target,
+                 sourcePart, destinationPart, convert);
+    func::ReturnOp::create(builder, loc);
+    return llvm::Error::success();
+  }
+  RelayoutSizes sizes{source.dimensions(), {}};
   buildElementCopy(builder, loc, {*from, body->getArgument(0)}, target, sizes,
-                   [&](OpBuilder &builder, Location loc, Value value) {
-                     return castInteger(builder, loc, value, stored, type);
-                   });
+                   convert);
   auto padding = getStoredPadding(destination, stored.getIntOrFloatBitWidth());
   if (padding && mayHavePadding(to->axes())) {
     Value value = arith::ConstantOp::create(

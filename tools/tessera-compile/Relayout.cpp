@@ -7,9 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Compile/Compile.h"
+#include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/Text.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/LineIterator.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -21,11 +25,25 @@ static int run();
 static Subcommand
     command("relayout",
             "Compile a function that moves an array to another layout", run);
-static cl::opt<std::string> sourceText(cl::Positional, cl::Required,
-                                       cl::desc("SRC-SHAPE"), cl::sub(command));
-static cl::opt<std::string> destinationText(cl::Positional, cl::Required,
-                                            cl::desc("DST-SHAPE"),
-                                            cl::sub(command));
+static cl::list<std::string> shapeTexts(cl::Positional, cl::ZeroOrMore,
+                                        cl::desc("SRC-SHAPE DST-SHAPE"),
+                                        cl::sub(command));
+static cl::opt<std::string> sourceBox(
+    "src-box", cl::value_desc("slices"),
+    cl::desc("The part of SRC-SHAPE to read: BEGIN:END or BEGIN:END:STEP for "
+             "each dimension, as in Python, such as 8:16,:,0:128:2"),
+    cl::sub(command));
+static cl::opt<std::string>
+    destinationBox("dst-box", cl::value_desc("slices"),
+                   cl::desc("The part of DST-SHAPE to write; nothing else is"),
+                   cl::sub(command));
+static cl::opt<std::string> batchPath(
+    "batch", cl::value_desc("file"),
+    cl::desc("Compile many functions into one file: `SRC-SHAPE DST-SHAPE "
+             "[symbol=NAME] [src-box=SLICES] [dst-box=SLICES]` in each line, "
+             "# begins a comment; without a name, that of --symbol and a "
+             "number"),
+    cl::sub(command));
 static cl::opt<EmitKind> emitKind(
     "emit", cl::desc("What to write"), cl::init(EmitKind::Shared),
     cl::values(clEnumValN(EmitKind::Object, "obj",
@@ -107,13 +125,13 @@ static RelayoutTuning getTuning() {
   return tuning;
 }
 
-/// The function's name must be one in C too.
-static llvm::Error checkSymbol(llvm::StringRef name) {
+/// The function's name must be one in C too; `what` says where it stands.
+static llvm::Error checkSymbol(llvm::StringRef name, llvm::StringRef what) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   if (!name.empty() && !llvm::isDigit(name.front()) &&
       llvm::all_of(name, isWord))
     return llvm::Error::success();
-  return invalidError("", "--symbol", "a C identifier", "`" + name + "`");
+  return invalidError("", what, "a C identifier", "`" + name + "`");
 }
 
 static llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
@@ -124,22 +142,143 @@ static llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
 }
 
 /// Writes the header of an object file beside it.
-static llvm::Error writeHeader(const Shape &source, const Shape &destination,
+static llvm::Error writeHeader(llvm::ArrayRef<RelayoutRequest> requests,
                                const CompileOptions &options) {
   if (outputPath == "-")
     return llvm::Error::success();
   llvm::SmallString<128> path(outputPath);
   llvm::sys::path::replace_extension(path, ".h");
-  return writeText(path,
-                   getRelayoutHeader(source, destination,
-                                     llvm::sys::path::filename(path), options));
+  return writeText(
+      path,
+      getRelayoutHeader(requests, llvm::sys::path::filename(path), options));
 }
 
-static llvm::Error compile(const Shape &source, const Shape &destination) {
-  if (llvm::Error error = checkSymbol(symbol))
+/// An array, or the part of it that `boxText` selects where that is given.
+static llvm::Expected<ArrayPart>
+makePart(llvm::Expected<Shape> shape, std::optional<llvm::StringRef> boxText,
+         llvm::StringRef what) {
+  if (!shape)
+    return shape.takeError();
+  if (!boxText)
+    return ArrayPart(std::move(*shape));
+  llvm::Expected<Box> box = parseBox(*boxText, *shape, what);
+  if (!box)
+    return box.takeError();
+  return ArrayPart(std::move(*shape), std::move(*box));
+}
+
+/// Reads a line of a batch: two shapes and settings.
+static llvm::Expected<RelayoutRequest> readBatchLine(llvm::StringRef line,
+                                                     size_t number) {
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(line, words);
+  if (words.size() < 2)
+    return invalidError("", "relayout", "SRC-SHAPE DST-SHAPE",
+                        "`" + line + "`");
+  RelayoutRequest request;
+  request.symbol = symbol + "_" + std::to_string(number);
+  std::optional<llvm::StringRef> boxes[2];
+  for (llvm::StringRef word : llvm::ArrayRef(words).drop_front(2)) {
+    auto [key, value] = word.split('=');
+    if (key == "symbol")
+      request.symbol = value.str();
+    else if (key == "src-box")
+      boxes[0] = value;
+    else if (key == "dst-box")
+      boxes[1] = value;
+    else
+      return invalidError("", "setting",
+                          "symbol=, src-box= or dst-box=", "`" + word + "`");
+  }
+  auto source = makePart(parseShape(words[0]), boxes[0], "src-box");
+  if (!source)
+    return source.takeError();
+  auto destination = makePart(parseShape(words[1]), boxes[1], "dst-box");
+  if (!destination)
+    return destination.takeError();
+  request.source = std::move(*source);
+  request.destination = std::move(*destination);
+  if (llvm::Error error = checkSymbol(request.symbol, "symbol"))
+    return std::move(error);
+  if (llvm::Error error = checkRelayout(request.source, request.destination))
+    return std::move(error);
+  return request;
+}
+
+/// The same error, of line `number` of the batch.
+static llvm::Error nameLine(llvm::Error error, int64_t number) {
+  Diagnostic diagnostic = takeDiagnostic(std::move(error));
+  diagnostic.field += " in line " + std::to_string(number);
+  diagnostic.position = Diagnostic::kNoPosition;
+  return llvm::make_error<LayoutError>(std::move(diagnostic));
+}
+
+/// Reads all lines; errors say which one.
+static llvm::Expected<std::vector<RelayoutRequest>> readBatch() {
+  auto file = readInput(batchPath);
+  if (!file)
+    return file.takeError();
+  std::vector<RelayoutRequest> requests;
+  llvm::StringMap<int64_t> lines;
+  for (llvm::line_iterator line(**file, /*SkipBlanks=*/false);
+       !line.is_at_eof(); ++line) {
+    llvm::StringRef text = line->split('#').first.trim();
+    if (text.empty())
+      continue;
+    auto request = readBatchLine(text, requests.size());
+    if (!request)
+      return nameLine(request.takeError(), line.line_number());
+    auto [known, isNew] =
+        lines.try_emplace(request->symbol, line.line_number());
+    if (!isNew)
+      return nameLine(invalidError("", "symbol", "a name of its own",
+                                   "`" + request->symbol + "` as in line " +
+                                       llvm::Twine(known->second)),
+                      line.line_number());
+    requests.push_back(std::move(*request));
+  }
+  if (requests.empty())
+    return invalidError("", "--batch", "a line for each relayout", "none");
+  return requests;
+}
+
+/// What the command line asks for; `shapes` are those that it has.
+static llvm::Expected<std::vector<RelayoutRequest>>
+readRequests(llvm::ArrayRef<Shape> shapes) {
+  bool isBatch = batchPath.getNumOccurrences() > 0;
+  bool hasBox =
+      sourceBox.getNumOccurrences() + destinationBox.getNumOccurrences() > 0;
+  if (isBatch && (!shapes.empty() || hasBox))
+    return invalidError("", "--batch", "shapes and boxes in the file alone",
+                        "others on the command line");
+  if (isBatch)
+    return readBatch();
+  if (shapes.size() != 2)
+    return invalidError("", "arguments", "SRC-SHAPE DST-SHAPE",
+                        llvm::Twine(shapes.size()) + " shapes",
+                        "give two, or --batch=FILE");
+  auto getBox = [](const cl::opt<std::string> &box) {
+    return box.getNumOccurrences()
+               ? std::optional<llvm::StringRef>(box.getValue())
+               : std::nullopt;
+  };
+  auto source = makePart(shapes[0], getBox(sourceBox), "--src-box");
+  if (!source)
+    return source.takeError();
+  auto destination = makePart(shapes[1], getBox(destinationBox), "--dst-box");
+  if (!destination)
+    return destination.takeError();
+  return std::vector<RelayoutRequest>{{*source, *destination, symbol}};
+}
+
+static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
+  if (llvm::Error error = checkSymbol(symbol, "--symbol"))
     return error;
   if (numThreads == 0)
     return invalidError("", "--threads", "a positive number", "0");
+  auto requests = readRequests(shapes);
+  if (!requests)
+    return requests.takeError();
   CompileOptions options;
   options.symbol = symbol;
   options.triple = target;
@@ -149,21 +288,24 @@ static llvm::Error compile(const Shape &source, const Shape &destination) {
   options.openMPLibrary = openMPLibrary;
   options.tuning = getTuning();
   llvm::Expected<std::string> output =
-      compileRelayout(source, destination, emitKind, options);
+      compileRelayouts(*requests, emitKind, options);
   if (!output)
     return output.takeError();
   if (emitKind == EmitKind::Object)
-    if (llvm::Error error = writeHeader(source, destination, options))
+    if (llvm::Error error = writeHeader(*requests, options))
       return error;
   return writeText(outputPath, *output);
 }
 
 static int run() {
-  std::optional<Shape> source = readShapeArgument(sourceText);
-  std::optional<Shape> destination = readShapeArgument(destinationText);
-  if (!source || !destination)
-    return kExitBadInput;
-  if (llvm::Error error = compile(*source, *destination))
+  std::vector<Shape> shapes;
+  for (const std::string &text : shapeTexts) {
+    std::optional<Shape> shape = readShapeArgument(text);
+    if (!shape)
+      return kExitBadInput;
+    shapes.push_back(std::move(*shape));
+  }
+  if (llvm::Error error = compile(shapes))
     return reportError(std::move(error));
   return kExitSuccess;
 }

@@ -84,7 +84,7 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   EXPECT_EQ(getNumCacheHits(), before + 1);
 
   // Every option makes a request of its own.
-  std::vector<CompileOptions> others(10, options);
+  std::vector<CompileOptions> others(13, options);
   others[0].symbol = "other";
   others[1].optLevel = 1;
   others[2].cpu = "x86-64";
@@ -95,6 +95,9 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   others[7].parallelBytes = 7;
   others[8].openMPLibrary = "x";
   others[9].triple = "aarch64-linux-gnu";
+  others[10].tuning.rowBytes = 128;
+  others[11].tuning.streams = false;
+  others[12].tuning.prefetch = 0;
   for (const CompileOptions &other : others)
     llvm::cantFail(compileRelayout(source, destination, EmitKind::Plan, other));
   llvm::cantFail(

@@ -22,6 +22,7 @@
 #define TESSERA_COMPILE_COMPILE_H
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+#include "tessera/Layout/Box.h"
 #include "tessera/Layout/Shape.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -67,6 +68,15 @@ struct CompileOptions {
   RelayoutTuning tuning;
 };
 
+/// A function to compile: from an array, or a box of one, to another. Buffers
+/// are those of the whole arrays. In a box of a destination nothing but its
+/// elements is written, no padding either.
+struct RelayoutRequest {
+  ArrayPart source, destination;
+  /// The function's name; empty for that of the options.
+  std::string symbol;
+};
+
 /// What a compiled relayout can be written as.
 enum class EmitKind { Plan, MLIR, LLVM, Object, Shared };
 
@@ -74,10 +84,11 @@ enum class EmitKind { Plan, MLIR, LLVM, Object, Shared };
 void registerCompileDialects(mlir::DialectRegistry &registry);
 
 /// Whether there is a relayout from `source` to `destination`. Errors:
-/// *invalid* unless both are arrays of the same type and dimensions;
-/// *unsupported* for unbounded dimensions, M, and E other than the type's bits
-/// or bytes.
-llvm::Error checkRelayout(const Shape &source, const Shape &destination);
+/// *invalid* unless both are arrays of the same type, and of the same
+/// dimensions or boxes of the same sizes; *unsupported* for unbounded
+/// dimensions, M, and E other than the type's bits or bytes.
+llvm::Error checkRelayout(const ArrayPart &source,
+                          const ArrayPart &destination);
 
 /// What the plan of a relayout should know of the processor. Error:
 /// *unsupported* for one that LLVM does not know.
@@ -86,14 +97,14 @@ llvm::Expected<RelayoutTarget> getRelayoutTarget(const CompileOptions &options);
 /// The plan of a relayout. Errors as of checkRelayout, getRelayoutTarget and
 /// planRelayout.
 llvm::Expected<RelayoutPlan>
-getRelayoutPlan(const Shape &source, const Shape &destination,
+getRelayoutPlan(const ArrayPart &source, const ArrayPart &destination,
                 const CompileOptions &options = {});
 
 /// Appends to `module` a function of affine loops: around vector kernels on the
 /// flat buffers where planRelayout has a plan, else over physical memrefs.
 /// Errors as of checkRelayout and getRelayoutTarget.
-llvm::Error addRelayoutFunction(mlir::ModuleOp module, const Shape &source,
-                                const Shape &destination,
+llvm::Error addRelayoutFunction(mlir::ModuleOp module, const ArrayPart &source,
+                                const ArrayPart &destination,
                                 const CompileOptions &options = {});
 
 /// Lowers functions of affine loops to the LLVM dialect; arguments become bare
@@ -111,13 +122,18 @@ translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
 /// kept, so that another one like them is free; may be called from any thread.
 /// Errors as of checkRelayout and getRelayoutTarget, and when no linker or
 /// runtime is found (Shared).
-llvm::Expected<std::string> compileRelayout(const Shape &source,
-                                            const Shape &destination,
+llvm::Expected<std::string> compileRelayout(const ArrayPart &source,
+                                            const ArrayPart &destination,
                                             EmitKind kind,
                                             const CompileOptions &options = {});
 
-/// The C header that declares the function; `fileName` names its guard.
-std::string getRelayoutHeader(const Shape &source, const Shape &destination,
+/// The same for several functions of one file, whose names differ.
+llvm::Expected<std::string>
+compileRelayouts(llvm::ArrayRef<RelayoutRequest> requests, EmitKind kind,
+                 const CompileOptions &options = {});
+
+/// The C header that declares the functions; `fileName` names its guard.
+std::string getRelayoutHeader(llvm::ArrayRef<RelayoutRequest> requests,
                               llvm::StringRef fileName,
                               const CompileOptions &options = {});
 
@@ -163,7 +179,8 @@ public:
 
 private:
   friend llvm::Expected<RelayoutFunction>
-  getRelayoutFunction(const Shape &, const Shape &, const CompileOptions &);
+  getRelayoutFunction(const ArrayPart &, const ArrayPart &,
+                      const CompileOptions &);
 
   std::shared_ptr<CompiledModule> module;
   CompiledModule::Relayout *function = nullptr;
@@ -173,7 +190,7 @@ private:
 /// compileRelayout, and errors are those of compileRelayout; may be called from
 /// any thread.
 llvm::Expected<RelayoutFunction>
-getRelayoutFunction(const Shape &source, const Shape &destination,
+getRelayoutFunction(const ArrayPart &source, const ArrayPart &destination,
                     const CompileOptions &options = {});
 
 /// Requests that were answered from what was kept.

@@ -533,8 +533,8 @@ static Value isLineAligned(ImplicitLocOpBuilder &b, Value memref) {
 
 llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
                                          Value source, Value destination,
-                                         const AxisList &src,
-                                         const AxisList &dst,
+                                         const PlanSide &src,
+                                         const PlanSide &dst,
                                          int64_t elementBits, TypedAttr padding,
                                          const RelayoutTarget &target) {
   bool fillPadding = static_cast<bool>(padding);

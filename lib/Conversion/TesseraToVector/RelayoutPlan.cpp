@@ -554,6 +554,18 @@ PlanNest NestPlanner::planFill() {
   return nest;
 }
 
+/// The elements that pass through the cache: of whole arrays those of the
+/// smaller buffer, of boxes those that are selected.
+static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
+  int64_t least = std::min(src.axes.numAllocated(), dst.axes.numAllocated());
+  if (src.isWhole() && dst.isWhole())
+    return least;
+  int64_t count = 1;
+  for (unsigned dim = 0; dim < dst.axes.dimensions().size(); ++dim)
+    count *= dst.getSlice(dim).count;
+  return std::min(least, count);
+}
+
 /// The plan of a nest in bytes.
 static std::optional<PlanNest> planPackedNest(const PackedNest &nest,
                                               const RelayoutTarget &target,
@@ -568,15 +580,15 @@ static std::optional<PlanNest> planPackedNest(const PackedNest &nest,
 
 /// The plan for elements of less than a byte.
 static llvm::Expected<RelayoutPlan>
-planPacked(const AxisList &src, const AxisList &dst, int64_t elementBits,
+planPacked(const PlanSide &src, const PlanSide &dst, int64_t elementBits,
            bool fillPadding, const RelayoutTarget &target) {
   RelayoutPlan plan;
   plan.elementBits = 8;
-  plan.srcElements = llvm::divideCeil(src.numAllocated(), 8 / elementBits);
-  plan.dstElements = llvm::divideCeil(dst.numAllocated(), 8 / elementBits);
+  plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / elementBits);
+  plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / elementBits);
   bool mayStream =
       target.hasStreamingStores &&
-      std::min(plan.srcElements, plan.dstElements) >= target.streamingBytes;
+      countMoved(src, dst) / (8 / elementBits) >= target.streamingBytes;
   auto add = [&](llvm::Expected<std::vector<StridedNest>> nests,
                  bool isFill) -> llvm::Error {
     if (!nests)
@@ -597,14 +609,14 @@ planPacked(const AxisList &src, const AxisList &dst, int64_t elementBits,
   if (llvm::Error error = add(cutElements(src, dst), /*isFill=*/false))
     return std::move(error);
   if (fillPadding)
-    if (llvm::Error error = add(cutPadding(dst), /*isFill=*/true))
+    if (llvm::Error error = add(cutPadding(dst.axes), /*isFill=*/true))
       return std::move(error);
   shareWork(plan, target);
   return plan;
 }
 
 llvm::Expected<RelayoutPlan>
-tessera::planRelayout(const AxisList &src, const AxisList &dst,
+tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       int64_t elementBits, bool fillPadding,
                       const RelayoutTarget &target) {
   if (llvm::is_contained({1, 2, 4}, elementBits))
@@ -618,17 +630,16 @@ tessera::planRelayout(const AxisList &src, const AxisList &dst,
     return copies.takeError();
   RelayoutPlan plan;
   plan.elementBits = elementBits;
-  plan.srcElements = src.numAllocated();
-  plan.dstElements = dst.numAllocated();
+  plan.srcElements = src.axes.numAllocated();
+  plan.dstElements = dst.axes.numAllocated();
   int64_t bytes = elementBits / 8;
   bool mayStream = target.hasStreamingStores &&
                    target.tuning.streams.value_or(true) &&
-                   std::min(plan.srcElements, plan.dstElements) >=
-                       target.streamingBytes / bytes;
+                   countMoved(src, dst) >= target.streamingBytes / bytes;
   for (const StridedNest &nest : *copies)
     plan.nests.push_back(NestPlanner(nest, bytes, target, mayStream).plan());
   if (fillPadding) {
-    llvm::Expected<std::vector<StridedNest>> fills = cutPadding(dst);
+    llvm::Expected<std::vector<StridedNest>> fills = cutPadding(dst.axes);
     if (!fills)
       return fills.takeError();
     for (const StridedNest &nest : *fills)

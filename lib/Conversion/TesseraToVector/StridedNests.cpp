@@ -21,9 +21,16 @@ static constexpr size_t kMaxNests = 24;
 namespace {
 /// One dimension, cut at `units` (increasing, from 1): a step from one index to
 /// `units[i]` further, within the next unit, moves by `srcStrides[i]` and
-/// `dstStrides[i]` elements.
+/// `dstStrides[i]` elements. Indices are counted in steps of the slices, and
+/// index 0 is number `srcBegin` of the source and `dstBegin` of the
+/// destination.
 struct CutDimension {
   int64_t size = 1;
+  int64_t srcBegin = 0;
+  int64_t dstBegin = 0;
+  /// What every index adds: slices with steps may begin between two of them.
+  int64_t srcOffset = 0;
+  int64_t dstOffset = 0;
   /// Indices that have places in the destination, padding included.
   int64_t paddedSize = 1;
   llvm::SmallVector<int64_t, 4> units;
@@ -66,63 +73,184 @@ static int64_t getStride(const AxisList &list, unsigned dim, int64_t unit) {
   return result;
 }
 
-/// Cuts dimension `dim` at the divisors of both lists.
-static llvm::Expected<CutDimension>
-cutDimension(unsigned dim, const AxisList &src, const AxisList &dst) {
-  DimensionCuts cuts = getCuts(dim, {&src, &dst});
+/// A side of one dimension, counted in steps of its slice.
+namespace {
+struct SlicedSide {
+  int64_t begin = 0;
+  int64_t offset = 0;
+  /// Cuts above 1, in steps.
+  llvm::SmallVector<int64_t, 4> units;
+};
+} // namespace
+
+/// Where `index` lies along `dim`, cut at `units`, by the strides of the list.
+static int64_t getPosition(const AxisList &list, unsigned dim,
+                           llvm::ArrayRef<int64_t> units, int64_t index) {
+  int64_t position = 0;
+  for (size_t i = 0; i <= units.size(); ++i) {
+    int64_t unit = i == 0 ? 1 : units[i - 1];
+    int64_t digit = index / unit;
+    if (i < units.size())
+      digit %= units[i] / unit;
+    position += digit * getStride(list, dim, unit);
+  }
+  return position;
+}
+
+static llvm::Error makeChainError(unsigned dim) {
+  return unsupportedError("relayout plan",
+                          "divisors of dimension " + llvm::Twine(dim) +
+                              " that divide one another",
+                          "others", "lower it with --tessera-lower-relayouts");
+}
+
+/// An index is begin + step * (number): a digit of the index is one of the
+/// number where step divides its divisor, and constant where its unit divides
+/// step.
+static llvm::Expected<SlicedSide> sliceDimension(unsigned dim,
+                                                 const PlanSide &side) {
+  DimensionCuts cuts = getCuts(dim, {&side.axes});
   if (!cuts.isChain)
-    return unsupportedError("relayout plan",
-                            "divisors of dimension " + llvm::Twine(dim) +
-                                " that divide one another",
-                            "others",
-                            "lower it with --tessera-lower-relayouts");
-  CutDimension result;
-  result.size = result.paddedSize = dst.dimensions()[dim];
-  result.units.push_back(1);
-  llvm::append_range(result.units, cuts.divisors);
-  for (int64_t unit : result.units) {
-    result.srcStrides.push_back(getStride(src, dim, unit));
-    result.dstStrides.push_back(getStride(dst, dim, unit));
+    return makeChainError(dim);
+  Slice slice = side.getSlice(dim);
+  SlicedSide result;
+  result.begin = slice.begin / slice.step;
+  result.offset =
+      getPosition(side.axes, dim, cuts.divisors, slice.begin % slice.step);
+  for (int64_t unit : cuts.divisors) {
+    if (unit % slice.step == 0 && unit != slice.step)
+      result.units.push_back(unit / slice.step);
+    else if (slice.step % unit != 0)
+      return makeChainError(dim);
   }
   return result;
 }
 
-/// The nests over indices [begin, end) of one dimension: the largest aligned
-/// blocks first from `begin` on, so at most two for each unit.
-static Pieces cutInterval(const CutDimension &dim, int64_t begin, int64_t end) {
-  // Offsets are sums of digits times strides; a digit is what the next unit
-  // leaves of the index.
-  auto addDigit = [&](StridedNest &piece, size_t i, int64_t digit) {
-    piece.srcOffset += digit * dim.srcStrides[i];
-    piece.dstOffset += digit * dim.dstStrides[i];
-  };
-  Pieces pieces;
-  while (begin < end) {
-    size_t level = dim.units.size() - 1;
-    while (level > 0 &&
-           (begin % dim.units[level] != 0 || end - begin < dim.units[level]))
-      --level;
-    int64_t unit = dim.units[level], stop = end;
-    if (level + 1 < dim.units.size())
-      stop = std::min<int64_t>(stop,
-                               llvm::alignTo(begin + 1, dim.units[level + 1]));
-    StridedNest piece;
-    for (size_t i = 0; i < dim.units.size(); ++i) {
-      int64_t digit = begin / dim.units[i];
-      if (i + 1 < dim.units.size())
-        digit %= dim.units[i + 1] / dim.units[i];
-      addDigit(piece, i, digit);
-    }
-    int64_t count = (stop - begin) / unit;
-    piece.loops.push_back(
-        {count, dim.srcStrides[level], dim.dstStrides[level]});
-    for (size_t i = level; i-- > 0;)
-      piece.loops.push_back({dim.units[i + 1] / dim.units[i], dim.srcStrides[i],
-                             dim.dstStrides[i]});
-    pieces.push_back(std::move(piece));
-    begin += count * unit;
+/// Cuts dimension `dim` at the divisors of both sides.
+static llvm::Expected<CutDimension>
+cutDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
+  auto from = sliceDimension(dim, src), to = sliceDimension(dim, dst);
+  if (llvm::Error error = llvm::joinErrors(from.takeError(), to.takeError())) {
+    llvm::consumeError(std::move(error));
+    return makeChainError(dim);
   }
-  return pieces;
+  CutDimension result;
+  result.size = dst.getSlice(dim).count;
+  result.paddedSize = result.size;
+  result.srcBegin = from->begin;
+  result.dstBegin = to->begin;
+  result.srcOffset = from->offset;
+  result.dstOffset = to->offset;
+  result.units.push_back(1);
+  llvm::append_range(result.units, from->units);
+  llvm::append_range(result.units, to->units);
+  llvm::sort(result.units);
+  result.units.erase(llvm::unique(result.units), result.units.end());
+  for (size_t i = 1; i < result.units.size(); ++i)
+    if (result.units[i] % result.units[i - 1] != 0)
+      return makeChainError(dim);
+  for (int64_t unit : result.units) {
+    result.srcStrides.push_back(
+        getStride(src.axes, dim, unit * src.getSlice(dim).step));
+    result.dstStrides.push_back(
+        getStride(dst.axes, dim, unit * dst.getSlice(dim).step));
+  }
+  return result;
+}
+
+namespace {
+/// Cuts an interval of indices of one dimension into nests.
+class IntervalCutter {
+public:
+  explicit IntervalCutter(const CutDimension &dim) : dim(dim) {}
+
+  /// Adds the nests of `count` indices from number `src` of the source and
+  /// `dst` of the destination on, inside of `outer`. They lie within one unit
+  /// of level `level` + 1 on either side.
+  void cut(size_t level, int64_t src, int64_t dst, int64_t count,
+           const StridedNest &outer);
+
+  Pieces pieces;
+
+private:
+  /// The same where units of `level` begin at different indices on both sides:
+  /// what lies between two beginnings repeats from unit to unit.
+  void cutShifted(size_t level, int64_t src, int64_t dst, int64_t count,
+                  const StridedNest &outer);
+  StridedNest addLoop(StridedNest outer, size_t level, int64_t count) const;
+  int64_t getOffset(int64_t index, llvm::ArrayRef<int64_t> strides) const;
+
+  const CutDimension &dim;
+};
+} // namespace
+
+StridedNest IntervalCutter::addLoop(StridedNest outer, size_t level,
+                                    int64_t count) const {
+  outer.loops.push_back({count, dim.srcStrides[level], dim.dstStrides[level]});
+  return outer;
+}
+
+/// The sum of the digits of `index` times their strides.
+int64_t IntervalCutter::getOffset(int64_t index,
+                                  llvm::ArrayRef<int64_t> strides) const {
+  int64_t offset = 0;
+  for (size_t i = 0; i < dim.units.size(); ++i) {
+    int64_t digit = index / dim.units[i];
+    if (i + 1 < dim.units.size())
+      digit %= dim.units[i + 1] / dim.units[i];
+    offset += digit * strides[i];
+  }
+  return offset;
+}
+
+void IntervalCutter::cut(size_t level, int64_t src, int64_t dst, int64_t count,
+                         const StridedNest &outer) {
+  if (count == 0)
+    return;
+  if (level == 0) {
+    pieces.push_back(addLoop(outer, 0, count));
+    pieces.back().srcOffset = dim.srcOffset + getOffset(src, dim.srcStrides);
+    pieces.back().dstOffset = dim.dstOffset + getOffset(dst, dim.dstStrides);
+    return;
+  }
+  int64_t unit = dim.units[level];
+  if (src % unit != dst % unit)
+    return cutShifted(level, src, dst, count, outer);
+  // Up to the first whole unit, whole units, and what is left.
+  int64_t head = std::min(count, (unit - src % unit) % unit);
+  int64_t full = (count - head) / unit, done = head + full * unit;
+  cut(level - 1, src, dst, head, outer);
+  if (full > 0)
+    cut(level - 1, src + head, dst + head, unit, addLoop(outer, level, full));
+  cut(level - 1, src + done, dst + done, count - done, outer);
+}
+
+void IntervalCutter::cutShifted(size_t level, int64_t src, int64_t dst,
+                                int64_t count, const StridedNest &outer) {
+  int64_t unit = dim.units[level];
+  int64_t ends[] = {unit - src % unit, unit - dst % unit, unit};
+  llvm::sort(ends);
+  int64_t begin = 0;
+  for (int64_t end : ends) {
+    if (begin == end)
+      continue;
+    int64_t full = count >= end ? (count - end) / unit + 1 : 0;
+    if (full > 0)
+      cut(level - 1, src + begin, dst + begin, end - begin,
+          addLoop(outer, level, full));
+    int64_t last = begin + full * unit;
+    cut(level - 1, src + last, dst + last, std::max<int64_t>(count - last, 0),
+        outer);
+    begin = end;
+  }
+}
+
+/// The nests over indices [begin, end) of one dimension.
+static Pieces cutInterval(const CutDimension &dim, int64_t begin, int64_t end) {
+  IntervalCutter cutter(dim);
+  cutter.cut(dim.units.size() - 1, dim.srcBegin + begin, dim.dstBegin + begin,
+             end - begin, StridedNest());
+  return std::move(cutter.pieces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,16 +306,18 @@ static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, Pieces &nests) {
 }
 
 llvm::Expected<std::vector<StridedNest>>
-tessera::cutElements(const AxisList &src, const AxisList &dst) {
-  if (llvm::Error error = checkStatic(src))
+tessera::cutElements(const PlanSide &src, const PlanSide &dst) {
+  if (llvm::Error error = checkStatic(src.axes))
     return std::move(error);
-  if (llvm::Error error = checkStatic(dst))
+  if (llvm::Error error = checkStatic(dst.axes))
     return std::move(error);
+  unsigned rank = dst.axes.dimensions().size();
   // Axes of an empty array say nothing of use.
-  if (llvm::is_contained(dst.dimensions(), 0))
-    return Pieces();
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (dst.getSlice(dim).count == 0)
+      return Pieces();
   std::vector<Pieces> dimensions;
-  for (unsigned dim = 0; dim < dst.dimensions().size(); ++dim) {
+  for (unsigned dim = 0; dim < rank; ++dim) {
     llvm::Expected<CutDimension> cut = cutDimension(dim, src, dst);
     if (!cut)
       return cut.takeError();

@@ -23,8 +23,8 @@ struct StridedNest {
 };
 
 /// Disjoint nests that together copy every element from `src` to `dst`.
-llvm::Expected<std::vector<StridedNest>> cutElements(const AxisList &src,
-                                                     const AxisList &dst);
+llvm::Expected<std::vector<StridedNest>> cutElements(const PlanSide &src,
+                                                     const PlanSide &dst);
 
 /// Disjoint nests over all padding of `list`, as destination.
 llvm::Expected<std::vector<StridedNest>> cutPadding(const AxisList &list);

@@ -123,6 +123,83 @@ TEST(RelayoutPlanTest, movesEveryElementOnce) {
   EXPECT_GT(planned, testCount(8000) / 3);
 }
 
+/// Random slices that select `count` indices, and a size that has room for
+/// them.
+static Slice makeSlice(RandomShapes &random, int64_t count, int64_t &size) {
+  Slice slice;
+  slice.count = count;
+  slice.step = random.oneIn(3) ? random.oneOf({2, 3, 4, 8}) : 1;
+  slice.begin = random.number(0, 9);
+  size = slice.begin + (count > 0 ? (count - 1) * slice.step + 1 : 0) +
+         random.number(0, 3);
+  return slice;
+}
+
+TEST(RelayoutPlanTest, movesBoxesOfArrays) {
+  RandomShapes random(testSeed());
+  int planned = 0;
+  for (int i = 0, count = testCount(6000); i < count; ++i) {
+    auto counts = random.dimensions(300);
+    Box boxes[2];
+    AxisList lists[2];
+    bool isValid = true;
+    for (int side : {0, 1}) {
+      std::vector<int64_t> sizes(counts.begin(), counts.end());
+      for (int64_t &size : sizes)
+        boxes[side].push_back(makeSlice(random, size, size));
+      auto list = AxisList::get(sizes, random.layout(sizes));
+      isValid &= bool(list);
+      if (list)
+        lists[side] = std::move(*list);
+      else
+        llvm::consumeError(list.takeError());
+    }
+    if (!isValid || lists[1].numAllocated() > 100000)
+      continue;
+    RelayoutTarget target;
+    target.vectorBytes = random.oneOf({16, 32, 64});
+    target.threads = random.number(1, 3);
+    target.parallelBytes = 256;
+    auto plan = planRelayout({lists[0], boxes[0]}, {lists[1], boxes[1]}, 32,
+                             /*fillPadding=*/false, target);
+    if (!plan) {
+      llvm::consumeError(plan.takeError());
+      continue;
+    }
+    ++planned;
+    std::vector<int64_t> from(lists[1].numAllocated(), kNothing);
+    std::vector<int64_t> index(counts.size(), 0);
+    int64_t total = 1;
+    for (int64_t size : counts)
+      total *= size;
+    for (int64_t k = 0; k < total; ++k) {
+      std::vector<int64_t> src, dst;
+      for (size_t d = counts.size(), rest = k; d-- > 0; rest /= counts[d]) {
+        int64_t at = static_cast<int64_t>(rest) % counts[d];
+        src.insert(src.begin(), boxes[0][d].begin + at * boxes[0][d].step);
+        dst.insert(dst.begin(), boxes[1][d].begin + at * boxes[1][d].step);
+      }
+      from[lists[1].linearIndex(dst)] = lists[0].linearIndex(src);
+    }
+    SCOPED_TRACE("case " + std::to_string(i) +
+                 ", TESSERA_SEED=" + std::to_string(testSeed()));
+    ASSERT_EQ(simulate(*plan), from);
+  }
+  EXPECT_GT(planned, testCount(6000) / 4);
+}
+
+// Boxes that begin within a tile on one side alone: two parts of each tile.
+TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
+  Box box = {{3, 16, 1}};
+  auto plan =
+      llvm::cantFail(planRelayout({getAxes("f32[32]{0:T(8)}"), box},
+                                  getAxes("f32[16]{0:T(8)}"), 32, false, {}));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan.print(os);
+  EXPECT_THAT(text, HasSubstr("nest src 3 dst 0"));
+}
+
 /// A machine on which everything of some megabytes streams.
 static RelayoutTarget streaming(int64_t vectorBytes = 32) {
   RelayoutTarget target;

@@ -37,7 +37,7 @@ void emitRelayout(mlir::OpBuilder &builder, mlir::Location loc,
 /// Errors: as of planRelayout; nothing has been emitted then.
 llvm::Error buildVectorRelayout(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Value source, mlir::Value destination,
-                                const AxisList &src, const AxisList &dst,
+                                const PlanSide &src, const PlanSide &dst,
                                 int64_t elementBits, mlir::TypedAttr padding,
                                 const RelayoutTarget &target);
 

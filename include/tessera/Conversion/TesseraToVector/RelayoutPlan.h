@@ -25,6 +25,7 @@
 #define TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H
 
 #include "tessera/Layout/AxisList.h"
+#include "tessera/Layout/Box.h"
 
 #include <optional>
 
@@ -60,6 +61,21 @@ struct RelayoutTarget {
   RelayoutTuning tuning;
 
   static constexpr int64_t kLineBytes = 64;
+};
+
+/// One side of a relayout: an array, or a box of one.
+struct PlanSide {
+  /*implicit*/ PlanSide(const AxisList &axes, llvm::ArrayRef<Slice> box = {})
+      : axes(axes), box(box) {}
+
+  bool isWhole() const { return box.empty(); }
+  /// The indices of dimension `dim` that take part.
+  Slice getSlice(unsigned dim) const {
+    return isWhole() ? Slice{0, axes.dimensions()[dim], 1} : box[dim];
+  }
+
+  const AxisList &axes;
+  llvm::ArrayRef<Slice> box;
 };
 
 /// A loop of a nest. Strides are elements between neighbouring steps.
@@ -156,15 +172,16 @@ struct RelayoutPlan {
 };
 
 /// Plans the copy of all elements from `src` to `dst`, which have the same
-/// dimensions. `elementBits` is the distance of neighbours on both sides. With
-/// `fillPadding` all padding of `dst` is filled too.
+/// dimensions, those of the boxes where there are such. `elementBits` is the
+/// distance of neighbours on both sides. With `fillPadding` all padding of
+/// `dst`, which must be whole, is filled too.
 ///
 /// Errors: *unsupported* where a list is dynamic, where the divisors of a
 /// dimension form no chain, where remainders make more than 24 nests, where
 /// elements are no 1, 2, 4, 8 or 16 bytes (or parts of one, see PackedNests.h),
 /// and for padding that is not the tail of a dimension.
-llvm::Expected<RelayoutPlan> planRelayout(const AxisList &src,
-                                          const AxisList &dst,
+llvm::Expected<RelayoutPlan> planRelayout(const PlanSide &src,
+                                          const PlanSide &dst,
                                           int64_t elementBits, bool fillPadding,
                                           const RelayoutTarget &target);
 
