@@ -14,8 +14,11 @@
 // CHECK: outputs      36864 bytes
 // CHECK: relayouts    60864 bytes
 // CHECK: async copies 73728 bytes
-// CHECK: S(0)
-// CHECK: S(1)
+// The argument is live throughout, the source of the copy until it is awaited.
+// CHECK: peak live at step all buffers
+// CHECK-NEXT: 60864 0 60864 12864 60864 36864 S(0)
+// What the callee is given and gives back is the caller's.
+// CHECK-NEXT: 73728 4 73728 25728 0 36864 S(1)
 // CHECK: most padding
 // CHECK: 12864 of 36864 bytes are padding
 // CHECK: most moved, of 2 moves

@@ -48,10 +48,11 @@ public:
   ReportInput takeInput() { return std::move(input); }
 
 private:
-  std::optional<size_t> addFunction(FunctionOpInterface function);
+  std::optional<size_t> addFunction(FunctionOpInterface function,
+                                    bool isProgram = false);
   void addValue(Value value, StringRef scope, ReportRole role);
   void addMove(Operation *op, ReportValue &value);
-  void addBuffers(Block &block, ReportTimeline &timeline);
+  void addBuffers(Block &block, ReportTimeline &timeline, bool isProgram);
   ShapePtr getShapePtr(Type type);
   std::string getName(Value value);
 
@@ -169,9 +170,25 @@ void ReportBuilder::addValue(Value value, StringRef scope, ReportRole role) {
   input.values.push_back(std::move(entry));
 }
 
+/// Calls `visit` with the operations that use the memory of `value`: its users
+/// and, of a copy that goes on besides others, who awaits it.
+static void forEachUse(Value value, function_ref<void(Operation *)> visit) {
+  auto visitAwaiting = [&](Operation *op) {
+    if (auto start = dyn_cast_or_null<CopyStartOp>(op))
+      llvm::for_each(start.getToken().getUsers(), visit);
+  };
+  visitAwaiting(value.getDefiningOp());
+  for (Operation *user : value.getUsers()) {
+    visit(user);
+    visitAwaiting(user);
+  }
+}
+
 /// A buffer for every value with memory of its own: from the step that makes
-/// it to the last that uses it or a view of it.
-void ReportBuilder::addBuffers(Block &block, ReportTimeline &timeline) {
+/// it to the last that uses it or a view of it. Those of a program's arguments
+/// are there throughout; a callee's arguments and results are its caller's.
+void ReportBuilder::addBuffers(Block &block, ReportTimeline &timeline,
+                               bool isProgram) {
   llvm::DenseMap<Operation *, int64_t> steps;
   for (Operation &op : block) {
     steps[&op] = timeline.steps.size();
@@ -183,6 +200,7 @@ void ReportBuilder::addBuffers(Block &block, ReportTimeline &timeline) {
     return steps.lookup(block.findAncestorOpInBlock(*op));
   };
   llvm::MapVector<Value, ReportBuffer> buffers;
+  llvm::DenseSet<Value> ofBoundary(block.args_begin(), block.args_end());
   auto extend = [&](Value value) {
     if (!numbers.count(value))
       return;
@@ -193,17 +211,26 @@ void ReportBuilder::addBuffers(Block &block, ReportTimeline &timeline) {
     ReportBuffer &buffer = entry->second;
     if (isNew)
       buffer = {getShapePtr(base.getType()), begin, begin, numbers[base]};
-    for (Operation *user : value.getUsers())
+    forEachUse(value, [&](Operation *user) {
       buffer.end = std::max(buffer.end, getStep(user));
+      if (user == block.getTerminator())
+        ofBoundary.insert(base);
+    });
   };
   llvm::for_each(block.getArguments(), extend);
   block.walk([&](Operation *op) { llvm::for_each(op->getResults(), extend); });
-  for (auto &[base, buffer] : buffers)
-    if (buffer.shape && numbers.count(base))
-      timeline.buffers.push_back(buffer);
+  for (auto &[base, buffer] : buffers) {
+    if (!buffer.shape || !numbers.count(base) ||
+        (!isProgram && ofBoundary.contains(base)))
+      continue;
+    if (llvm::is_contained(block.getArguments(), base))
+      buffer.end = static_cast<int64_t>(timeline.steps.size()) - 1;
+    timeline.buffers.push_back(buffer);
+  }
 }
 
-std::optional<size_t> ReportBuilder::addFunction(FunctionOpInterface function) {
+std::optional<size_t> ReportBuilder::addFunction(FunctionOpInterface function,
+                                                 bool isProgram) {
   auto [known, isNew] = timelines.try_emplace(function);
   if (!isNew)
     return known->second;
@@ -229,13 +256,13 @@ std::optional<size_t> ReportBuilder::addFunction(FunctionOpInterface function) {
     for (Value result : op->getResults())
       addValue(result, timeline.scope, ReportRole::Value);
   });
-  addBuffers(entry, timeline);
+  addBuffers(entry, timeline, isProgram);
   input.timelines.push_back(std::move(timeline));
   return timelines[function] = input.timelines.size() - 1;
 }
 
 void ReportBuilder::addProgram(FunctionOpInterface function) {
-  addFunction(function);
+  addFunction(function, /*isProgram=*/true);
   std::vector<Shape> results;
   for (Type type : function.getResultTypes())
     if (ShapePtr shape = getShapePtr(type))

@@ -227,9 +227,11 @@ def Report : Pass<"tessera-report", "::mlir::ModuleOp"> {
     gives, among others, `12864 of 36864 bytes are padding` for `%b`.
 
     The steps of the schedule are the operations of the function's block; what
-    is live when is left out for functions of several blocks. Values of types
-    that have no shape in XLA's notation are left out, dynamic sizes without
-    bounds are *unsupported*.
+    is live when is left out for functions of several blocks. Arguments are live
+    throughout, the two sides of an asynchronous copy until it is awaited.
+    Arguments and results of functions that it calls are in the memory of the
+    caller. Values of types that have no shape in XLA's notation are left out,
+    tuples too; dynamic sizes without bounds are *unsupported*.
   }];
   let options = [
     Option<"function", "function", "std::string", "\"\"",
