@@ -169,7 +169,13 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("s8[16,256]{1,0:T(8,128)(4,1)}", "s8[16,256]{1,0}"),
         std::pair("f32[16,256]{1,0}", "f32[16,256]{1,0:T(8,128)}"),
         std::pair("f32[8,387]{1,0:T(8,128)}", "f32[8,387]{1,0}"),
-        std::pair("f32[67,61]{1,0}", "f32[67,61]{0,1}")})
+        std::pair("f32[67,61]{1,0}", "f32[67,61]{0,1}"),
+        // Rows that all fall into a few sets of the cache.
+        std::pair("s8[192,80]{1,0:PD(192,1024)}", "s8[192,80]{0,1}"),
+        std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
+        // Dense runs that begin anywhere.
+        std::pair("s8[3,23,100]{2,1,0}", "s8[3,23,100]{1,2,0}"),
+        std::pair("f32[4,7,50]{2,1,0}", "f32[4,7,50]{1,2,0}")})
     pairs.push_back({llvm::cantFail(parseShape(source)),
                      llvm::cantFail(parseShape(destination))});
   return pairs;

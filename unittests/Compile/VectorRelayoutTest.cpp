@@ -48,7 +48,8 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
       }
       for (const PlanNest &nest : plan->nests)
         kernels.insert(getName(nest.kernel).str() + " " +
-                       std::to_string(static_cast<int>(nest.stores)));
+                       std::to_string(static_cast<int>(nest.stores)) +
+                       (nest.gathersRows ? " gathered" : ""));
       options.symbol = "f" + std::to_string(batch.size());
       batch.push_back({source, destination});
       llvm::cantFail(
@@ -69,7 +70,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   // Plain (0), streaming (1) and staged (2) stores, wherever there are such.
   for (const char *kernel :
        {"copy 0", "copy 1", "copy 2", "transpose 0", "transpose 1",
-        "transpose 2", "interleave 0", "interleave 1", "deinterleave 0",
-        "deinterleave 1", "gather 0", "fill 0"})
+        "transpose 1 gathered", "transpose 2", "interleave 0", "interleave 1",
+        "deinterleave 0", "deinterleave 1", "gather 0", "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
 }

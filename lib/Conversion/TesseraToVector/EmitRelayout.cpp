@@ -87,6 +87,8 @@ private:
   /// many.
   void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns);
+  void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
   /// Streams out the columns that a block left in the buffer, those that follow
   /// one another as one run.
@@ -95,6 +97,7 @@ private:
 
   /// Copies a run so that all whole lines in it bypass the cache.
   void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
+  void emitMaskedRun(Place from, Place to, int64_t count);
   void emitAlignedRun(Place from, Place to, int64_t count);
   /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
   void emitElements(Place from, Place to, AffineExpr begin, AffineExpr end,
@@ -335,6 +338,7 @@ void NestEmitter::emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
   // The rest of a long side may be too short for registers of it.
   if (!kernels.fillsLane(isInterleave ? columns.size() : rows.size()))
     return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  emitPrefetch(from, rows);
   if (isInterleave)
     return kernels.interleave(from, rows, to, columns.size(), isStreaming());
   kernels.deinterleave(from, rows.size(), to, columns, isStreaming());
@@ -360,9 +364,31 @@ void NestEmitter::emitTranspose(Place from, Place to,
   emitStagedColumns(stage, to, columns, length, isAligned);
 }
 
+/// Loads each row once, side by side into the buffer of the block, from where
+/// the kernel takes its parts.
+void NestEmitter::emitGatheredRows(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  int64_t size =
+      std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
+  int64_t length = columns.size() * nest.unit;
+  Place stage = getStage();
+  for (int64_t begin : getWindows(rows.size(), size)) {
+    Table stageRows;
+    for (auto [i, row] : llvm::enumerate(rows.slice(begin, size))) {
+      stageRows.push_back(i * length);
+      kernels.copy(from + row, stage + i * length, length);
+    }
+    kernels.transpose(stage, stageRows, to + begin * nest.unit, columns,
+                      isStreaming() && begin % size == 0);
+  }
+}
+
 void NestEmitter::emitRowChunks(Place from, Place to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns) {
+  if (nest.gathersRows)
+    return emitGatheredRows(from, to, rows, columns);
   int64_t size = kernels.registerRows(rows.size());
   int64_t chunks = rows.size() / size;
   std::optional<int64_t> stride =
@@ -388,12 +414,13 @@ void NestEmitter::emitRowChunks(Place from, Place to,
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch)
     return;
+  const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
   int64_t last = cast<MemRefType>(src.getType()).getNumElements() - 1;
   AffineExpr index = b.getAffineDimExpr(0) + from.offset;
   for (int64_t row : rows)
     for (int64_t i = 0; i < width; i += lineElements()) {
-      int64_t ahead = row + nest.prefetch * width + i;
+      int64_t ahead = row + nest.prefetch * inner.srcStride * inner.step + i;
       AffineMap map = AffineMap::get(
           1, 0, {index + ahead, b.getAffineConstantExpr(last)}, b.getContext());
       Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
@@ -458,6 +485,8 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
     kernels.copy(from, to, count);
     return;
   }
+  if (kernels.hasMasks())
+    return emitMaskedRun(from, to, count);
   // Elements up to the first line, whole lines, and what is left.
   AffineExpr index = b.getAffineDimExpr(0);
   Value head = affine::AffineApplyOp::create(
@@ -481,6 +510,27 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
     return Place{place.memref, moved, place.offset};
   };
   kernels.copy(atLine(from), atLine(to), line, /*isStreaming=*/true);
+}
+
+/// A run that begins anywhere, without a branch: one masked store up to the
+/// first line, as many lines as there are wherever it begins, and masked stores
+/// for the one or two lines that are left.
+void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count) {
+  int64_t line = lineElements(), lines = (count - line + 1) / line;
+  AffineExpr index = b.getAffineDimExpr(0);
+  auto apply = [&](AffineExpr expr, Value operand) -> Value {
+    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                         ValueRange{operand});
+  };
+  Value head = apply((-(index + to.offset)) % line, to.index);
+  kernels.copyFirst(from, to, head);
+  from = {from.memref, arith::AddIOp::create(b, from.index, head), from.offset};
+  to = {to.memref, arith::AddIOp::create(b, to.index, head), to.offset};
+  emitAlignedRun(from, to, lines * line);
+  // What is left of `count - lines * line` elements once the head is gone.
+  for (int64_t done = lines * line; done < count; done += line)
+    kernels.copyFirst(from + done, to + done,
+                      apply(-index + (count - done), head));
 }
 
 void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {

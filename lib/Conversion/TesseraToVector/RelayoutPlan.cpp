@@ -41,21 +41,30 @@ using namespace tessera;
 
 /// The buffer of a staged block stays within half the first-level cache.
 static constexpr int64_t kStageBytes = 16 << 10;
+/// Runs whose ragged ends are worth masked stores of their own.
+static constexpr int64_t kMaskedRunBytes = 512;
 /// What a block writes in one go: a few lines, so that memory sees a run.
 static constexpr int64_t kRunBytes = 256;
 /// The same from registers as wide as a line, and the least rows that go with
 /// it: so few that what was fetched ahead is still there.
 static constexpr int64_t kDirectRunBytes = 128;
 static constexpr int64_t kDirectRows = 32;
+/// Rows of a block from which lines are taken in several loads.
+static constexpr int64_t kMostRows = 64;
 /// The same where runs begin within a line, so that their ragged ends matter.
 static constexpr int64_t kRaggedRunBytes = 1024;
 /// Blocks between the fetch of a line ahead and its use.
 static constexpr int64_t kPrefetchBlocks = 2;
+/// The same where two to eight rows are woven: there is room for more.
+static constexpr int64_t kWeavePrefetchBlocks = 8;
 /// Longer pieces of rows need no help: the processor fetches them itself.
 static constexpr int64_t kMostFetched = 256;
 /// Ways of the first-level cache that a block's rows may take, fetched ahead
 /// twice. A way is a page.
 static constexpr int64_t kMostConflicts = 3;
+/// Beyond this many rows in one set, a line is gone before the second of
+/// several loads takes its part.
+static constexpr int64_t kMostWays = 6;
 static constexpr int64_t kPageBytes = 4096;
 
 //===----------------------------------------------------------------------===//
@@ -150,6 +159,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", streaming";
   if (nest.stores == StoreKind::Staged)
     os << ", staged and streaming";
+  if (nest.gathersRows)
+    os << ", rows gathered";
   if (nest.prefetch)
     os << ", prefetch " << nest.prefetch << " ahead";
   if (nest.mask != 0xFF)
@@ -210,10 +221,12 @@ private:
                  Role role);
 
   void planCopy();
+  void planRaggedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
   bool planDenseTranspose(const Chain &rows, const Chain &columns);
+  bool planRaggedTranspose(const Chain &rows, const Chain &columns);
   void planStagedTranspose(const Chain &rows, const Chain &columns);
   int64_t countConflicts() const;
   void planPrefetch();
@@ -340,21 +353,33 @@ void NestPlanner::orderLoops(bool bySource) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Runs that do not begin on lines. Long ones are written with masked stores at
+/// their ends, where there are such; else those that follow one another are
+/// joined in a buffer.
+void NestPlanner::planRaggedCopy() {
+  if (target.vectorBytes == RelayoutTarget::kLineBytes &&
+      unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+    nest.stores = StoreKind::Staged;
+    orderLoops(target.tuning.bySource.value_or(true));
+    return;
+  }
+  Chain rows = findChain(/*inDestination=*/true, {});
+  int64_t wanted = kStageBytes / unitBytes();
+  if (wanted > 1)
+    takeBlock(rows, wanted, wanted, Role::Rows);
+  if (nest.blockRows() * unitBytes() >= kRaggedRunBytes)
+    nest.stores = StoreKind::Staged;
+}
+
 /// Runs that are contiguous on both sides. Where they stream, the source is
 /// read from end to end: lines that bypass the cache may go anywhere.
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
-  orderLoops(/*bySource=*/false);
+  orderLoops(target.tuning.bySource.value_or(false));
   if (!mayStream || unitBytes() < kRunBytes)
     return;
   if (!isWholeLines(nest.unit)) {
-    // Runs that follow one another, but not on lines, are joined in a buffer.
-    Chain rows = findChain(/*inDestination=*/true, {});
-    int64_t wanted = kStageBytes / unitBytes();
-    if (wanted > 1)
-      takeBlock(rows, wanted, wanted, Role::Rows);
-    if (nest.blockRows() * unitBytes() >= kRaggedRunBytes)
-      nest.stores = StoreKind::Staged;
+    planRaggedCopy();
     return;
   }
   nest.stores = StoreKind::Streaming;
@@ -380,7 +405,8 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
       isWholeLines(nest.blockRows() * nest.blockColumns() * nest.unit, {},
                    /*isDense=*/true))
     nest.stores = StoreKind::Streaming;
-  orderLoops(/*bySource=*/false);
+  orderLoops(target.tuning.bySource.value_or(mayStream));
+  planPrefetch();
 }
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
@@ -390,7 +416,7 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
   if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
     nest.stores = StoreKind::Streaming;
-  orderLoops(/*bySource=*/false);
+  orderLoops(target.tuning.bySource.value_or(mayStream));
 }
 
 /// In cache: a block writes runs of four registers, which is what one piece of
@@ -401,7 +427,8 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   int64_t line = RelayoutTarget::kLineBytes;
   bool loadsLines = target.vectorBytes == line && unitBytes() >= 4;
   int64_t wide = columnUnits(loadsLines ? 2 * line : line);
-  int64_t high = rowUnits(4 * target.vectorBytes);
+  int64_t high =
+      rowUnits(std::min(4 * target.vectorBytes, kMostRows * unitBytes()));
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   takeBlock(rows, high, high + high / 4, Role::Rows);
   orderLoops(target.tuning.bySource.value_or(false));
@@ -431,32 +458,43 @@ int64_t NestPlanner::countConflicts() const {
 /// Fetches rows ahead where the innermost loop moves on along them, and where
 /// the cache has room for what is fetched.
 void NestPlanner::planPrefetch() {
-  if (nest.loops.empty())
+  if (nest.loops.empty() || !mayStream)
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
+  bool isWeave = nest.kernel == KernelKind::Interleave;
   if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
-      countConflicts() <= kMostConflicts)
-    nest.prefetch = target.tuning.prefetch.value_or(kPrefetchBlocks);
+      (isWeave || countConflicts() <= kMostConflicts))
+    nest.prefetch = target.tuning.prefetch.value_or(
+        isWeave ? kWeavePrefetchBlocks : kPrefetchBlocks);
 }
 
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
-/// two to a column, and blocks follow the source.
+/// and blocks follow the source.
 bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
     return false;
-  const PlanNest untouched = nest;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
-  int64_t high = rowUnits(std::max(kDirectRunBytes, kDirectRows * unitBytes()));
-  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
-  takeBlock(rows, high, high + high / 4, Role::Rows);
-  if (!isWholeLines(nest.blockRows() * nest.unit, nest.columns)) {
+  int64_t run = std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
+                           2 * kDirectRunBytes);
+  const PlanNest untouched = nest;
+  auto takeBlocks = [&](int64_t high) {
     nest = untouched;
-    return false;
-  }
-  nest.stores = StoreKind::Streaming;
-  return true;
+    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+    takeBlock(rows, high, high + high / 4, Role::Rows);
+    nest.gathersRows = unitBytes() < 4 && countConflicts() > kMostWays;
+    return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+  };
+  bool isDirect = takeBlocks(rowUnits(run));
+  // Rows that stay where they are have to be few enough to stay in the cache.
+  if (isDirect && !nest.gathersRows && nest.blockRows() > kMostRows)
+    isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));
+  if (!isDirect)
+    nest = untouched;
+  else
+    nest.stores = StoreKind::Streaming;
+  return isDirect;
 }
 
 /// Where all rows fit in a block and columns go on behind them, a block is one
@@ -472,6 +510,22 @@ bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   takeBlock(rows, allRows, allRows, Role::Rows);
   takeBlock(column, wanted, wanted, Role::Columns);
   nest.stores = StoreKind::Staged;
+  return true;
+}
+
+/// Beyond the cache, runs that begin anywhere in a line and are written by
+/// registers as wide as a line: what a strip of rows leaves of its last lines
+/// is still in the cache when the next strip comes, so that stores go through
+/// it.
+bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.value_or(false))
+    return false;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t high = rowUnits(std::min(kDirectRunBytes, kMostRows * unitBytes()));
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high + high / 4, Role::Rows);
+  nest.stores = StoreKind::Plain;
   return true;
 }
 
@@ -494,7 +548,8 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
 void NestPlanner::planStreamingTranspose(const Chain &rows,
                                          const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
-  if (!planDirectTranspose(rows, columns) && !planDenseTranspose(rows, columns))
+  if (!planDirectTranspose(rows, columns) &&
+      !planDenseTranspose(rows, columns) && !planRaggedTranspose(rows, columns))
     planStagedTranspose(rows, columns);
   orderLoops(target.tuning.bySource.value_or(true));
   planPrefetch();

@@ -120,6 +120,25 @@ Value VectorKernels::merge(Value old, Value value, uint8_t mask) {
   return arith::OrIOp::create(b, kept, added);
 }
 
+bool VectorKernels::hasMasks() const {
+  // LLVM takes floats of 16 bits and integers of 128 apart, lane by lane.
+  return vectorBytes == kLineBytes && factor == 1 &&
+         (elementType.isInteger() || bytes >= 4);
+}
+
+void VectorKernels::copyFirst(Place src, Place dst, Value count) {
+  int64_t size = vectorBytes / bytes;
+  VectorType type = getMemoryType(size);
+  Value mask = vector::CreateMaskOp::create(
+      b, VectorType::get({size}, b.getI1Type()), ValueRange{count});
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  Value vector = vector::MaskedLoadOp::create(b, type, src.memref,
+                                              ValueRange{getIndex(src)}, mask,
+                                              none, llvm::Align(1));
+  vector::MaskedStoreOp::create(b, dst.memref, ValueRange{getIndex(dst)}, mask,
+                                vector, llvm::Align(1));
+}
+
 void VectorKernels::fill(Value value, Place dst, int64_t count) {
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),

@@ -63,6 +63,11 @@ public:
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isStreaming` the destination is aligned to lines.
   void copy(Place src, Place dst, int64_t count, bool isStreaming = false);
+  /// Whether registers of a line can be loaded and stored in part.
+  bool hasMasks() const;
+  /// Copies the first `count` elements, an index, of a line at most; none if it
+  /// is negative.
+  void copyFirst(Place src, Place dst, mlir::Value count);
   /// Writes `value`, a scalar of the element type, `count` times.
   void fill(mlir::Value value, Place dst, int64_t count);
 

@@ -220,7 +220,7 @@ TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
       printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", streaming(64)),
       HasSubstr("transpose 64x32 units of 1\n"));
   EXPECT_THAT(printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", streaming(64)),
-              HasSubstr("transpose 256x64 units of 1\n"));
+              HasSubstr("transpose 64x64 units of 1\n"));
 }
 
 TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
@@ -241,7 +241,19 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
+      HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
+  EXPECT_THAT(
+      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(32)),
       HasSubstr("transpose 256x16 units of 1, staged and streaming"));
+  // Narrow elements take several loads for a line, which has to stay.
+  EXPECT_THAT(
+      printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", streaming(64)),
+      HasSubstr("transpose 128x64 units of 1, streaming, rows "
+                "gathered\n"));
+  EXPECT_THAT(
+      printPlan("s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}", streaming(64)),
+      HasSubstr("transpose 64x64 units of 1, streaming, prefetch 2 "
+                "ahead\n"));
 }
 
 TEST(RelayoutPlanTest, stagesDenseRuns) {
@@ -299,6 +311,10 @@ TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
 }
 
 TEST(RelayoutPlanTest, weavesRows) {
+  EXPECT_THAT(
+      printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}",
+                streaming(64)),
+      HasSubstr("interleave 2x128 units of 1, streaming, prefetch 8 ahead\n"));
   EXPECT_THAT(
       printPlan("bf16[256,256]{1,0}", "bf16[256,256]{1,0:T(8,128)(2,1)}"),
       HasSubstr("interleave 2x128 units of 1\n"));

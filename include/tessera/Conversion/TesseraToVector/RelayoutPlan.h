@@ -144,6 +144,8 @@ struct PlanNest {
   uint8_t mask = 0xFF;
   /// Units are pairs of elements of 4 bits, and blocks those of pairs of rows.
   std::optional<NibblePairs> pairs;
+  /// Whether a block's rows are copied side by side before they are transposed.
+  bool gathersRows = false;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns.
   int64_t prefetch = 0;
 
