@@ -671,7 +671,9 @@ void Maker::addCast() {
     bool mergesAxes = llvm::any_of(layout->tiles, [](const Tile &tile) {
       return llvm::is_contained(tile.sizes, Tile::kCombine);
     });
-    if (!layout->bounds.empty() || mergesAxes)
+    bool widensNothing = !layout->paddedDimensions.empty() &&
+                         llvm::is_contained(source.type.dims, 0);
+    if (!layout->bounds.empty() || mergesAxes || widensNothing)
       return;
   }
   ArrayType type = source.type;

@@ -244,7 +244,8 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     with blocks for the cache, stores that bypass it, and threads. The rule is
     described in docs/performance.md.
 
-    Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes,
+    Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes
+    (but those with the same bounds on both sides, which are moved up to them),
     with divisors that do not divide one another, of elements that are no 1, 2,
     4, 8 or 16 bytes or no integers or floats, and to layouts with PV where
     there is padding within a dimension or integers are not signless.

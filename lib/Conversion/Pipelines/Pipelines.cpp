@@ -39,6 +39,8 @@ static void addToAffine(OpPassManager &manager,
   AssignAddressSpacesOptions spaceOptions;
   spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
+  // Sizes that loops and calls carry may turn out to be constants, too.
+  manager.addPass(createSCCPPass());
   manager.addPass(createEraseEmptyLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

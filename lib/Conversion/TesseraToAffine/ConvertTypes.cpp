@@ -109,7 +109,11 @@ static SmallVector<Value> createPhysicalSizes(OpBuilder &builder, Location loc,
     return {};
   AxisList axes = llvm::cantFail(getAxisList(type));
   SmallVector<Value> sizes = getSizes(builder, loc, type, dynamicSizes);
-  if (physical.getRank() != static_cast<int64_t>(axes.size()) ||
+  // One axis is as flat as its buffer, which may be longer all the same.
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
+  bool mayHaveTail = layout && layout->tailPaddingAlignment > 1;
+  if (physical.getRank() != static_cast<int64_t>(axes.size()) || mayHaveTail ||
       llvm::cantFail(getStorageBits(type)) < 8)
     return {createFlatSize(builder, loc, type, axes, sizes)};
   SmallVector<Value> result;
@@ -504,6 +508,22 @@ static bool canView(BitcastViewOp op) {
           (from.getElementType().isInteger(8) && from.getRank() == 1));
 }
 
+/// Whether the physical memrefs differ only in what is known of their sizes. A
+/// dimension of size 0 takes no memory, but PD gives one that is not known a
+/// width.
+static bool canCast(MemRefType from, MemRefType to) {
+  auto physicalFrom = getPhysicalMemRefType(from);
+  auto physicalTo = getPhysicalMemRefType(to);
+  if (physicalFrom && physicalTo)
+    return physicalFrom->getRank() != physicalTo->getRank() ||
+           memref::CastOp::areCastCompatible(*physicalFrom, *physicalTo);
+  if (!physicalFrom)
+    llvm::consumeError(physicalFrom.takeError());
+  if (!physicalTo)
+    llvm::consumeError(physicalTo.takeError());
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Interface
 //===----------------------------------------------------------------------===//
@@ -516,7 +536,8 @@ bool tessera::isConvertedByType(Operation *op) {
   if (auto cast = dyn_cast<memref::CastOp>(op)) {
     MemRefType from = getLaidOutMemRef(cast.getSource().getType());
     MemRefType to = getLaidOutMemRef(cast.getType());
-    return from && to && from.getLayout() == to.getLayout();
+    return from && to && from.getLayout() == to.getLayout() &&
+           canCast(from, to);
   }
   return isa<FunctionOpInterface, affine::AffineForOp, affine::AffineIfOp,
              affine::AffineYieldOp, func::CallOp, func::ReturnOp, cf::BranchOp,

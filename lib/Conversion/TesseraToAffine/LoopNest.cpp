@@ -552,6 +552,13 @@ getRadixPieces(const AxisCondition &condition, const NestPlanner &planner,
     expected = range ? std::optional(weight * *range) : std::nullopt;
     result.push_back(index);
   }
+  // A number without digits is 0. Whether that is below a size which is not
+  // known takes a loop to decide: one of a single iteration.
+  if (result.empty() && !condition.limit.isStatic()) {
+    if (weighted.empty())
+      return std::nullopt;
+    result.push_back(weighted.front().second);
+  }
   std::reverse(result.begin(), result.end());
   return result;
 }

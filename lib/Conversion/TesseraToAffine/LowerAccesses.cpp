@@ -473,6 +473,11 @@ static LogicalResult checkOp(Operation *op) {
         "drop PV and E from the layout, take smaller tiles, or leave the "
         "global "
         "uninitialized");
+  if (isa<memref::CastOp>(op))
+    return op->emitOpError(
+        "unsupported cast of a laid-out memref: expected a memref of the same "
+        "layout and, where the layout has PD, no dimension of size 0; use "
+        "tessera.relayout");
   if (isa<BitcastViewOp>(op))
     return op->emitOpError(
         "unsupported view: expected identity layouts or layouts of tessera, "

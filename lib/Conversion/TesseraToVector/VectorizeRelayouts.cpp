@@ -107,6 +107,13 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
   if (error)
     return error;
+  // The same bounds are as good as sizes: what lies between size and bound may
+  // be moved. Widths in PD are neither, though they make the axes static.
+  if (src->axes.dimensions() != dst->axes.dimensions() ||
+      llvm::is_contained(dst->axes.dimensions(), kDynamic))
+    return unsupportedError("vector relayout",
+                            "sizes, or the same bounds on both sides", "others",
+                            "lower it with --tessera-lower-relayouts");
   if (src->physical.getElementType() != dst->physical.getElementType() ||
       src->storageBits != dst->storageBits)
     return unsupportedError("vector relayout", "one width on both sides", "two",

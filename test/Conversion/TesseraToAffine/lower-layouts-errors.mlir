@@ -7,7 +7,7 @@
 func.func @all_of_them(%m: memref<16x256xf32, #tiled>, %c: f32) {
   // expected-error @+1 {{unsupported operation on a laid-out memref: expected loads, stores, calls, branches, loops}}
   linalg.fill ins(%c : f32) outs(%m : memref<16x256xf32, #tiled>)
-  // expected-error @+1 {{unsupported operation on a laid-out memref}}
+  // expected-error @+1 {{unsupported cast of a laid-out memref: expected a memref of the same layout and, where the layout has PD, no dimension of size 0; use tessera.relayout}}
   %u = memref.cast %m : memref<16x256xf32, #tiled> to memref<*xf32>
   return
 }
@@ -68,3 +68,15 @@ func.func @packed_unsigned(%m: memref<4xui4, #tessera.layout<{0:E(4)}>>) {
 // expected-error @+1 {{and at most 2^24 places}}
 memref.global "private" @huge
   : memref<2xi8, #tessera.layout<{0:T(1099511627776)}>> = dense<[1, 2]>
+
+// -----
+
+// The buffer of no elements is empty; that of an unknown number has the width.
+
+func.func @empty_cast(%m: memref<0x2xi32, #tessera.layout<{1,0:PD(3,2)}>>)
+    -> memref<?x2xi32, #tessera.layout<{1,0:PD(3,2)}>> {
+  // expected-error @+1 {{unsupported cast of a laid-out memref}}
+  %c = memref.cast %m : memref<0x2xi32, #tessera.layout<{1,0:PD(3,2)}>>
+      to memref<?x2xi32, #tessera.layout<{1,0:PD(3,2)}>>
+  return %c : memref<?x2xi32, #tessera.layout<{1,0:PD(3,2)}>>
+}

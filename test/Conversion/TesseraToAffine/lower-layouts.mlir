@@ -315,3 +315,15 @@ func.func @affine_carried(%m: memref<?x256xf32, #tiled>,
   }
   return %s : memref<?x256xf32, #tiled>
 }
+
+// What is allocated has the tail, of one axis too.
+
+// CHECK-LABEL: func.func @tail_alloc(
+// CHECK-SAME:    %[[N:.+]]: index)
+// CHECK:         %[[BLOCKS:.+]] = arith.ceildivui %{{.+}}, %c16
+// CHECK:         %[[SIZE:.+]] = arith.muli %{{.+}}, %[[BLOCKS]]
+// CHECK:         memref.alloc(%[[SIZE]]) : memref<?xf32>
+func.func @tail_alloc(%n: index) -> memref<?xf32, #tessera.layout<{0:L(16)}>> {
+  %m = memref.alloc(%n) : memref<?xf32, #tessera.layout<{0:L(16)}>>
+  return %m : memref<?xf32, #tessera.layout<{0:L(16)}>>
+}

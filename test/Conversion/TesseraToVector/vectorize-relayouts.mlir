@@ -115,3 +115,32 @@ func.func @left(
       : memref<6xui8>, memref<6xui8, #tessera.layout<{0:T(4)PV(one)}>>
   return
 }
+
+// Bounds stand for sizes where they are the same on both sides; widths in PD
+// and other bounds do not.
+
+// CHECK-LABEL: func.func @bounds
+// CHECK-NOT: tessera.relayout
+// CHECK: return
+func.func @bounds(%a: memref<?x256xf32, #tessera.layout<{1,0:B(16,?)}>>,
+                  %b: memref<?x256xf32, #tessera.layout<{1,0:T(8,128)B(16,?)}>>) {
+  tessera.relayout %a into %b
+      : memref<?x256xf32, #tessera.layout<{1,0:B(16,?)}>>,
+        memref<?x256xf32, #tessera.layout<{1,0:T(8,128)B(16,?)}>>
+  return
+}
+
+// CHECK-LABEL: func.func @widths
+// CHECK-COUNT-2: tessera.relayout
+func.func @widths(%a: memref<?x256xf32, #tessera.layout<{1,0:PD(16,256)}>>,
+                  %b: memref<?x256xf32, #tessera.layout<{1,0:T(8,128)PD(16,256)}>>,
+                  %c: memref<?x256xf32, #tessera.layout<{1,0:B(16,?)}>>,
+                  %d: memref<?x256xf32, #tessera.layout<{1,0:B(24,?)}>>) {
+  tessera.relayout %a into %b
+      : memref<?x256xf32, #tessera.layout<{1,0:PD(16,256)}>>,
+        memref<?x256xf32, #tessera.layout<{1,0:T(8,128)PD(16,256)}>>
+  tessera.relayout %c into %d
+      : memref<?x256xf32, #tessera.layout<{1,0:B(16,?)}>>,
+        memref<?x256xf32, #tessera.layout<{1,0:B(24,?)}>>
+  return
+}
