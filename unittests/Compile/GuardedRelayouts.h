@@ -175,6 +175,7 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
         // Dense runs that begin anywhere.
         std::pair("s8[3,23,100]{2,1,0}", "s8[3,23,100]{1,2,0}"),
+        std::pair("s8[44,70]{1,0}", "s8[44,70]{0,1}"),
         std::pair("f32[4,7,50]{2,1,0}", "f32[4,7,50]{1,2,0}")})
     pairs.push_back({llvm::cantFail(parseShape(source)),
                      llvm::cantFail(parseShape(destination))});

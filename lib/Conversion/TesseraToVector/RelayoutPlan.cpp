@@ -51,6 +51,8 @@ static constexpr int64_t kDirectRunBytes = 128;
 static constexpr int64_t kDirectRows = 32;
 /// Rows of a block from which lines are taken in several loads.
 static constexpr int64_t kMostRows = 64;
+/// Bytes of a row that a block in the cache reads at most.
+static constexpr int64_t kMostWide = 1024;
 /// The same where runs begin within a line, so that their ragged ends matter.
 static constexpr int64_t kRaggedRunBytes = 1024;
 /// Blocks between the fetch of a line ahead and its use.
@@ -421,16 +423,22 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
 
 /// In cache: a block writes runs of four registers, which is what one piece of
 /// code without loops writes, and blocks follow the destination. It reads a
-/// line of each row, or two where one load takes a line.
+/// line of each row. Where one load takes a line it reads more: many loads that
+/// each move on by the same distance are what processors fetch ahead best, as
+/// long as rows do not push one another out of the cache.
 void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
-  int64_t line = RelayoutTarget::kLineBytes;
-  bool loadsLines = target.vectorBytes == line && unitBytes() >= 4;
-  int64_t wide = columnUnits(loadsLines ? 2 * line : line);
+  int64_t line = RelayoutTarget::kLineBytes, wide = line;
   int64_t high =
       rowUnits(std::min(4 * target.vectorBytes, kMostRows * unitBytes()));
-  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   takeBlock(rows, high, high + high / 4, Role::Rows);
+  if (target.vectorBytes == line && unitBytes() >= 4)
+    wide =
+        countConflicts() > kMostWays
+            ? 2 * line
+            : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMostWide);
+  wide = columnUnits(wide);
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   orderLoops(target.tuning.bySource.value_or(false));
 }
 

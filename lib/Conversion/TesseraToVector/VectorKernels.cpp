@@ -200,7 +200,22 @@ Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
   return shuffleUnits(result, result, units);
 }
 
+void VectorKernels::storeMasked(Value vector, Place place, int64_t count) {
+  VectorType type = getMemoryType(countUnits(vector) * unit);
+  if (vector.getType() != type)
+    vector = vector::BitCastOp::create(b, type, vector);
+  llvm::SmallVector<bool, 64> bits(type.getNumElements(), false);
+  std::fill_n(bits.begin(), count * unit, true);
+  auto maskType = VectorType::get(type.getShape(), b.getI1Type());
+  Value mask = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
+  vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
+                                mask, vector, llvm::Align(1));
+}
+
 void VectorKernels::storePieces(Value vector, Place place, int64_t count) {
+  if (hasMasks() && !llvm::isPowerOf2_64(count))
+    return storeMasked(vector, place, count);
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
@@ -215,7 +230,9 @@ void VectorKernels::storePieces(Value vector, Place place, int64_t count) {
 
 int64_t VectorKernels::registerRows(int64_t numRows) const {
   int64_t size = vectorBytes / unitBytes();
-  while (size > laneUnits() && size > numRows)
+  // With masks a register may be stored in part; else parts overlap.
+  while (size > laneUnits() &&
+         (hasMasks() ? size / 2 >= numRows : size > numRows))
     size /= 2;
   return size;
 }
@@ -303,7 +320,7 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
                                        llvm::ArrayRef<int64_t> columns,
                                        bool isStreaming) {
   int64_t q = laneUnits(), numRows = rows.size(), numColumns = columns.size();
-  int64_t numLanes = llvm::divideCeil(numRows, q);
+  int64_t numLanes = registerLanes(numRows);
   int64_t sets = llvm::divideCeil(numColumns, q);
   int64_t rowsOfSet = q * numLanes / sets;
   llvm::SmallVector<llvm::SmallVector<Value, 16>, 4> registers(sets);
@@ -360,7 +377,7 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
   int64_t numRows = rows.size(), numColumns = columns.size();
   int64_t size = std::min(registerRows(numRows), numRows);
   int64_t width =
-      std::min(loadUnits(llvm::divideCeil(size, q), numColumns), numColumns);
+      std::min(loadUnits(registerLanes(size), numColumns), numColumns);
   for (int64_t row : getWindows(numRows, size)) {
     bool fillsLines =
         isStreaming && size * unitBytes() == kLineBytes && row % size == 0;

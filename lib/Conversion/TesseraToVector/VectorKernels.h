@@ -24,6 +24,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace tessera {
 
 /// A place in a flat memref: `index` plus a constant, in elements.
@@ -110,8 +112,13 @@ private:
 
   /// `count` units that are no power of two, in pieces that are.
   mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);
+  void storeMasked(mlir::Value vector, Place place, int64_t count);
   void storePieces(mlir::Value vector, Place place, int64_t count);
 
+  /// Lanes of 16 bytes in the register of a column of `numRows` rows.
+  int64_t registerLanes(int64_t numRows) const {
+    return llvm::bit_ceil<uint64_t>(llvm::divideCeil(numRows, laneUnits()));
+  }
   /// Columns that one load of a transpose takes, where a register of a column
   /// has `numLanes` lanes of 16 bytes.
   int64_t loadUnits(int64_t numLanes, int64_t numColumns) const;
