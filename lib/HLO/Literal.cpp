@@ -234,13 +234,18 @@ static std::optional<APFloat> makeFloat(const Token &token,
     return std::nullopt;
   if (token.text.ends_with("nan") || token.text.ends_with(")"))
     return makeNaN(token.text, semantics);
-  // Through double, as XLA rounds.
+  // Through double, as XLA rounds, and integers as integers: `-0` is 0.
   APFloat value(APFloat::IEEEdouble());
-  auto status =
-      value.convertFromString(token.text, APFloat::rmNearestTiesToEven);
-  if (!status) {
-    llvm::consumeError(status.takeError());
-    return std::nullopt;
+  if (std::optional<int64_t> integer = parseInteger(token.text)) {
+    value.convertFromAPInt(llvm::APInt(64, *integer, /*isSigned=*/true),
+                           /*IsSigned=*/true, APFloat::rmNearestTiesToEven);
+  } else {
+    auto status =
+        value.convertFromString(token.text, APFloat::rmNearestTiesToEven);
+    if (!status) {
+      llvm::consumeError(status.takeError());
+      return std::nullopt;
+    }
   }
   if (value.isInfinity())
     return std::nullopt;

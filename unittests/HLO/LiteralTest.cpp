@@ -59,6 +59,7 @@ TEST(HloLiteral, Floats) {
   EXPECT_THAT(read("f32[]", "1e39"), fails());
   EXPECT_THAT(read("f64[]", "1e309"), fails());
   EXPECT_THAT(read("f16[]", "nan(0x400)"), fails());
+  EXPECT_THAT(read("f32[2]", "{-0, -0.0}"), ElementsAre(0, 0x80000000));
   // Integers are of 64 bits in floats too.
   EXPECT_THAT(read("f64[]", "9223372036854775807"),
               ElementsAre(0x43e0000000000000));

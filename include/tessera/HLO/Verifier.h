@@ -28,7 +28,8 @@
 //           keep the type as elementwise instructions do
 //   hlo_c8  the entry's parameters and root have the shapes of
 //           entry_computation_layout
-//   hlo_c9  aliases name parts that exist, of equal shapes
+//   hlo_c9  aliases name parts that exist, of equal shapes or, as the TPU
+//           compiler has them, with equally large buffers
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,11 +29,15 @@ using hlo::TesseraHLODialect;
 
 static void printFloat(const APFloat &value, raw_ostream &os) {
   if (value.isNaN()) {
+    os << (value.isNegative() ? "-nan" : "nan");
+    // Without infinities a format has one NaN, and no payload to say.
+    if (!APFloat::semanticsHasInf(value.getSemantics()))
+      return;
     // The whole mantissa, its quiet bit included.
     APInt bits = value.bitcastToAPInt();
     APInt mantissa = bits.extractBits(
         APFloat::semanticsPrecision(value.getSemantics()) - 1, 0);
-    os << (value.isNegative() ? "-nan" : "nan") << "(0x";
+    os << "(0x";
     SmallString<16> digits;
     mantissa.toStringUnsigned(digits, /*Radix=*/16);
     os << digits << ')';
@@ -41,6 +45,11 @@ static void printFloat(const APFloat &value, raw_ostream &os) {
   }
   if (value.isInfinity()) {
     os << (value.isNegative() ? "-inf" : "inf");
+    return;
+  }
+  // XLA takes `-0` for the integer.
+  if (value.isNegZero()) {
+    os << "-0.0";
     return;
   }
   // XLA reads a double, and holds that against the limits of the type.

@@ -41,7 +41,11 @@ def random_float(name):
     if name != "f8e8m0fnu":
         kinds += [0.0, -largest, rng.uniform(-1, 1) * min(largest, 1e30)]
     if name in WITH_INFINITY:
-        kinds += ["inf", "-inf", "nan", "-nan", "-0"]
+        kinds += ["inf", "-inf", "-0", "-0.0"]
+    if name != "f4e2m1fn":
+        kinds += ["nan"]
+    if name in WITH_INFINITY or name.endswith("fn") and name != "f4e2m1fn":
+        kinds += ["-nan"]
     return str(rng.choice(kinds))
 
 
