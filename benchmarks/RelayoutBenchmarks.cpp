@@ -47,12 +47,13 @@ struct Case {
 class Buffer {
 public:
   explicit Buffer(int64_t size)
-      : memory(static_cast<char *>(
-            std::aligned_alloc(kPage, llvm::alignTo(size + 1, kPage)))) {
-    for (int64_t i = 0; i < size; ++i)
-      memory.get()[i] = static_cast<char>(i * 7 + i / 251);
+      : size(size), memory(static_cast<char *>(std::aligned_alloc(
+                        kPage, llvm::alignTo(size + 1, kPage)))) {
+    std::memset(memory.get(), 1, size);
   }
   char *data() { return memory.get(); }
+
+  const int64_t size;
 
 private:
   static constexpr int64_t kPage = 4096;
@@ -65,14 +66,27 @@ private:
 using Relayout = std::function<void(const void *, void *)>;
 } // namespace
 
+/// Buffer number `number`, the same for all that fit: Google Benchmark runs
+/// every function several times before it counts.
+static char *getBuffer(int number, int64_t size) {
+  static std::unique_ptr<Buffer> buffers[2];
+  std::unique_ptr<Buffer> &buffer = buffers[number];
+  if (!buffer || buffer->size < size)
+    buffer = std::make_unique<Buffer>(size);
+  return buffer->data();
+}
+
 static void runRelayout(benchmark::State &state, const Case &item,
                         const Relayout &relayout) {
   int64_t useful = item.usefulBytes();
-  Buffer source(std::max(useful, llvm::cantFail(getSize(item.source)).bytes));
-  Buffer destination(
-      std::max(useful, llvm::cantFail(getSize(item.destination)).bytes));
+  char *source = getBuffer(
+      0, std::max(useful, llvm::cantFail(getSize(item.source)).bytes));
+  char *destination = getBuffer(
+      1, std::max(useful, llvm::cantFail(getSize(item.destination)).bytes));
+  // The first call pays for pages and for threads.
+  relayout(source, destination);
   for (auto _ : state) {
-    relayout(source.data(), destination.data());
+    relayout(source, destination);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * 2 * useful);

@@ -2,140 +2,145 @@
 # Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times compiled relayouts against memcpy and the plain affine loops.
+"""Times compiled relayouts and writes them down as a table and a plot.
 
-Prints a Markdown table: for each case the rate of memcpy of the elements'
-bytes (read and written), and the ratios to it of the vector kernels and of the
-affine loops (--vectorize=false), best of --reps, all taken in turn.
+Runs TesseraRelayoutBenchmarks, which times memcpy of the elements' bytes, the
+vector kernels, the plain loop over elements and the compiler on the cases of
+relayout_cases.txt, takes the best of all repetitions, and prints a Markdown
+table. With --page the table between the markers of that page is replaced, and
+the plot beside it:
 
-The arrays are made of random bytes, and the two functions must agree in every
-byte that holds an element before they are timed.
+    ninja -C build/release TesseraRelayoutBenchmarks
+    benchmarks/relayout_bench.py build/release/benchmarks/TesseraRelayoutBenchmarks \\
+        --page docs/performance.md
 """
 
 import argparse
-import ctypes
+import collections
+import json
 import pathlib
-import re
 import subprocess
-import tempfile
-import time
+import sys
+from html import escape
 
-import numpy as np
-
-# The elements' bytes, source and destination. Large ones, then small ones.
-CASES = [
-    ("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}"),
-    ("bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}"),
-    ("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}"),
-    ("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}"),
-    ("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}"),
-    ("f32[96,64,56,56]{3,2,1,0}", "f32[96,64,56,56]{1,3,2,0}"),
-    ("f32[96,64,56,56]{1,3,2,0}", "f32[96,64,56,56]{3,2,1,0}"),
-    ("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}"),
-    ("f32[4099,3001]{1,0}", "f32[4099,3001]{1,0:T(8,128)PV(zero)}"),
-    ("f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]{0,1:T(8,128)}"),
-    ("bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}"),
-    ("bf16[8192,4096]{1,0:T(8,128)(2,1)}", "bf16[8192,4096]{1,0}"),
-    ("s8[8192,8192]{1,0}", "s8[8192,8192]{1,0:T(8,128)(4,1)}"),
-    ("f32[32,16,24,24,64]{4,3,2,1,0}", "f32[32,16,24,24,64]{2,4,1,3,0}"),
-    ("f32[256,256]{1,0}", "f32[256,256]{0,1}"),
-    ("bf16[256,256]{1,0}", "bf16[256,256]{0,1}"),
-    ("s8[512,512]{1,0}", "s8[512,512]{0,1}"),
-    ("f32[259,201]{1,0}", "f32[259,201]{0,1}"),
-    ("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)}"),
-    ("bf16[256,256]{1,0}", "bf16[256,256]{1,0:T(8,128)(2,1)}"),
-    ("f32[256,256]{1,0:T(8,128)}", "f32[256,256]{0,1:T(8,128)}"),
-]
-BYTES = {"f32": 4, "bf16": 2, "s8": 1, "f64": 8}
+HERE = pathlib.Path(__file__).resolve().parent
+BEGIN, END = "<!-- table of relayout_bench.py -->", "<!-- end of the table -->"
+SERIES = [("kernels:1", "kernels", "#2a6fbb"),
+          ("kernels:2", "kernels, two threads", "#9cc3ea"),
+          ("loop", "loop over elements", "#c9c9c9")]
 
 
-def element_bytes(shape):
-    """Bytes of the elements of a shape, without padding."""
-    match = re.match(r"(\w+)\[([\d,]*)\]", shape)
-    return BYTES[match[1]] * int(np.prod([int(d) for d in match[2].split(",")]))
+def measure(program, cases, repetitions, min_time):
+    """{case: {what: best seconds}} and {case: rate of memcpy in bytes a second}."""
+    run = subprocess.run(
+        [program, "--benchmark_format=json", f"--benchmark_filter={cases}",
+         f"--benchmark_repetitions={repetitions}",
+         f"--benchmark_min_time={min_time}",
+         "--benchmark_enable_random_interleaving=true"],
+        check=True, capture_output=True, text=True)
+    times = collections.defaultdict(dict)
+    rates = {}
+    for result in json.loads(run.stdout)["benchmarks"]:
+        if result["run_type"] != "iteration":
+            continue
+        if result.get("error_occurred"):
+            sys.exit(f"{result['name']}: {result['error_message']}")
+        case, what = result["name"].split("/")[:2]
+        seconds = result["real_time"] * 1e-6
+        times[case][what] = min(times[case].get(what, seconds), seconds)
+        if what == "memcpy":
+            rates[case] = max(rates.get(case, 0), result["bytes_per_second"])
+    return times, rates
 
 
-def aligned(size):
-    """Bytes that begin at a page and have been touched."""
-    raw = np.zeros(size + 4096, np.uint8)
-    skip = -raw.ctypes.data % 4096
-    return raw[skip:skip + size]
+def read_cases():
+    """{name: (source, destination)}, in order."""
+    lines = (HERE / "relayout_cases.txt").read_text().splitlines()
+    return {line.split()[0]: tuple(line.split()[1:])
+            for line in lines if line and not line.startswith("#")}
 
 
-class Case:
-    def __init__(self, tool, sizes, source, destination, folder, number):
-        self.useful = element_bytes(source)
-        self.functions = []
-        for variant in ("true", "false"):
-            path = pathlib.Path(folder, f"{number}_{variant}.so")
-            subprocess.run([tool, "relayout", source, destination,
-                            f"--vectorize={variant}", "-o", path], check=True)
-            function = ctypes.CDLL(str(path)).tessera_relayout
-            function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
-            self.functions.append(function)
-        self.source = aligned(sizes(source))
-        self.source[:] = np.random.default_rng(0).integers(
-            0, 256, self.source.size, dtype=np.uint8)
-        self.outputs = [aligned(max(sizes(destination), self.useful))
-                        for _ in self.functions]
+def make_table(cases, times, rates):
+    rows = ["| case | from | to | memcpy GB/s | kernels | two threads | loop "
+            "| compiled in ms |", "|---|---|---|---|---|---|---|---|"]
+    for name, (source, destination) in cases.items():
+        if name not in times:
+            continue
+        best = times[name]
+        ratios = [f"{best['memcpy'] / best[what]:.2f}" for what, _, _ in SERIES]
+        rows.append(f"| {name} | `{source}` | `{destination}` "
+                    f"| {rates[name] / 1e9:.1f} | {' | '.join(ratios)} "
+                    f"| {best['compile'] * 1e3:.0f} |")
+    return "\n".join(rows) + "\n"
 
-    def check(self):
-        for function, output in zip(self.functions, self.outputs):
-            function(self.source.ctypes.data, output.ctypes.data)
-        # Padding without PV is zero in both, as the memory came.
-        assert np.array_equal(*self.outputs), "the two functions disagree"
 
-    def best(self, reps, micros):
-        src, dst = self.source.ctypes.data, self.outputs[0].ctypes.data
-        bodies = [lambda: ctypes.memmove(dst, src, self.useful)]
-        bodies += [lambda f=f: f(src, dst) for f in self.functions]
-        times = [[] for _ in bodies]
-        counts = []
-        for body in bodies:
-            begin = time.perf_counter()
-            body()
-            once = max(time.perf_counter() - begin, 1e-7)
-            counts.append(max(1, int(micros * 1e-6 / once)))
-        for _ in range(reps):
-            for body, count, taken in zip(bodies, counts, times):
-                begin = time.perf_counter()
-                for _ in range(count):
-                    body()
-                taken.append((time.perf_counter() - begin) / count)
-        return [min(taken) for taken in times]
+def make_plot(cases, times):
+    """Bars of the ratios to memcpy, as SVG."""
+    names = [name for name in cases if name in times]
+    left, width, bar, gap = 170, 520, 7, 8
+    step = bar * len(SERIES) + gap
+    ratios = {name: [times[name]["memcpy"] / times[name][what]
+                     for what, _, _ in SERIES] for name in names}
+    top = 34
+    height = top + step * len(names) + 24
+    most = max(2.0, max(max(r) for r in ratios.values()))
+    scale = width / most
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 30}"'
+           f' height="{height}" font-family="sans-serif" font-size="11">',
+           f'<rect width="{left + width + 30}" height="{height}" fill="white"/>']
+    x = left
+    for _, label, color in SERIES:
+        out.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{color}"/>'
+                   f'<text x="{x + 14}" y="17">{escape(label)}</text>')
+        x += 30 + 6 * len(label)
+    for tick in range(int(most * 2) + 1):
+        at = left + tick / 2 * scale
+        color = "#444444" if tick == 2 else "#dddddd"
+        out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top - 6}"'
+                   f' y2="{height - 20}" stroke="{color}"/>'
+                   f'<text x="{at:.1f}" y="{height - 6}"'
+                   f' text-anchor="middle">{tick / 2:g}</text>')
+    for row, name in enumerate(names):
+        y = top + row * step
+        out.append(f'<text x="{left - 8}" y="{y + step / 2 + 1:.1f}"'
+                   f' text-anchor="end">{escape(name)}</text>')
+        for i, ratio in enumerate(ratios[name]):
+            out.append(f'<rect x="{left}" y="{y + i * bar}" height="{bar - 1}"'
+                       f' width="{ratio * scale:.1f}" fill="{SERIES[i][2]}"/>')
+    return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def write_page(page, table, plot):
+    text = page.read_text()
+    if BEGIN not in text or END not in text:
+        sys.exit(f"{page}: no markers for the table")
+    before, rest = text.split(BEGIN, 1)
+    page.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{rest.split(END, 1)[1]}")
+    page.with_name("relayouts.svg").write_text(plot)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tessera-compile", default="tessera-compile")
-    parser.add_argument("--tessera-layout", default=None,
-                        help="default: beside tessera-compile")
-    parser.add_argument("--reps", type=int, default=15)
-    parser.add_argument("--micros", type=float, default=300,
-                        help="least time of a repetition, in microseconds")
-    parser.add_argument("--cases", default=".", help="pattern of shapes")
+    parser.add_argument("program", help="TesseraRelayoutBenchmarks")
+    parser.add_argument("--cases", default=".", help="pattern of names")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--min-time", type=float, default=0.05,
+                        help="seconds of a repetition")
+    parser.add_argument("--page", type=pathlib.Path,
+                        help="the page to write the table into")
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG to write")
     args = parser.parse_args()
-    layout = args.tessera_layout or str(
-        pathlib.Path(args.tessera_compile).with_name("tessera-layout"))
-
-    def sizes(shape):
-        text = subprocess.run([layout, "size", "--json", shape], check=True,
-                              capture_output=True, text=True).stdout
-        return int(re.search(r'"bytes":\s*(\d+)', text)[1])
-
-    print("| from | to | memcpy GB/s | kernels | affine loops |")
-    print("| --- | --- | --- | --- | --- |")
-    with tempfile.TemporaryDirectory() as folder:
-        for number, (source, destination) in enumerate(CASES):
-            if not re.search(args.cases, source + " " + destination):
-                continue
-            case = Case(args.tessera_compile, sizes, source, destination,
-                        folder, number)
-            case.check()
-            copy, kernels, loops = case.best(args.reps, args.micros)
-            print(f"| `{source}` | `{destination}` "
-                  f"| {2 * case.useful / copy / 1e9:.1f} "
-                  f"| {copy / kernels:.2f} | {copy / loops:.2f} |", flush=True)
+    pattern = args.cases if "/" in args.cases else f"({args.cases}).*/"
+    cases = read_cases()
+    times, rates = measure(args.program, pattern, args.repetitions,
+                           args.min_time)
+    table = make_table(cases, times, rates)
+    plot = make_plot(cases, times)
+    print(table, end="")
+    if args.plot:
+        args.plot.write_text(plot)
+    if args.page:
+        write_page(args.page, table, plot)
 
 
 if __name__ == "__main__":
