@@ -20,11 +20,16 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace tessera;
 using namespace mlir;
 
 /// Repetitions up to this number are unrolled; more become a loop.
 static constexpr int64_t kMaxUnrolled = 4;
+/// The same for the units of a transpose between large arrays, where memory
+/// hides what a loop costs: the time of the code generator is that of shuffles.
+static constexpr int64_t kMaxUnrolledUnits = 1024;
 /// Bytes that one iteration of a copy loop moves.
 static constexpr int64_t kChunkBytes = 256;
 /// Lines that a run of unknown alignment must span to be streamed.
@@ -54,6 +59,10 @@ public:
         kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
     kernels.setPairs(nest.pairs);
+    int64_t elements =
+        std::min(cast<MemRefType>(src.getType()).getNumElements(),
+                 cast<MemRefType>(dst.getType()).getNumElements());
+    isInCache = elements < target.streamingBytes / kernels.elementBytes();
   }
 
   void emit();
@@ -105,6 +114,7 @@ private:
 
   /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
   void repeat(int64_t count, Body body);
+  void repeatInLoop(int64_t count, Body body);
   Place advance(Place place, Value iteration, int64_t stride);
   Value createIndex(AffineExpr expr);
   Place getStage();
@@ -123,6 +133,8 @@ private:
   const PlanNest &nest;
   TypedAttr padding;
   VectorKernels kernels;
+  /// Whether the smaller buffer may stay in the cache.
+  bool isInCache = false;
   llvm::SmallVector<Value, 6> ivs;
   /// The buffer of staged blocks, one for each thread's scope.
   llvm::DenseMap<Operation *, Value> stages;
@@ -202,6 +214,10 @@ void NestEmitter::repeat(int64_t count, Body body) {
       body(arith::ConstantIndexOp::create(b, i));
     return;
   }
+  repeatInLoop(count, body);
+}
+
+void NestEmitter::repeatInLoop(int64_t count, Body body) {
   OpBuilder::InsertionGuard guard(b);
   auto loop = affine::AffineForOp::create(b, 0, count);
   b.setInsertionPointToStart(loop.getBody());
@@ -393,12 +409,16 @@ void NestEmitter::emitRowChunks(Place from, Place to,
   int64_t chunks = rows.size() / size;
   std::optional<int64_t> stride =
       getUniformStride(rows.take_front(chunks * size), size);
-  if (chunks <= kMaxUnrolled || !stride) {
+  bool isFew =
+      chunks <= kMaxUnrolled &&
+      (isInCache ||
+       static_cast<int64_t>(rows.size() * columns.size()) <= kMaxUnrolledUnits);
+  if (chunks == 1 || isFew || !stride) {
     emitPrefetch(from, rows);
     return kernels.transpose(from, rows, to, columns, isStreaming());
   }
   llvm::ArrayRef<int64_t> first = rows.take_front(size);
-  repeat(chunks, [&](Value i) {
+  repeatInLoop(chunks, [&](Value i) {
     Place chunk = advance(from, i, *stride);
     emitPrefetch(chunk, first);
     kernels.transpose(chunk, first, advance(to, i, size * nest.unit), columns,
