@@ -285,14 +285,21 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
   ];
 }
 
-def HoistThreadBuffers : Pass<"tessera-hoist-thread-buffers"> {
-  let summary = "Allocate the buffers of OpenMP loops once for each thread";
+def RefineOpenMP : Pass<"tessera-refine-openmp"> {
+  let summary = "Give OpenMP loops a buffer for each thread and shares of work";
   let description = [{
-    `--convert-scf-to-openmp` makes a `memref.alloca_scope` of the body of every
+    For what `--convert-scf-to-openmp` makes of parallel loops.
+
+    It makes a `memref.alloca_scope` of the body of every
     parallel loop, which keeps loops from becoming branches and frees the stack
     after each iteration. This pass puts allocations of constant size at the
     start of the `omp.parallel` around them, and the body in place of the scope.
     Scopes outside of `omp.parallel`, and those with other allocations, stay.
+
+    Loops of constant bounds without a schedule get a guided one, whose smallest
+    share is an eighth of what a thread would get: threads still work on long
+    stretches of memory, but one that is held up leaves the rest to the others.
+    They do not wait at the end of the loop; the end of `omp.parallel` does.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let statistics = [

@@ -84,7 +84,7 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
     ConvertSCFToOpenMPPassOptions parallelOptions;
     parallelOptions.numThreads = options.threads;
     manager.addPass(createConvertSCFToOpenMPPass(parallelOptions));
-    manager.addPass(createHoistThreadBuffers());
+    manager.addPass(createRefineOpenMP());
   }
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertVectorToLLVMPass());

@@ -1,8 +1,8 @@
-// RUN: tessera-opt %s -allow-unregistered-dialect --tessera-hoist-thread-buffers \
+// RUN: tessera-opt %s -allow-unregistered-dialect --tessera-refine-openmp \
 // RUN:   | FileCheck %s
 // RUN: tessera-opt %s -allow-unregistered-dialect --tessera-vectorize-relayouts='streaming-bytes=1024 threads=2 parallel-bytes=1024' \
 // RUN:   --tessera-lower-layouts --lower-affine --convert-scf-to-openmp=num-threads=2 \
-// RUN:   --tessera-hoist-thread-buffers | FileCheck %s --check-prefix=CHAIN
+// RUN:   --tessera-refine-openmp | FileCheck %s --check-prefix=CHAIN
 
 // The buffer moves to the start of the threads' code, the body takes the place
 // of the scope.

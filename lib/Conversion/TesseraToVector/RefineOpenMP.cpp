@@ -1,4 +1,5 @@
-//===- HoistThreadBuffers.cpp - Buffers of OpenMP loops -------------------===//
+//===- RefineOpenMP.cpp - Buffers and shares of OpenMP loops
+//---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,16 +9,23 @@
 
 #include "tessera/Conversion/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
+#include "mlir/IR/Matchers.h"
+
+#include <algorithm>
 
 namespace tessera {
-#define GEN_PASS_DEF_HOISTTHREADBUFFERS
+#define GEN_PASS_DEF_REFINEOPENMP
 #include "tessera/Conversion/Passes.h.inc"
 } // namespace tessera
 
 using namespace mlir;
 using namespace tessera;
+
+/// Shares that a thread takes of a loop one after the other.
+static constexpr int64_t kShares = 8;
 
 /// The allocations that would outlive the scope once its body leaves it; none
 /// at all if one of them cannot move.
@@ -53,15 +61,35 @@ static unsigned hoistBuffers(memref::AllocaScopeOp scope) {
   return buffers->size();
 }
 
+/// Lets threads take the steps of a loop in some shares each, as they come
+/// free.
+static void shareOnDemand(omp::WsloopOp loop) {
+  auto parallel = loop->getParentOfType<omp::ParallelOp>();
+  auto nest = cast<omp::LoopNestOp>(loop.getWrappedLoop());
+  IntegerAttr threads, count;
+  if (!parallel || !parallel.getNumThreads() || nest.getNumLoops() != 1 ||
+      loop.getScheduleKind() ||
+      !matchPattern(parallel.getNumThreads(), m_Constant(&threads)) ||
+      !matchPattern(nest.getLoopUpperBounds().front(), m_Constant(&count)))
+    return;
+  int64_t shares = threads.getInt() * kShares;
+  OpBuilder builder(loop);
+  Value chunk = arith::ConstantIndexOp::create(
+      builder, loop.getLoc(), std::max<int64_t>(count.getInt() / shares, 1));
+  loop.setNowait(true);
+  loop.setScheduleKind(omp::ClauseScheduleKind::Guided);
+  loop.getScheduleChunkMutable().assign(chunk);
+}
+
 namespace {
-struct HoistThreadBuffersPass
-    : tessera::impl::HoistThreadBuffersBase<HoistThreadBuffersPass> {
+struct RefineOpenMPPass : tessera::impl::RefineOpenMPBase<RefineOpenMPPass> {
   void runOnOperation() override {
     SmallVector<memref::AllocaScopeOp> scopes;
     getOperation()->walk(
         [&](memref::AllocaScopeOp scope) { scopes.push_back(scope); });
     for (memref::AllocaScopeOp scope : scopes)
       numHoisted += hoistBuffers(scope);
+    getOperation()->walk(shareOnDemand);
   }
 };
 } // namespace
