@@ -413,7 +413,7 @@ void NestEmitter::emitRowChunks(Place from, Place to,
       chunks <= kMaxUnrolled &&
       (isInCache ||
        static_cast<int64_t>(rows.size() * columns.size()) <= kMaxUnrolledUnits);
-  if (chunks == 1 || isFew || !stride) {
+  if (chunks <= 1 || isFew || !stride) {
     emitPrefetch(from, rows);
     return kernels.transpose(from, rows, to, columns, isStreaming());
   }

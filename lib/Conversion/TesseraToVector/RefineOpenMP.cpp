@@ -1,5 +1,4 @@
-//===- RefineOpenMP.cpp - Buffers and shares of OpenMP loops
-//---------------===//
+//===- RefineOpenMP.cpp - Buffers and shares of OpenMP loops --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +23,7 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-/// Shares that a thread takes of a loop one after the other.
+/// The smallest share is that part of what a thread would get of a loop.
 static constexpr int64_t kShares = 8;
 
 /// The allocations that would outlive the scope once its body leaves it; none
@@ -61,8 +60,7 @@ static unsigned hoistBuffers(memref::AllocaScopeOp scope) {
   return buffers->size();
 }
 
-/// Lets threads take the steps of a loop in some shares each, as they come
-/// free.
+/// Lets threads take shares of a loop as they come free, large ones first.
 static void shareOnDemand(omp::WsloopOp loop) {
   auto parallel = loop->getParentOfType<omp::ParallelOp>();
   auto nest = cast<omp::LoopNestOp>(loop.getWrappedLoop());

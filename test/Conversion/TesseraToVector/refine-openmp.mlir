@@ -58,6 +58,7 @@ func.func @stays(%n: index) {
 // CHAIN: scf.if
 // CHAIN: omp.parallel num_threads(%{{.+}} : i32)
 // CHAIN-NEXT: memref.alloca() {alignment = 64 : i64}
+// CHAIN: omp.wsloop nowait schedule(guided = %{{.+}} : index)
 // CHAIN: omp.loop_nest
 // CHAIN-NOT: memref.alloca_scope
 // CHAIN: llvm.call_intrinsic "llvm.x86.sse.sfence"
