@@ -101,7 +101,11 @@ static void runBatch(const std::vector<RandomProgram> &programs,
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module) << text;
   PassManager manager(&context);
-  buildToLLVMPipeline(manager, ToLLVMOptions());
+  ToLLVMOptions pipeline;
+  // With kernels and without, with buffers that are freed and without.
+  pipeline.vectorize = random.oneIn(2);
+  pipeline.deallocate = random.oneIn(2);
+  buildToLLVMPipeline(manager, pipeline);
   ASSERT_TRUE(succeeded(manager.run(*module))) << text;
   CompileOptions options;
   options.optLevel = 0;

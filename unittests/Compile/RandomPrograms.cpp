@@ -113,6 +113,9 @@ private:
   void addInsert();
   void addSelect();
   void addCast();
+  void addExtractSlice();
+  void addInsertSlice();
+  void addSplit();
   void addFor();
   void addIf();
   void addWhile();
@@ -688,6 +691,151 @@ void Maker::addCast() {
 }
 
 //===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a slice is in an array, by dimension; its text once the offsets that
+/// are values have names.
+struct SliceBounds {
+  SmallVector<int64_t> dims, offsets, sizes, strides;
+
+  /// The place in the array of element number `n` of the slice.
+  int64_t place(int64_t n) const {
+    SmallVector<int64_t> index(dims.size());
+    for (size_t d = dims.size(); d-- > 0;) {
+      index[d] = offsets[d] + n % sizes[d] * strides[d];
+      n /= sizes[d];
+    }
+    return rowMajor(dims, index);
+  }
+  int64_t numElements() const {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    return count;
+  }
+};
+} // namespace
+
+static SliceBounds makeSlice(RandomLayouts &random,
+                             llvm::ArrayRef<int64_t> dims) {
+  SliceBounds slice;
+  for (int64_t dim : dims) {
+    int64_t stride = random.oneIn(4) ? 2 : 1;
+    int64_t size = random.number(1, (dim + stride - 1) / stride);
+    int64_t last = (size - 1) * stride;
+    slice.dims.push_back(dim);
+    slice.sizes.push_back(size);
+    slice.strides.push_back(stride);
+    slice.offsets.push_back(random.number(0, dim - 1 - last));
+  }
+  return slice;
+}
+
+static std::string join(llvm::ArrayRef<int64_t> numbers) {
+  return llvm::join(
+      llvm::map_range(numbers, [](int64_t n) { return std::to_string(n); }),
+      ", ");
+}
+
+void Maker::addExtractSlice() {
+  Tensor source = pick();
+  if (source.type.numElements() == 0)
+    return;
+  SliceBounds slice = makeSlice(random, source.type.dims);
+  std::string offsets;
+  for (int64_t offset : slice.offsets)
+    offsets +=
+        (offsets.empty() ? "" : ", ") +
+        (random.oneIn(3) ? constant(offset).name() : std::to_string(offset));
+  ArrayType type{slice.sizes, SmallVector<bool>(slice.sizes.size(), false),
+                 std::nullopt};
+  type = makeRelaidOut(type);
+  // Without layouts slices are upstream's, and take its runtime library.
+  if (!source.type.layout && !type.layout)
+    return;
+  unsigned from = source.number;
+  scope.push_back(
+      define(type,
+             formatv("tensor.extract_slice {0}[{1}] [{2}] [{3}] : {4} to {5}",
+                     source.name(), offsets, join(slice.sizes),
+                     join(slice.strides), toText(source.type), toText(type))
+                 .str(),
+             [=](const ProgramState &state) {
+               Elements elements;
+               for (int64_t n = 0; n < slice.numElements(); ++n)
+                 elements.push_back(state.tensors.at(from)[slice.place(n)]);
+               return elements;
+             }));
+}
+
+/// Puts a slice of another tensor of these dimensions in.
+void Maker::addInsertSlice() {
+  Tensor target = pick();
+  if (target.type.numElements() == 0)
+    return;
+  SliceBounds slice = makeSlice(random, target.type.dims);
+  SliceBounds other = slice;
+  Tensor source = *pickLike(target.type);
+  ArrayType type{slice.sizes, SmallVector<bool>(slice.sizes.size(), false),
+                 std::nullopt};
+  type = makeRelaidOut(type);
+  if (!type.layout)
+    return;
+  unsigned from = source.number, to = target.number;
+  for (auto [size, stride, offset] :
+       llvm::zip_equal(other.sizes, other.strides, other.offsets)) {
+    stride = 1;
+    offset = 0;
+  }
+  Tensor part =
+      define(type,
+             formatv("tensor.extract_slice {0}[{1}] [{2}] [{3}] : {4} to {5}",
+                     source.name(), join(other.offsets), join(other.sizes),
+                     join(other.strides), toText(source.type), toText(type))
+                 .str(),
+             [=](const ProgramState &state) {
+               Elements elements;
+               for (int64_t n = 0; n < other.numElements(); ++n)
+                 elements.push_back(state.tensors.at(from)[other.place(n)]);
+               return elements;
+             });
+  unsigned inserted = part.number;
+  scope.push_back(define(
+      target.type,
+      formatv("tensor.insert_slice {0} into {1}[{2}] [{3}] [{4}] : {5} into "
+              "{6}",
+              part.name(), target.name(), join(slice.offsets),
+              join(slice.sizes), join(slice.strides), toText(type),
+              toText(target.type))
+          .str(),
+      [=](const ProgramState &state) {
+        Elements elements = state.tensors.at(to);
+        for (int64_t n = 0; n < slice.numElements(); ++n)
+          elements[slice.place(n)] = state.tensors.at(inserted)[n];
+        return elements;
+      }));
+}
+
+/// Merges all dimensions into one, or splits one off.
+void Maker::addSplit() {
+  Tensor source = pick();
+  int64_t rank = source.type.dims.size();
+  if (rank < 2 || source.type.hasDynamicDims())
+    return;
+  ArrayType type{{source.type.numElements()}, {false}, std::nullopt};
+  type = makeRelaidOut(type);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  scope.push_back(define(
+      type,
+      formatv("tensor.collapse_shape {0} [[{1}]] : {2} into {3}", source.name(),
+              join(all), toText(source.type), toText(type))
+          .str(),
+      copyOf(source.number)));
+}
+
+//===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
 
@@ -894,7 +1042,8 @@ void Maker::addStatement() {
       &Maker::addReshape,     &Maker::addBitcast,  &Maker::addElementwise,
       &Maker::addElementwise, &Maker::addInsert,   &Maker::addInsert,
       &Maker::addTranspose,   &Maker::addReduce,   &Maker::addGather,
-      &Maker::addSelect,      &Maker::addCast};
+      &Maker::addSelect,      &Maker::addCast,     &Maker::addExtractSlice,
+      &Maker::addInsertSlice, &Maker::addSplit};
   static constexpr Adder kNested[] = {&Maker::addFor, &Maker::addIf,
                                       &Maker::addWhile, &Maker::addCall};
   if (depth < 3 && random.oneIn(4))

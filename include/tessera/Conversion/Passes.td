@@ -110,7 +110,7 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
     ```
 
     `tessera.fill_padding` becomes the nests that write padding, and a
-    `memref.copy` between different layouts those that move elements.
+    `memref.copy` between different layouts is a relayout.
 
     A relayout that cannot be lowered is *unsupported*; then the pass reports
     all such operations, and the IR stays as it was. Relayouts of tensors are

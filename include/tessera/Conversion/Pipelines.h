@@ -26,6 +26,11 @@ struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
       *this, "max-nests", llvm::cl::init(16),
       llvm::cl::desc("Main and remainder nests of a relayout, as for "
                      "tessera-lower-relayouts")};
+  Option<bool> deallocate{
+      *this, "deallocate", llvm::cl::init(false),
+      llvm::cl::desc("Free the buffers that were allocated, by upstream's "
+                     "ownership-based deallocation; functions then own none of "
+                     "their arguments, and callers all results")};
 };
 void buildToAffinePipeline(mlir::OpPassManager &manager,
                            const ToAffineOptions &options);
@@ -41,6 +46,11 @@ struct ToLLVMOptions : mlir::PassPipelineOptions<ToLLVMOptions> {
       *this, "max-nests", llvm::cl::init(16),
       llvm::cl::desc("Main and remainder nests of a relayout, as for "
                      "tessera-lower-relayouts")};
+  Option<bool> deallocate{
+      *this, "deallocate", llvm::cl::init(false),
+      llvm::cl::desc("Free the buffers that were allocated, by upstream's "
+                     "ownership-based deallocation; functions then own none of "
+                     "their arguments, and callers all results")};
   Option<bool> vectorize{
       *this, "vectorize", llvm::cl::init(true),
       llvm::cl::desc("Relayouts become vector kernels where there is a plan, "

@@ -47,6 +47,25 @@ static bool hasAffineBounds(IRRewriter &rewriter, linalg::LinalgOp op) {
   return true;
 }
 
+/// Makes loop variables dimensions where they stand as symbols: what they were
+/// before, indices of linalg, upstream simplifies so.
+static void repairSymbols(Operation *loop) {
+  loop->walk([&](affine::AffineApplyOp apply) {
+    AffineMap map = apply.getAffineMap();
+    Region *scope = affine::getAffineScope(apply);
+    auto isSymbol = [&](Value operand) {
+      return affine::isValidSymbol(operand, scope);
+    };
+    if (llvm::all_of(apply.getSymbolOperands(), isSymbol))
+      return;
+    SmallVector<AffineExpr> dims;
+    for (unsigned i = 0; i < map.getNumSymbols(); ++i)
+      dims.push_back(
+          getAffineDimExpr(map.getNumDims() + i, apply.getContext()));
+    apply.setMap(map.replaceDimsAndSymbols({}, dims, map.getNumInputs(), 0));
+  });
+}
+
 namespace {
 struct LinalgToLoopsPass : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
   void runOnOperation() override {
@@ -65,6 +84,8 @@ struct LinalgToLoopsPass : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
       if (failed(loops))
         continue;
       rewriter.eraseOp(op);
+      if (!loops->empty())
+        repairSymbols(loops->front());
       ++(isAffine ? numAffine : numOther);
     }
   }

@@ -14,55 +14,74 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
 
-/// What both pipelines have in common.
-static void addToAffine(OpPassManager &manager,
-                        ArrayRef<std::string> addressSpaces, unsigned maxNests,
-                        std::optional<int64_t> vectorBytes = std::nullopt) {
+namespace {
+/// What the pipelines have in common.
+struct ToAffineSteps {
+  SmallVector<std::string> addressSpaces;
+  unsigned maxNests;
+  bool deallocate;
+  /// Of vector kernels; none without a number.
+  std::optional<int64_t> vectorBytes;
+};
+} // namespace
+
+template <typename OptionsTy>
+static ToAffineSteps getSteps(const OptionsTy &options) {
+  return {SmallVector<std::string>(options.addressSpaces.begin(),
+                                   options.addressSpaces.end()),
+          options.maxNests, options.deallocate, std::nullopt};
+}
+
+static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
   manager.addPass(createLinalgToLoops());
-  if (vectorBytes) {
+  if (steps.vectorBytes) {
     VectorizeRelayoutsOptions vectorOptions;
-    vectorOptions.vectorBytes = *vectorBytes;
+    vectorOptions.vectorBytes = *steps.vectorBytes;
     manager.addPass(createVectorizeRelayouts(vectorOptions));
   }
   LowerRelayoutsOptions relayoutOptions;
-  relayoutOptions.maxNests = maxNests;
+  relayoutOptions.maxNests = steps.maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
   manager.addPass(createLowerLayouts());
   AssignAddressSpacesOptions spaceOptions;
-  spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
+  spaceOptions.map.assign(steps.addressSpaces.begin(),
+                          steps.addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
-  // Sizes that loops and calls carry may turn out to be constants, too.
+  // Sizes that loops and calls carry may turn out to be constants, too, but
+  // only when what they are computed from is folded.
+  manager.addPass(createEraseEmptyLoops());
   manager.addPass(createSCCPPass());
   manager.addPass(createEraseEmptyLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (!steps.deallocate)
+    return;
+  bufferization::buildBufferDeallocationPipeline(manager);
+  manager.addPass(createConvertBufferizationToMemRefPass());
 }
 
 void tessera::buildToAffinePipeline(OpPassManager &manager,
                                     const ToAffineOptions &options) {
-  SmallVector<std::string> spaces(options.addressSpaces.begin(),
-                                  options.addressSpaces.end());
-  addToAffine(manager, spaces, options.maxNests);
+  addToAffine(manager, getSteps(options));
 }
 
 void tessera::buildToLLVMPipeline(OpPassManager &manager,
                                   const ToLLVMOptions &options) {
-  SmallVector<std::string> spaces(options.addressSpaces.begin(),
-                                  options.addressSpaces.end());
-  if (spaces.empty())
-    spaces.push_back("*:0");
-  std::optional<int64_t> vectorBytes;
+  ToAffineSteps steps = getSteps(options);
+  if (steps.addressSpaces.empty())
+    steps.addressSpaces.push_back("*:0");
   if (options.vectorize)
-    vectorBytes = options.vectorBytes;
-  addToAffine(manager, spaces, options.maxNests, vectorBytes);
+    steps.vectorBytes = options.vectorBytes;
+  addToAffine(manager, steps);
   buildAffineToLLVMPipeline(manager);
 }
 

@@ -68,16 +68,22 @@ struct EraseEmptyLoopsPass
   }
 
 private:
+  static constexpr int kMaxFolds = 8;
+
   static WalkResult foldToConstants(IRRewriter &rewriter, Operation *op) {
     if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
         op->getNumResults() == 0 || !isMemoryEffectFree(op))
       return WalkResult::advance();
     rewriter.setInsertionPoint(op);
+    // A fold in place gives no results, and may make another one possible.
     SmallVector<Value> results;
-    if (failed(rewriter.tryFold(op, results)) || results.empty())
-      return WalkResult::advance();
-    rewriter.replaceOp(op, results);
-    return WalkResult::skip();
+    for (int i = 0; i < kMaxFolds && succeeded(rewriter.tryFold(op, results));
+         ++i)
+      if (!results.empty()) {
+        rewriter.replaceOp(op, results);
+        return WalkResult::skip();
+      }
+    return WalkResult::advance();
   }
 };
 } // namespace

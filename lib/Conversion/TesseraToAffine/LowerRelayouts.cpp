@@ -160,7 +160,9 @@ void tessera::lowerRelayout(RewriterBase &rewriter, Operation *op,
                      options);
   }
   std::optional<PaddingValue> padding = getPaddingValue(type);
-  if (padding && !isa<memref::CopyOp>(op) && mayHavePadding(target.axes())) {
+  // A copy fills padding too: bufferization copies constants, and what other
+  // operations allocated, into new buffers.
+  if (padding && mayHavePadding(target.axes())) {
     Value value =
         buildPaddingValue(rewriter, loc, type.getElementType(), *padding);
     buildPaddingFill(rewriter, loc, to, sizes, value, options);

@@ -168,11 +168,11 @@ func.func @guard(
 
 // -----
 
-// A copy between layouts is a relayout that leaves padding alone; one within a
+// A copy between layouts is a relayout, which keeps the promise of PV; one within a
 // layout stays a copy.
 
 // CHECK-LABEL: func.func @copy
-// CHECK-COUNT-1: affine.store
+// CHECK-COUNT-2: affine.store
 // CHECK-NOT: affine.store
 // CHECK: memref.copy
 func.func @copy(%src: memref<4x8xf32, #tessera.layout<{1,0}>>,

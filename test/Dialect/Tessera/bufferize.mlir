@@ -139,3 +139,27 @@ func.func @reshape(%a: tensor<?x4xf32, #tessera.layout<{1,0:S(1)}>>)
       to tensor<2x?xf32, #tessera.layout<{1,0:S(1)}>>
   return %b : tensor<2x?xf32, #tessera.layout<{1,0:S(1)}>>
 }
+
+// -----
+
+// A loop that yields a tensor from outside yields a copy of it: the insertion
+// below must not change the loop's result.
+
+// CHECK-LABEL: func.func @yields_outside
+// CHECK: %[[R:.*]] = scf.for
+// CHECK: %[[COPY:.*]] = memref.alloc() {{.*}} : memref<8xf32, #layout>
+// CHECK: memref.copy %{{.*}}, %[[COPY]]
+// CHECK: scf.yield %[[COPY]]
+func.func @yields_outside(%a: tensor<8xf32, #tessera.layout<{0:T(4)}>>, %n: index, %x: f32)
+    -> (tensor<8xf32, #tessera.layout<{0:T(4)}>>, tensor<8xf32, #tessera.layout<{0:T(4)}>>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a)
+      -> tensor<8xf32, #tessera.layout<{0:T(4)}>> {
+    %c = tensor.cast %a : tensor<8xf32, #tessera.layout<{0:T(4)}>>
+        to tensor<8xf32, #tessera.layout<{0:T(4)}>>
+    scf.yield %c : tensor<8xf32, #tessera.layout<{0:T(4)}>>
+  }
+  %s = tensor.insert %x into %a[%c0] : tensor<8xf32, #tessera.layout<{0:T(4)}>>
+  return %r, %s : tensor<8xf32, #tessera.layout<{0:T(4)}>>, tensor<8xf32, #tessera.layout<{0:T(4)}>>
+}

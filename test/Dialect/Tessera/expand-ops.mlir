@@ -117,3 +117,56 @@ func.func @others(%a: tensor<4xf32>, %b: tensor<4xf32, #tessera.layout<{0:T(8)}>
   %n = tessera.storage_size %b : tensor<4xf32, #tessera.layout<{0:T(8)}>>
   return %t, %n : tensor<4xf32, #tessera.layout<{0:T(8)}>>, index
 }
+
+// Slices and reshapes of the tensor dialect, which have no strides where there
+// are tiles.
+
+// CHECK-LABEL: func.func @extract_slice
+// CHECK-SAME: (%[[A:[a-z0-9]+]]: tensor<4x32x256xf32, #{{.*}}>, %[[N:[a-z0-9]+]]: index)
+// CHECK: %[[E:.*]] = tessera.empty(%[[N]]) : tensor<8x?xf32, #
+// CHECK: linalg.generic {{.*}} outs(%[[E]] :
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK: %[[J:.*]] = linalg.index 1
+// CHECK: %[[P:.*]] = affine.apply #{{.*}}(%[[I]])
+// CHECK: %[[Q:.*]] = arith.addi %{{.*}}, %[[N]]
+// CHECK: tensor.extract %[[A]][%{{.*}}, %[[P]], %[[Q]]]
+func.func @extract_slice(%a: tensor<4x32x256xf32, #tessera.layout<{2,1,0:T(8,128)}>>, %n: index)
+    -> tensor<8x?xf32, #tiled> {
+  %0 = tensor.extract_slice %a[3, 16, %n] [1, 8, %n] [1, 2, 1]
+      : tensor<4x32x256xf32, #tessera.layout<{2,1,0:T(8,128)}>> to tensor<8x?xf32, #tiled>
+  return %0 : tensor<8x?xf32, #tiled>
+}
+
+// CHECK-LABEL: func.func @insert_slice
+// CHECK-SAME: (%[[A:[a-z0-9]+]]: tensor<8x?xf32>, %[[B:[a-z0-9]+]]: tensor<32x256xf32, #
+// CHECK: scf.for {{.*}} iter_args(%[[R:[a-z0-9]+]] = %[[B]])
+// CHECK: scf.for {{.*}} iter_args(%[[S:[a-z0-9]+]] = %[[R]])
+// CHECK: %[[V:.*]] = tensor.extract %[[A]]
+// CHECK: tensor.insert %[[V]] into %[[S]]
+func.func @insert_slice(%a: tensor<8x?xf32>, %b: tensor<32x256xf32, #tiled>, %n: index)
+    -> tensor<32x256xf32, #tiled> {
+  %0 = tensor.insert_slice %a into %b[8, 128] [8, %n] [1, 1]
+      : tensor<8x?xf32> into tensor<32x256xf32, #tiled>
+  return %0 : tensor<32x256xf32, #tiled>
+}
+
+// CHECK-LABEL: func.func @reassociations
+// CHECK-NOT: tensor.{{expand|collapse}}
+// CHECK: tessera.bitcast %{{.*}} : tensor<32x256xf32> to tensor<1024x8xf32>
+// CHECK-NOT: tensor.{{expand|collapse}}
+func.func @reassociations(%a: tensor<32x256xf32, #tiled>) -> tensor<1024x8xf32, #tiled> {
+  %0 = tensor.expand_shape %a [[0], [1, 2]] output_shape [32, 32, 8]
+      : tensor<32x256xf32, #tiled> into tensor<32x32x8xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1], [2]]
+      : tensor<32x32x8xf32> into tensor<1024x8xf32, #tiled>
+  return %1 : tensor<1024x8xf32, #tiled>
+}
+
+// Without layouts they are upstream's.
+
+// CHECK-LABEL: func.func @plain_slice
+// CHECK: tensor.extract_slice
+func.func @plain_slice(%a: tensor<32x256xf32>) -> tensor<8x256xf32> {
+  %0 = tensor.extract_slice %a[8, 0] [8, 256] [1, 1] : tensor<32x256xf32> to tensor<8x256xf32>
+  return %0 : tensor<8x256xf32>
+}

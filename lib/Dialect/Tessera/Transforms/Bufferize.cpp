@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace tessera {
@@ -48,6 +49,56 @@ static void replaceEmptyTensors(ModuleOp module) {
     rewriter.replaceOpWithNewOp<EmptyOp>(op, op.getType(),
                                          op.getDynamicSizes());
   });
+}
+
+/// Whether the buffer of `value` may be that of a value from outside `loop`.
+static bool mayComeFromOutside(Value value, Operation *loop) {
+  Region *region = value.getParentRegion();
+  if (!loop->isAncestor(region->getParentOp()))
+    return true;
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return false;
+  auto mayCome = [&](Value operand) {
+    return mayComeFromOutside(operand, loop);
+  };
+  Operation *op = result.getOwner();
+  if (isa<AssumeLayoutOp, BitcastOp, RelayoutOp, ReshapeOp, tensor::CastOp,
+          tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+          tensor::ExtractSliceOp>(op))
+    return mayCome(op->getOperand(0));
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return mayCome(select.getTrueValue()) || mayCome(select.getFalseValue());
+  if (auto ifOp = dyn_cast<scf::IfOp>(op))
+    return mayCome(ifOp.thenYield().getOperand(result.getResultNumber())) ||
+           mayCome(ifOp.elseYield().getOperand(result.getResultNumber()));
+  if (auto inner = dyn_cast<scf::ForOp>(op))
+    return mayCome(inner.getInitArgs()[result.getResultNumber()]);
+  return false;
+}
+
+/// Copies tensors from outside that a loop yields. The analysis of One-Shot
+/// Bufferize (22.1) relates the result of a loop to what it starts with, and
+/// not to what it yields: without the copy, it lets later operations write to a
+/// buffer that is the result's, too.
+static void copyYieldsFromOutside(ModuleOp module) {
+  SmallVector<OpOperand *> yields;
+  module.walk([&](Operation *op) {
+    if (!isa<scf::YieldOp, scf::ConditionOp>(op) ||
+        !isa<scf::ForOp, scf::WhileOp>(op->getParentOp()))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()) &&
+          mayComeFromOutside(operand.get(), op->getParentOp()))
+        yields.push_back(&operand);
+  });
+  for (OpOperand *operand : yields) {
+    OpBuilder builder(operand->getOwner());
+    operand->set(AllocTensorOp::create(
+        builder, operand->getOwner()->getLoc(),
+        cast<RankedTensorType>(operand->get().getType()),
+        /*dynamicSizes=*/ValueRange(), /*copy=*/operand->get()));
+  }
 }
 
 /// The buffer that `op` stands for: a new one, with the contents of the tensor
@@ -108,6 +159,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     OneShotBufferizationOptions options = getBufferizationOptions();
     BufferizationState state;
     replaceEmptyTensors(module);
+    copyYieldsFromOutside(module);
     if (failed(insertTensorCopies(module, options, state)))
       return signalPassFailure();
     FailureOr<int64_t> buffers = allocateTensors(module, options);

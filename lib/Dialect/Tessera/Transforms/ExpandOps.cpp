@@ -19,7 +19,9 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -370,7 +372,8 @@ private:
   SmallVector<Operation *> collectExpandable() {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp, LinearizeIndexOp,
+      if (isExpandableTensorOp(op) ||
+          isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp, LinearizeIndexOp,
               ReshapeOp, StorageSizeOp>(op))
         ops.push_back(op);
     });
@@ -383,4 +386,5 @@ void tessera::populateExpandOpsPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandAssumeLayout, ExpandCopy, ExpandDelinearize,
                ExpandLinearize, ExpandReshape, ExpandStorageSize>(
       patterns.getContext());
+  populateExpandSlicesPatterns(patterns);
 }

@@ -23,6 +23,13 @@ namespace tessera {
 /// The patterns of tessera-expand-ops.
 void populateExpandOpsPatterns(mlir::RewritePatternSet &patterns);
 
+/// Those of them for slices and reshapes of the tensor dialect.
+void populateExpandSlicesPatterns(mlir::RewritePatternSet &patterns);
+
+/// Whether `op` is a slice or a reshape of the tensor dialect with a tensor
+/// that has a layout.
+bool isExpandableTensorOp(mlir::Operation *op);
+
 } // namespace tessera
 
 #endif // TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_H

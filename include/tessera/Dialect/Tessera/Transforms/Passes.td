@@ -76,6 +76,10 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     | `assume_layout` | a `relayout` |
     | `reshape` | a `relayout` to row-major order, a `bitcast`, and a `relayout` |
 
+    | `tensor.extract_slice` with layouts | a `linalg.generic` that reads elements |
+    | `tensor.insert_slice` with layouts | loops that write elements |
+    | `tensor.expand_shape`, `collapse_shape` with layouts | a `reshape`, where it has at most one dynamic dimension |
+
     A reshape with dynamic dimensions stays one between the two relayouts, from
     row-major to row-major order, which `tessera-bufferize` makes a view. Index
     operations of strided memrefs are left as they are.
@@ -101,7 +105,8 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
     "::tessera::TesseraDialect"
   ];
   let statistics = [
@@ -192,9 +197,10 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
     }
     ```
 
-    Buffers are not freed: run upstream's `ownership-based-buffer-deallocation`
-    behind `tessera-lower-layouts`. Slices and concatenations of tensors with
-    tiles are *unsupported*.
+    Buffers are not freed: give `deallocate` to the pipelines, or run upstream's
+    `ownership-based-buffer-deallocation` behind `tessera-lower-layouts`. Slices
+    and reshapes of the tensor dialect with tiles are for `tessera-expand-ops`,
+    before; concatenations and `tensor.pad` are *unsupported*.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
