@@ -12,7 +12,7 @@ func.func @main(%x: tensor<2x3xf32, #tessera.layout<{0,1:T(2,2)}>> {tessera_hlo.
   // A name that is taken gets a number.
   // CHECK-NEXT: %copy.1 = f32[2,3]{1,0} copy(%copy)
   %0 = tessera.relayout %x : tensor<2x3xf32, #tessera.layout<{0,1:T(2,2)}>> to tensor<2x3xf32, #tessera.layout<{1,0}>>
-  // CHECK-NEXT: %constant = f32[2,2]{{.*}} constant({{[{][{]}}1.5, -inf}, {nan(0x400000), -0}})
+  // CHECK-NEXT: %constant = f32[2,2]{{.*}} constant({{[{][{]}}1.5, -inf}, {nan(0x400000), -0.0}})
   %1 = arith.constant dense<[[1.5, 0xFF800000], [0x7FC00000, -0.0]]> : tensor<2x2xf32>
   // CHECK-NEXT: %constant.1 = pred[] constant(true)
   %2 = arith.constant dense<true> : tensor<i1>
