@@ -472,7 +472,8 @@ void NestPlanner::planPrefetch() {
   int64_t width = nest.blockColumns() * nest.unit;
   bool isWeave = nest.kernel == KernelKind::Interleave;
   if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
-      (isWeave || countConflicts() <= kMostConflicts))
+      (isWeave || nest.stores == StoreKind::Staged ||
+       countConflicts() <= kMostConflicts))
     nest.prefetch = target.tuning.prefetch.value_or(
         isWeave ? kWeavePrefetchBlocks : kPrefetchBlocks);
 }

@@ -39,19 +39,19 @@ func.func @tile(%src: memref<4x256xf32>,
 
 // -----
 
-// A transpose of four-byte elements loads registers, unpacks within lanes and
-// then splits lanes.
+// A transpose loads 16 bytes of each row and unpacks within lanes. Registers of
+// 64 bytes are loaded at once, and lanes are split afterwards.
 
 // CHECK-LABEL: func @transpose
 // CHECK: affine.for %{{.+}} = 0 to 2
 // CHECK: affine.for %{{.+}} = 0 to 8
-// CHECK: vector.load {{.+}} vector<8xf32>
+// CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
 // CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xi32>, vector<8xi32>
 // CHECK: vector.shuffle %{{.+}}, %{{.+}} [2, 10, 3, 11, 6, 14, 7, 15] : vector<8xi32>, vector<8xi32>
-// CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 8, 9, 10, 11] : vector<8xi32>, vector<8xi32>
-// CHECK: vector.shuffle %{{.+}}, %{{.+}} [4, 5, 6, 7, 12, 13, 14, 15] : vector<8xi32>, vector<8xi32>
 // WIDE-LABEL: func @transpose
-// WIDE: vector.shuffle {{.+}} vector<16xi32>, vector<16xi32>
+// WIDE: vector.load {{.+}} vector<16xf32>
+// WIDE: vector.shuffle %{{.+}}, %{{.+}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29] : vector<16xi32>, vector<16xi32>
+// WIDE: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27] : vector<16xi32>, vector<16xi32>
 // STREAM-LABEL: func @transpose
 // STREAM: affine.parallel
 // STREAM: memref.alloca() {alignment = 64 : i64}

@@ -230,7 +230,8 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       "nest src 0 dst 0\n"
       "  for 4096 by 64  src 4096 dst 1  rows\n"
       "    for 4096 by 16  src 1 dst 4096  columns\n"
-      "      transpose 64x16 units of 1, staged and streaming\n");
+      "      transpose 64x16 units of 1, staged and streaming, prefetch 2 "
+      "ahead\n");
   // Registers as wide as a line need no buffer; ragged rows do.
   EXPECT_THAT(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
@@ -263,7 +264,8 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "nest src 0 dst 0\n"
             "  for 96  src 200704 dst 200704\n"
             "    for 3136 by 32  src 1 dst 64  columns\n"
-            "      transpose 64x32 units of 1, staged and streaming\n"
+            "      transpose 64x32 units of 1, staged and streaming, "
+            "prefetch 2 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
 }
 

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times the plan that the rule chooses against plans with other parameters.
+
+Prints a Markdown table: for each case the ratio of the rule's plan to the best
+of all variants (1 is best), and the options of that best one. Variants overrule
+the rule by tessera-compile's hidden --plan options: bytes of a block along the
+destination and the source, order of loops, stores and prefetch. Those that give
+a plan already tried are left out. All take turns; the best of --reps counts.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import hashlib
+import itertools
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+import relayout_bench
+
+# Other sizes, ranks, pitches, tiles and widths than those of relayout_bench.py.
+CASES = [
+    ("f32[3000,4000]{1,0}", "f32[3000,4000]{0,1}"),
+    ("f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}"),
+    ("bf16[6016,4032]{1,0}", "bf16[6016,4032]{0,1}"),
+    ("s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}"),
+    ("f64[3008,2000]{1,0}", "f64[3008,2000]{0,1}"),
+    ("c128[1500,2000]{1,0}", "c128[1500,2000]{0,1}"),
+    ("bf16[5001,4999]{1,0}", "bf16[5001,4999]{0,1}"),
+    ("s8[7001,7003]{1,0}", "s8[7001,7003]{0,1}"),
+    ("f32[100,64,1000]{2,1,0}", "f32[100,64,1000]{1,2,0}"),
+    ("f32[64,100,32,48]{3,2,1,0}", "f32[64,100,32,48]{1,0,3,2}"),
+    ("bf16[4096,3000]{1,0}", "bf16[4096,3000]{1,0:T(16,128)(2,1)}"),
+    ("f32[2000,5000]{1,0:T(8,128)}", "f32[2000,5000]{0,1:T(8,128)}"),
+    ("s8[6000,8000]{1,0}", "s8[6000,8000]{1,0:T(32,128)(4,1)}"),
+    ("f32[16,512,1500]{2,1,0}", "f32[16,512,1500]{2,0,1}"),
+    ("f32[200,300]{1,0}", "f32[200,300]{0,1}"),
+    ("bf16[160,352]{1,0}", "bf16[160,352]{0,1}"),
+    ("s8[300,400]{1,0}", "s8[300,400]{0,1}"),
+    ("f32[4,24,40,20]{3,2,1,0}", "f32[4,24,40,20]{1,3,2,0}"),
+    ("f64[120,200]{1,0}", "f64[120,200]{0,1}"),
+    ("f32[200,200]{1,0:T(8,128)}", "f32[200,200]{1,0}"),
+    ("bf16[200,300]{1,0:T(8,128)(2,1)}", "bf16[200,300]{1,0}"),
+    ("f32[30,50,60]{2,1,0:PD(30,50,64)}", "f32[30,50,60]{2,0,1}"),
+]
+relayout_bench.BYTES["c128"] = 16
+
+
+def all_options(is_large, is_wide):
+    """The rule, then every variant, as lists of options."""
+    yield []
+    bytes_of_blocks = (64, 128, 256, 512) if is_wide else (64, 128, 256)
+    for rows, columns, source in itertools.product(
+            bytes_of_blocks, bytes_of_blocks if is_wide else (64, 256), (0, 1)):
+        block = [f"--plan-row-bytes={rows}", f"--plan-column-bytes={columns}",
+                 f"--plan-by-source={source}"]
+        yield block
+        if is_large and rows == 128 and columns == 64:
+            yield block + ["--plan-streams=0"]
+            yield block + ["--plan-stages=1"]
+    if is_large:
+        for prefetch in (0, 1, 4, 8):
+            yield [f"--plan-prefetch={prefetch}"]
+
+
+class Variants:
+    """The variants of a case, compiled into `folder` unless they are there."""
+
+    def __init__(self, tool, source, destination, folder, is_wide):
+        self.tool, self.shapes, self.folder = tool, [source, destination], folder
+        self.useful = relayout_bench.element_bytes(source)
+        key = hashlib.sha1(repr(self.shapes).encode()).hexdigest()[:12]
+        manifest = pathlib.Path(folder, f"{key}.json")
+        if not manifest.exists():
+            self.plans, self.options = [], []
+            for options in all_options(self.useful >= 4 << 20, is_wide):
+                self.compile(options, key)
+            manifest.write_text(json.dumps([self.plans, self.options]))
+        self.plans, self.options = json.loads(manifest.read_text())
+        self.functions = []
+        for i in range(len(self.plans)):
+            path = pathlib.Path(folder, f"{key}_{i}.so")
+            function = ctypes.CDLL(str(path)).tessera_relayout
+            function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
+            self.functions.append(function)
+
+    def run(self, *options):
+        return subprocess.run([self.tool, "relayout", *self.shapes, *options],
+                              check=True, capture_output=True, text=True).stdout
+
+    def compile(self, options, key):
+        plan = self.run(*options, "--emit=plan", "-o", "-")
+        if plan in self.plans:
+            return
+        path = pathlib.Path(self.folder, f"{key}_{len(self.plans)}.so")
+        self.run(*options, "-o", str(path))
+        self.plans.append(plan)
+        self.options.append(options)
+
+    def best(self, reps, micros):
+        """The least time of each variant."""
+        width = relayout_bench.BYTES[self.shapes[0].split("[")[0]]
+        sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)",
+                         self.plans[0])
+        arrays = [relayout_bench.aligned(int(n) * width) for n in sizes.groups()]
+        arrays[0][:] = np.random.default_rng(0).integers(
+            0, 256, arrays[0].size, dtype=np.uint8)
+        pointers = [a.ctypes.data for a in arrays]
+        want, best = None, [float("inf")] * len(self.functions)
+        for function in self.functions:
+            function(*pointers)
+            want = arrays[1].copy() if want is None else want
+            assert np.array_equal(arrays[1], want), "variants disagree"
+            arrays[1][:] = 0
+        for _, (i, function) in itertools.product(range(reps),
+                                                  enumerate(self.functions)):
+            begin = time.perf_counter()
+            function(*pointers)
+            count = max(1, int(micros * 1e-6 / (time.perf_counter() - begin)))
+            begin = time.perf_counter()
+            for _ in range(count):
+                function(*pointers)
+            best[i] = min(best[i], (time.perf_counter() - begin) / count)
+        return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tessera-compile", default="tessera-compile")
+    parser.add_argument("--reps", type=int, default=7)
+    parser.add_argument("--micros", type=float, default=200,
+                        help="least time of a repetition, in microseconds")
+    parser.add_argument("--cases", default=".", help="pattern of shapes")
+    parser.add_argument("--folder", help="keeps compiled variants here, so that "
+                        "another run need not compile")
+    parser.add_argument("--wide", action="store_true", help="more variants: a "
+                        "minute a case to compile")
+    parser.add_argument("--compile-only", action="store_true")
+    args = parser.parse_args()
+    cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
+    keeper = (contextlib.nullcontext(args.folder) if args.folder else
+              tempfile.TemporaryDirectory())
+    with keeper as folder:
+        pathlib.Path(folder).mkdir(exist_ok=True)
+        if not args.compile_only:
+            print("| from | to | GB/s | rule / best | plans | best |\n"
+                  "| --- | --- | --- | --- | --- | --- |")
+        for case in cases:
+            variants = Variants(args.tessera_compile, *case, folder, args.wide)
+            if not args.compile_only:
+                report(variants, variants.best(args.reps, args.micros))
+
+
+def report(variants, times):
+    least = min(times)
+    options = " ".join(variants.options[times.index(least)]) or "the rule"
+    source, destination = variants.shapes
+    print(f"| `{source}` | `{destination}` "
+          f"| {2 * variants.useful / times[0] / 1e9:.1f} "
+          f"| {least / times[0]:.2f} | {len(times)} | {options} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
