@@ -269,7 +269,7 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
            "for never (the fence after them is x86's)">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "Threads for which outer loops become affine.parallel">,
-    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"1048576",
+    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"2097152",
            "Smallest nest that is shared among threads, in bytes">
   ];
   let dependentDialects = [

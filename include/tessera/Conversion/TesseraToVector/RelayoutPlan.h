@@ -57,7 +57,7 @@ struct RelayoutTarget {
   int64_t streamingBytes = 4 << 20;
   /// Threads to share the work of buffers of at least `parallelBytes`.
   int64_t threads = 1;
-  int64_t parallelBytes = 1 << 20;
+  int64_t parallelBytes = 2 << 20;
   RelayoutTuning tuning;
 
   static constexpr int64_t kLineBytes = 64;
