@@ -169,8 +169,8 @@ def LinalgToLoops : Pass<"tessera-linalg-to-loops"> {
 def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
   let summary = "Erase affine loops that have no iteration";
   let description = [{
-    Folds what the bounds of loops are computed from, as far as that leaves
-    constants, and erases `affine.for` loops that cannot run.
+    Canonicalizes and folds what the bounds of loops are computed from, but not
+    the loops, and erases `affine.for` loops that cannot run.
 
     It stands before `canonicalize` in the pipelines: upstream's simplification
     of a bound `min(8, s - 8 * i)`, where an outer loop gives `i` an empty range,

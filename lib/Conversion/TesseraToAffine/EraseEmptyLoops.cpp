@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ERASEEMPTYLOOPS
@@ -50,6 +51,7 @@ namespace {
 struct EraseEmptyLoopsPass
     : tessera::impl::EraseEmptyLoopsBase<EraseEmptyLoopsPass> {
   void runOnOperation() override {
+    simplifySizes();
     IRRewriter rewriter(&getContext());
     Operation *root = getOperation();
     // Outer loops first, and what bounds depend on before the loops.
@@ -69,6 +71,25 @@ struct EraseEmptyLoopsPass
 
 private:
   static constexpr int kMaxFolds = 8;
+
+  /// Canonicalizes all but affine loops: a size may be known only behind casts
+  /// of memrefs which loops and conditionals carry.
+  void simplifySizes() {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (op != getOperation() && !isa<AffineForOp>(op))
+        ops.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName name : getContext().getRegisteredOperations())
+      name.getCanonicalizationPatterns(patterns, &getContext());
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    // What has not converged is simplified as far as it went.
+    (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+  }
 
   static WalkResult foldToConstants(IRRewriter &rewriter, Operation *op) {
     if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||

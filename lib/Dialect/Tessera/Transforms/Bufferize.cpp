@@ -147,6 +147,20 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
   return static_cast<int64_t>(tensors.size());
 }
 
+/// Upstream makes these views with strides, and dies where there are none.
+static LogicalResult checkReshapes(ModuleOp module) {
+  bool isSupported = true;
+  module.walk([&](Operation *op) {
+    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
+        !isExpandableTensorOp(op))
+      return;
+    op->emitOpError("unsupported reshape: expected tensors without layouts; "
+                    "run --tessera-expand-ops first");
+    isSupported = false;
+  });
+  return success(isSupported);
+}
+
 namespace {
 struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -156,6 +170,8 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(checkReshapes(module)))
+      return signalPassFailure();
     OneShotBufferizationOptions options = getBufferizationOptions();
     BufferizationState state;
     replaceEmptyTensors(module);
