@@ -25,9 +25,7 @@ import time
 
 import numpy as np
 
-import relayout_bench
-
-# Other sizes, ranks, pitches, tiles and widths than those of relayout_bench.py.
+# Other sizes, ranks, pitches, tiles and widths than those of relayout_cases.txt.
 CASES = [
     ("f32[3000,4000]{1,0}", "f32[3000,4000]{0,1}"),
     ("f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}"),
@@ -52,7 +50,20 @@ CASES = [
     ("bf16[200,300]{1,0:T(8,128)(2,1)}", "bf16[200,300]{1,0}"),
     ("f32[30,50,60]{2,1,0:PD(30,50,64)}", "f32[30,50,60]{2,0,1}"),
 ]
-relayout_bench.BYTES["c128"] = 16
+BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
+
+
+def element_bytes(shape):
+    """Bytes of the elements of a shape, without padding."""
+    kind, dimensions = re.match(r"(\w+)\[([\d,]*)\]", shape).groups()
+    return BYTES[kind] * int(np.prod([int(d) for d in dimensions.split(",")]))
+
+
+def aligned(size):
+    """Bytes that begin at a page and have been touched."""
+    raw = np.zeros(size + 4096, np.uint8)
+    skip = -raw.ctypes.data % 4096
+    return raw[skip:skip + size]
 
 
 def all_options(is_large, is_wide):
@@ -77,7 +88,7 @@ class Variants:
 
     def __init__(self, tool, source, destination, folder, is_wide):
         self.tool, self.shapes, self.folder = tool, [source, destination], folder
-        self.useful = relayout_bench.element_bytes(source)
+        self.useful = element_bytes(source)
         key = hashlib.sha1(repr(self.shapes).encode()).hexdigest()[:12]
         manifest = pathlib.Path(folder, f"{key}.json")
         if not manifest.exists():
@@ -108,10 +119,10 @@ class Variants:
 
     def best(self, reps, micros):
         """The least time of each variant."""
-        width = relayout_bench.BYTES[self.shapes[0].split("[")[0]]
+        width = BYTES[self.shapes[0].split("[")[0]]
         sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)",
                          self.plans[0])
-        arrays = [relayout_bench.aligned(int(n) * width) for n in sizes.groups()]
+        arrays = [aligned(int(n) * width) for n in sizes.groups()]
         arrays[0][:] = np.random.default_rng(0).integers(
             0, 256, arrays[0].size, dtype=np.uint8)
         pointers = [a.ctypes.data for a in arrays]

@@ -374,26 +374,37 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
     transpose(src, rows, dst + pairs->dstApart, columns, isStreaming);
     isOddColumn = false;
   }
-  int64_t q = laneUnits();
-  int64_t numRows = rows.size(), numColumns = columns.size();
-  int64_t size = std::min(registerRows(numRows), numRows);
-  int64_t width =
-      std::min(loadUnits(registerLanes(size), numColumns), numColumns);
-  for (int64_t row : getWindows(numRows, size)) {
+  int64_t numRows = rows.size();
+  for (int64_t row = 0; row < numRows;) {
+    // With masks, rows that are left take a register of their own; else one
+    // that overlaps.
+    int64_t rest = hasMasks() ? numRows - row : numRows;
+    int64_t size = std::min(registerRows(rest), rest);
+    int64_t begin = std::min(row, numRows - size);
     bool fillsLines =
-        isStreaming && size * unitBytes() == kLineBytes && row % size == 0;
-    for (int64_t column = 0; column < numColumns;) {
-      // What is left takes narrower loads, the last of which overlaps.
-      int64_t rest = numColumns - column;
-      int64_t wide = std::min<int64_t>(
-          width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(rest)));
-      int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
-      int64_t count = std::min(wide, numColumns);
-      transposeRegisters(src + begin * unit, rows.slice(row, size),
-                         dst + row * unit, columns.slice(begin, count),
-                         fillsLines);
-      column = begin + count;
-    }
+        isStreaming && size * unitBytes() == kLineBytes && begin % size == 0;
+    transposeRows(src, rows.slice(begin, size), dst + begin * unit, columns,
+                  fillsLines);
+    row = begin + size;
+  }
+}
+
+void VectorKernels::transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
+                                  Place dst, llvm::ArrayRef<int64_t> columns,
+                                  bool isStreaming) {
+  int64_t q = laneUnits(), numColumns = columns.size();
+  int64_t width =
+      std::min(loadUnits(registerLanes(rows.size()), numColumns), numColumns);
+  for (int64_t column = 0; column < numColumns;) {
+    // What is left takes narrower loads, the last of which overlaps.
+    int64_t rest = numColumns - column;
+    int64_t wide = std::min<int64_t>(
+        width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(rest)));
+    int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
+    int64_t count = std::min(wide, numColumns);
+    transposeRegisters(src + begin * unit, rows, dst,
+                       columns.slice(begin, count), isStreaming);
+    column = begin + count;
   }
 }
 

@@ -126,6 +126,9 @@ private:
                         int64_t numLanes, int64_t count);
   void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
   void splitLanes(llvm::SmallVectorImpl<mlir::Value> &registers);
+  /// One register of rows, and all columns.
+  void transposeRows(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+                     llvm::ArrayRef<int64_t> columns, bool isStreaming);
   /// One register of rows, and the columns of one load.
   void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                           llvm::ArrayRef<int64_t> columns, bool isStreaming);
