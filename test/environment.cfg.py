@@ -14,6 +14,10 @@ if config.tessera_sanitize:
     config.environment["ASAN_OPTIONS"] = (
         "detect_container_overflow=0:allow_user_poisoning=0"
     )
+    # OpenMP's runtime keeps what it has of its threads.
+    config.environment["LSAN_OPTIONS"] = "print_suppressions=0:suppressions=%s" % (
+        os.path.join(config.tessera_src_root, "test", "leaks.supp")
+    )
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1"
     config.environment["ASAN_SYMBOLIZER_PATH"] = os.path.join(
         config.llvm_tools_dir, "llvm-symbolizer"

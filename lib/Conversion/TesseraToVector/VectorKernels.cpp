@@ -327,10 +327,9 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
   llvm::SmallVector<llvm::SmallVector<Value, 16>, 4> registers(sets);
   for (auto [set, list] : llvm::enumerate(registers)) {
     for (int64_t k = 0; k < q; ++k)
-      list.push_back(k < numRows
-                         ? loadLanes(src, rows.drop_front(set * rowsOfSet), k,
-                                     numLanes, numColumns)
-                         : list.front());
+      list.push_back(k < numRows ? loadLanes(src, rows, set * rowsOfSet + k,
+                                             numLanes, numColumns)
+                                 : list.front());
     unpackLanes(list);
   }
   for (int64_t c = 0; c < std::min(q, numColumns); ++c) {
