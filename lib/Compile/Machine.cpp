@@ -216,7 +216,7 @@ class TemporaryFile {
 public:
   ~TemporaryFile() {
     if (!path.empty())
-      llvm::sys::fs::remove(path);
+      (void)llvm::sys::fs::remove(path);
   }
   llvm::Error create(llvm::StringRef suffix, llvm::StringRef contents) {
     int descriptor;

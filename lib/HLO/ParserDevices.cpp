@@ -293,7 +293,8 @@ LogicalResult ParserImpl::parseMeshDimension(Mesh &mesh) {
   return parseBraces("dimension of a sharding", [&]() -> LogicalResult {
     if (isOpen)
       return unexpected("dimension of a sharding", "`}` behind `?`");
-    if ((isOpen = eat(TokenKind::Question)))
+    isOpen = eat(TokenKind::Question);
+    if (isOpen)
       return success();
     MeshPart part;
     return parseMeshPart(mesh, !std::exchange(isFirst, false), part);

@@ -41,7 +41,9 @@ MemRefType tessera::getLaidOutMemRef(Type type) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A load or store of one element, of the memref or the affine dialect.
+/// A load or store of one element, of the memref or the affine dialect. (The
+/// analyzer does not see through optional values.)
+// NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
 struct AccessOp {
   Operation *op = nullptr;
   Value memref;

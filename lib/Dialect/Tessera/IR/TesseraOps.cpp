@@ -137,9 +137,9 @@ struct EraseSelfRelayout : OpRewritePattern<RelayoutOp> {
 };
 } // namespace
 
-void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &results,
                                              MLIRContext *context) {
-  patterns.add<EraseSelfRelayout, MergeRelayouts, RelayoutBeforeCast>(context);
+  results.add<EraseSelfRelayout, MergeRelayouts, RelayoutBeforeCast>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,22 +274,24 @@ LogicalResult
 ReshapeOp::reifyResultShapes(OpBuilder &builder,
                              ReifiedRankedShapedTypeDims &shapes) {
   Location loc = getLoc();
+  auto from = getStaticCount(getSource().getType());
+  auto to = getStaticCount(getType());
+  if (!from || !to)
+    return failure();
   SmallVector<OpFoldResult> sizes =
       getAsIndexOpFoldResult(getContext(), getType().getShape());
   for (auto [size, dim] : llvm::zip(sizes, getType().getShape())) {
     if (!ShapedType::isDynamic(dim))
       continue;
     // What the static dimensions leave of the elements of the operand.
-    Value count = arith::ConstantIndexOp::create(
-        builder, loc, *getStaticCount(getSource().getType()));
+    Value count = arith::ConstantIndexOp::create(builder, loc, *from);
     for (int64_t i = 0; i < getSource().getType().getRank(); ++i) {
       if (!getSource().getType().isDynamicDim(i))
         continue;
       Value factor = tensor::DimOp::create(builder, loc, getSource(), i);
       count = arith::MulIOp::create(builder, loc, count, factor);
     }
-    Value others = arith::ConstantIndexOp::create(builder, loc,
-                                                  *getStaticCount(getType()));
+    Value others = arith::ConstantIndexOp::create(builder, loc, *to);
     size = arith::DivUIOp::create(builder, loc, count, others).getResult();
   }
   shapes.push_back(std::move(sizes));
@@ -324,9 +326,9 @@ struct ReshapeToRelayout : OpRewritePattern<ReshapeOp> {
 };
 } // namespace
 
-void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &results,
                                             MLIRContext *context) {
-  patterns.add<ReshapeToRelayout>(context);
+  results.add<ReshapeToRelayout>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -441,9 +443,9 @@ struct FoldConstantSizes : OpRewritePattern<EmptyOp> {
 };
 } // namespace
 
-void EmptyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+void EmptyOp::getCanonicalizationPatterns(RewritePatternSet &results,
                                           MLIRContext *context) {
-  patterns.add<FoldConstantSizes>(context);
+  results.add<FoldConstantSizes>(context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -148,7 +148,7 @@ bool AssignLayoutsPass::mayChange(Operation *op) {
     return !fixedFunctions.contains(op);
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     Operation *callee = call.resolveCallableInTable(symbolTables);
-    return callee && isa<FunctionOpInterface>(callee) &&
+    return isa_and_present<FunctionOpInterface>(callee) &&
            !fixedFunctions.contains(callee);
   }
   // What ends a region has the types of what the region is of.
