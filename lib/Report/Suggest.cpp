@@ -98,7 +98,7 @@ void Search::tryTiles() {
   if (layout.tiles.empty() || layout.tiles.front().sizes.size() < 2)
     return;
   int64_t &size = layout.tiles.front().sizes.front();
-  while (size != Tile::kCombine && size > 1 && size % 2 == 0) {
+  while (size > 1 && size % 2 == 0) { // Not `*`, which is negative.
     size /= 2;
     Shape candidate = shape;
     candidate.setLayout(layout);
@@ -112,7 +112,7 @@ void Search::tryTiles() {
 void Search::tryMerges() {
   const Layout &layout = shape.layout();
   for (int64_t dim = 0; dim + 1 < shape.rank(); ++dim) {
-    auto inner = llvm::find(layout.minorToMajor, dim + 1);
+    const auto *inner = llvm::find(layout.minorToMajor, dim + 1);
     if (std::next(inner) == layout.minorToMajor.end() ||
         *std::next(inner) != dim || shape.isDynamicDimension(dim) ||
         shape.isDynamicDimension(dim + 1))

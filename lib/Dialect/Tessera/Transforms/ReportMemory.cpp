@@ -130,7 +130,8 @@ void ReportBuilder::addMove(Operation *op, ReportValue &value) {
     move.kind = ReportMove::Kind::Async;
     move.overlap = countOverlap(start);
   }
-  if (!source || !(move.from = getShapePtr(source.getType())))
+  move.from = source ? getShapePtr(source.getType()) : nullptr;
+  if (!move.from)
     return;
   move.to = value.shape;
   move.source = getName(source);
@@ -143,7 +144,8 @@ void ReportBuilder::addMove(Operation *op, ReportValue &value) {
 
 void ReportBuilder::addValue(Value value, StringRef scope, ReportRole role) {
   ReportValue entry;
-  if (!(entry.shape = getShapePtr(value.getType())))
+  entry.shape = getShapePtr(value.getType());
+  if (!entry.shape)
     return;
   entry.name = getName(value);
   entry.scope = scope.str();
