@@ -278,7 +278,7 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 tessera::createJIT(const CompileOptions &options, bool withOpenMP) {
   if (!options.triple.empty())
     return invalidError("", "target of code in this process", "this machine",
-                        "`" + options.triple + "`");
+                        "`" + options.triple + "`", "name no triple");
   auto builder = getMachineBuilder(options);
   if (!builder)
     return builder.takeError();

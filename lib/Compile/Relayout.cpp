@@ -51,24 +51,33 @@ static llvm::Error checkSide(const Shape &shape, llvm::StringRef side) {
   return llvm::Error::success();
 }
 
+/// Whether all indices of the slice are ones of a dimension of `size`.
+static bool isWithin(const Slice &slice, int64_t size) {
+  return slice.begin >= 0 && slice.count >= 0 && slice.step > 0 &&
+         slice.begin <= size &&
+         (slice.count == 0 ||
+          (slice.begin < size &&
+           slice.count - 1 <= (size - 1 - slice.begin) / slice.step));
+}
+
 /// Whether the slices are ones of the array.
 static llvm::Error checkBox(const ArrayPart &part, llvm::StringRef side) {
   if (part.isWhole())
     return llvm::Error::success();
-  bool isValid = static_cast<int64_t>(part.box.size()) == part.shape.rank();
-  for (size_t i = 0; isValid && i < part.box.size(); ++i) {
-    const Slice &slice = part.box[i];
-    int64_t size = part.shape.dimensions()[i];
-    isValid = slice.begin >= 0 && slice.count >= 0 && slice.step > 0 &&
-              slice.begin <= size &&
-              (slice.count == 0 ||
-               (slice.begin < size &&
-                slice.count - 1 <= (size - 1 - slice.begin) / slice.step));
-  }
-  if (isValid)
-    return llvm::Error::success();
-  return invalidError("", side, "slices within " + part.shape.toString(),
-                      "others");
+  if (static_cast<int64_t>(part.box.size()) != part.shape.rank())
+    return invalidError("", side,
+                        "a slice for each of " + Twine(part.shape.rank()) +
+                            " dimensions",
+                        Twine(part.box.size()), "or none for the whole array");
+  for (auto [i, slice] : llvm::enumerate(part.box))
+    if (int64_t size = part.shape.dimensions()[i]; !isWithin(slice, size))
+      return invalidError(
+          "", ("dimension " + Twine(i) + " of the " + side).str(),
+          "a slice within 0:" + Twine(size),
+          Twine(slice.count) + " indices from " + Twine(slice.begin) +
+              " in steps of " + Twine(slice.step),
+          "steps are 1 or more");
+  return llvm::Error::success();
 }
 
 static std::string printSizes(llvm::ArrayRef<int64_t> sizes) {
@@ -172,9 +181,11 @@ tessera::getRelayoutPlan(const ArrayPart &sourcePart,
     return target.takeError();
   PrimitiveType type = source.elementType();
   int64_t bits = getStorageBits(type, source.layoutOrDefault());
-  if (bits != getStorageBits(type, destination.layoutOrDefault()))
+  int64_t dstBits = getStorageBits(type, destination.layoutOrDefault());
+  if (bits != dstBits)
     return unsupportedError("relayout plan", "the same E on both sides",
-                            "another");
+                            Twine(bits) + " and " + Twine(dstBits) + " bits",
+                            "compile it with --vectorize=false");
   llvm::Expected<AxisList> src = AxisList::get(source);
   if (!src)
     return src.takeError();

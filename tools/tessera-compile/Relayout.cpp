@@ -173,8 +173,8 @@ static llvm::Expected<RelayoutRequest> readBatchLine(llvm::StringRef line,
   llvm::SmallVector<llvm::StringRef> words;
   llvm::SplitString(line, words);
   if (words.size() < 2)
-    return invalidError("", "relayout", "SRC-SHAPE DST-SHAPE",
-                        "`" + line + "`");
+    return invalidError("", "relayout", "SRC-SHAPE DST-SHAPE", "`" + line + "`",
+                        "give both shapes, then settings");
   RelayoutRequest request;
   request.symbol = symbol + "_" + std::to_string(number);
   std::optional<llvm::StringRef> boxes[2];

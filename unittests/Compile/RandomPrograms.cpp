@@ -314,6 +314,22 @@ static int64_t rowMajor(ArrayRef<int64_t> dims, ArrayRef<int64_t> index) {
   return position;
 }
 
+/// The elements of an array of `sizes` with its dimensions in `order`.
+static Elements transpose(const Elements &from, ArrayRef<int64_t> sizes,
+                          ArrayRef<int64_t> order) {
+  Elements to;
+  SmallVector<int64_t> index(sizes.size());
+  for (size_t n = 0; n < from.size(); ++n) {
+    int64_t rest = n;
+    for (int64_t dim : llvm::reverse(order)) {
+      index[dim] = rest % sizes[dim];
+      rest /= sizes[dim];
+    }
+    to.push_back(from[rowMajor(sizes, index)]);
+  }
+  return to;
+}
+
 /// The indices that the scalars hold.
 static SmallVector<int64_t> evaluate(const ProgramState &state,
                                      ArrayRef<Scalar> scalars) {
@@ -438,24 +454,14 @@ void Maker::addBitcast() {
   }
   unsigned from = source.number;
   SmallVector<int64_t> sizes = plain.dims;
-  scope.push_back(
-      define(type,
-             formatv("tessera.bitcast {0} : {1} to {2}", source.name(),
-                     toText(plain), toText(type))
-                 .str(),
-             [=](const ProgramState &state) {
-               Elements to;
-               SmallVector<int64_t> index(rank, 0), old(rank);
-               for (size_t n = 0; n < state.tensors.at(from).size(); ++n) {
-                 int64_t rest = n;
-                 for (int64_t i = rank - 1; i >= 0; --i) {
-                   old[order[i]] = rest % sizes[order[i]];
-                   rest /= sizes[order[i]];
-                 }
-                 to.push_back(state.tensors.at(from)[rowMajor(sizes, old)]);
-               }
-               return to;
-             }));
+  scope.push_back(define(type,
+                         formatv("tessera.bitcast {0} : {1} to {2}",
+                                 source.name(), toText(plain), toText(type))
+                             .str(),
+                         [=](const ProgramState &state) {
+                           return transpose(state.tensors.at(from), sizes,
+                                            order);
+                         }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -514,17 +520,7 @@ void Maker::addTranspose() {
               llvm::make_range(order.begin(), order.end()))
           .str(),
       [=](const ProgramState &state) {
-        Elements to;
-        SmallVector<int64_t> old(rank);
-        for (size_t n = 0; n < state.tensors.at(from).size(); ++n) {
-          int64_t rest = n;
-          for (int64_t i = rank - 1; i >= 0; --i) {
-            old[order[i]] = rest % sizes[order[i]];
-            rest /= sizes[order[i]];
-          }
-          to.push_back(state.tensors.at(from)[rowMajor(sizes, old)]);
-        }
-        return to;
+        return transpose(state.tensors.at(from), sizes, order);
       }));
 }
 

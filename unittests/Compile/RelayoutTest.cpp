@@ -275,6 +275,26 @@ TEST(Relayout, Features) {
 }
 
 // Random pairs of layouts, tiled to tiled.
+TEST(Relayout, BoxesMustBeOnesOfTheArray) {
+  Shape shape = llvm::cantFail(parseShape("f32[7,5]"));
+  auto check = [&](Box box) {
+    return llvm::toString(
+        checkRelayout(ArrayPart(shape, std::move(box)), ArrayPart(shape)));
+  };
+  EXPECT_EQ(check({{0, 7, 1}}),
+            "invalid box of the source: expected a slice for each of 2 "
+            "dimensions, found 1; or none for the whole array");
+  EXPECT_EQ(check({{0, 7, 1}, {1, 3, 2}}),
+            "invalid dimension 1 of the box of the source: expected a slice "
+            "within 0:5, found 3 indices from 1 in steps of 2; steps are 1 or "
+            "more");
+  EXPECT_EQ(check({{0, 7, 1}, {0, 5, 1}}), "");
+  EXPECT_EQ(check({{0, 7, 0}, {0, 5, 1}}),
+            "invalid dimension 0 of the box of the source: expected a slice "
+            "within 0:7, found 7 indices from 0 in steps of 0; steps are 1 or "
+            "more");
+}
+
 TEST(Relayout, RandomPairs) {
   SCOPED_TRACE("TESSERA_SEED=" + std::to_string(testSeed()));
   RandomLayouts random(testSeed());

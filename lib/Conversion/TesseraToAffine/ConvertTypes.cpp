@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -110,9 +111,7 @@ static SmallVector<Value> createPhysicalSizes(OpBuilder &builder, Location loc,
   AxisList axes = llvm::cantFail(getAxisList(type));
   SmallVector<Value> sizes = getSizes(builder, loc, type, dynamicSizes);
   // One axis is as flat as its buffer, which may be longer all the same.
-  LayoutAttrInterface attr = getLayoutAttr(type);
-  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
-  bool mayHaveTail = layout && layout->tailPaddingAlignment > 1;
+  bool mayHaveTail = getTailPaddingAlignment(type) > 1;
   if (physical.getRank() != static_cast<int64_t>(axes.size()) || mayHaveTail ||
       llvm::cantFail(getStorageBits(type)) < 8)
     return {createFlatSize(builder, loc, type, axes, sizes)};
@@ -132,15 +131,8 @@ static Value viewAs(OpBuilder &builder, Location loc, Value memref,
                                   createIndex(builder, loc, 0), sizes);
   SmallVector<OpFoldResult> mixedSizes =
       getMixedValues(type.getShape(), sizes, builder);
-  SmallVector<OpFoldResult> strides(type.getRank());
-  OpFoldResult stride = builder.getIndexAttr(1);
-  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
-    strides[i] = stride;
-    stride = affine::makeComposedFoldedAffineApply(
-        builder, loc,
-        builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
-        {stride, mixedSizes[i]});
-  }
+  SmallVector<OpFoldResult> strides =
+      memref::computeStridesIRBlock(loc, builder, mixedSizes);
   return memref::ReinterpretCastOp::create(
       builder, loc, type, memref, builder.getIndexAttr(0), mixedSizes, strides);
 }

@@ -170,10 +170,7 @@ llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
   access.storageBits = *bits;
   access.isFlat = access.isPacked() ||
                   (physical->getRank() == 1 && access.axisList.size() != 1);
-  LayoutAttrInterface attr = getLayoutAttr(type);
-  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
-  if (layout)
-    access.tailPaddingAlignment = layout->tailPaddingAlignment;
+  access.tailPaddingAlignment = getTailPaddingAlignment(type);
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
       access.dynamicDims.push_back(dim);

@@ -49,12 +49,12 @@ static constexpr int64_t kRunBytes = 256;
 /// it: so few that what was fetched ahead is still there.
 static constexpr int64_t kDirectRunBytes = 128;
 static constexpr int64_t kDirectRows = 32;
+/// What it writes where runs begin within a line: their ragged ends matter.
+static constexpr int64_t kRaggedRunBytes = 1024;
 /// Rows of a block from which lines are taken in several loads.
 static constexpr int64_t kMostRows = 64;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
-/// The same where runs begin within a line, so that their ragged ends matter.
-static constexpr int64_t kRaggedRunBytes = 1024;
 /// Blocks between the fetch of a line ahead and its use.
 static constexpr int64_t kPrefetchBlocks = 2;
 /// The same where two to eight rows are woven: there is room for more.

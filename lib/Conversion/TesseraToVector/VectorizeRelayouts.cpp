@@ -100,6 +100,12 @@ static TypedAttr getPadding(MemRefType type, bool isPacked) {
   return IntegerAttr::get(element, bits);
 }
 
+static std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   auto srcType = cast<MemRefType>(op.getSource().getType());
   auto dstType = cast<MemRefType>(op.getDestination().getType());
@@ -112,18 +118,22 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   if (src->axes.dimensions() != dst->axes.dimensions() ||
       llvm::is_contained(dst->axes.dimensions(), kDynamic))
     return unsupportedError("vector relayout",
-                            "sizes, or the same bounds on both sides", "others",
+                            "sizes, or the same bounds on both sides",
+                            toText(srcType) + " and " + toText(dstType),
                             "lower it with --tessera-lower-relayouts");
   if (src->physical.getElementType() != dst->physical.getElementType() ||
       src->storageBits != dst->storageBits)
-    return unsupportedError("vector relayout", "one width on both sides", "two",
+    return unsupportedError("vector relayout", "one width on both sides",
+                            llvm::Twine(src->storageBits) + " and " +
+                                llvm::Twine(dst->storageBits) + " bits",
                             "lower it with --tessera-lower-relayouts");
   if (getPaddingValue(dstType) && dst->storageBits >= 8 &&
       dstType.getElementType().isInteger() &&
       !dstType.getElementType().isSignlessInteger())
     return unsupportedError("vector relayout",
-                            "signless integers where there is PV", "others",
-                            "run --tessera-legalize-layouts first");
+                            "signless integers where there is PV",
+                            toText(dstType.getElementType()),
+                            "lower it with --tessera-lower-relayouts");
   // Everything that can be refused is, before the first operation is made.
   int64_t bits = dst->storageBits;
   bool fillPadding = getPaddingValue(dstType).has_value();

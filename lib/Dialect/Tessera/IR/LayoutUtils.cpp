@@ -254,6 +254,12 @@ llvm::Expected<int64_t> tessera::getStorageBytes(ShapedType type) {
   return getBytes(axes->numAllocated(), *bits);
 }
 
+int64_t tessera::getTailPaddingAlignment(ShapedType type) {
+  LayoutAttrInterface attr = getLayoutAttr(type);
+  auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
+  return layout ? layout->tailPaddingAlignment : 1;
+}
+
 std::optional<PaddingValue> tessera::getPaddingValue(ShapedType type) {
   LayoutAttrInterface layout = getLayoutAttr(type);
   return layout ? layout.getPaddingValue() : std::nullopt;

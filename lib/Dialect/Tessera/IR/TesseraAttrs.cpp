@@ -383,7 +383,9 @@ MemorySpace SpaceAttr::getSpace() const {
 LogicalResult SpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t number, StringRef name,
                                 int64_t capacity, int64_t alignment,
-                                int64_t addressSpace) {
+                                // As TableGen declares it.
+                                // NOLINTNEXTLINE(readability-identifier-naming)
+                                int64_t address_space) {
   // space_c1
   auto invalid = [&](StringRef field, StringRef expected, int64_t found) {
     return emitLayoutError(
@@ -395,8 +397,8 @@ LogicalResult SpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return invalid("capacity", "bytes, 0 for no limit", capacity);
   if (alignment <= 0 || !llvm::isPowerOf2_64(alignment))
     return invalid("alignment", "a power of two of bytes", alignment);
-  if (addressSpace < 0)
-    return invalid("address space", "at least 0", addressSpace);
+  if (address_space < 0)
+    return invalid("address space", "at least 0", address_space);
   return success();
 }
 

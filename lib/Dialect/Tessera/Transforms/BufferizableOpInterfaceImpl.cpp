@@ -154,7 +154,9 @@ struct RelayoutModel : ReadOnlyModel<RelayoutModel<OpTy>, OpTy> {
   }
 };
 
-struct BitcastModel : ReadOnlyModel<BitcastModel, BitcastOp> {
+/// Of operations whose result is another view of the operand's bytes.
+template <typename Model, typename OpTy>
+struct ViewModel : ReadOnlyModel<Model, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return false;
@@ -163,7 +165,9 @@ struct BitcastModel : ReadOnlyModel<BitcastModel, BitcastOp> {
                                       const AnalysisState &) const {
     return {{op->getResult(0), BufferRelation::Unknown}};
   }
+};
 
+struct BitcastModel : ViewModel<BitcastModel, BitcastOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
@@ -204,16 +208,7 @@ static SmallVector<OpFoldResult> buildReshapedSizes(OpBuilder &builder,
 
 /// A view between row-major buffers, which is what `tessera-expand-ops` makes
 /// of all reshapes.
-struct ReshapeModel : ReadOnlyModel<ReshapeModel, ReshapeOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &,
-                              const AnalysisState &) const {
-    return false;
-  }
-  AliasingValueList getAliasingValues(Operation *op, OpOperand &,
-                                      const AnalysisState &) const {
-    return {{op->getResult(0), BufferRelation::Unknown}};
-  }
-
+struct ReshapeModel : ViewModel<ReshapeModel, ReshapeOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {

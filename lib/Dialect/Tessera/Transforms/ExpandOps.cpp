@@ -265,10 +265,8 @@ struct ExpandStorageSize : OpRewritePattern<StorageSizeOp> {
     auto arithmetic = AxisArithmetic::get(rewriter, loc, type, sizes);
     if (failed(arithmetic))
       return rewriter.notifyMatchFailure(op, "the axes are not known");
-    LayoutAttrInterface attr = getLayoutAttr(type);
-    auto layout = attr ? attr.asLayout(type.getRank()) : std::nullopt;
     OpFoldResult count =
-        arithmetic->countAllocated(layout ? layout->tailPaddingAlignment : 1);
+        arithmetic->countAllocated(getTailPaddingAlignment(type));
     AffineExpr bytes = (rewriter.getAffineDimExpr(0) * *bits).ceilDiv(8);
     rewriter.replaceOp(op,
                        arithmetic->toValue(arithmetic->apply(bytes, count)));

@@ -89,6 +89,10 @@ llvm::Expected<int64_t> getStorageBits(mlir::ShapedType type);
 /// overflow.
 llvm::Expected<int64_t> getStorageBytes(mlir::ShapedType type);
 
+/// L of the layout: the elements of a buffer are a multiple of it. 1 without a
+/// layout, or where it has no such form.
+int64_t getTailPaddingAlignment(mlir::ShapedType type);
+
 /// What all padding of the buffer holds, if anything is promised.
 std::optional<PaddingValue> getPaddingValue(mlir::ShapedType type);
 
