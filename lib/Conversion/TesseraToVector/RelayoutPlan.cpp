@@ -57,6 +57,8 @@ static constexpr int64_t kMostRows = 64;
 static constexpr int64_t kMostWide = 1024;
 /// Blocks between the fetch of a line ahead and its use.
 static constexpr int64_t kPrefetchBlocks = 2;
+/// The same where blocks are dense runs, which are written without a pause.
+static constexpr int64_t kDensePrefetchBlocks = 4;
 /// The same where two to eight rows are woven: there is room for more.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
 /// Longer pieces of rows need no help: the processor fetches them itself.
@@ -231,7 +233,7 @@ private:
   bool planRaggedTranspose(const Chain &rows, const Chain &columns);
   void planStagedTranspose(const Chain &rows, const Chain &columns);
   int64_t countConflicts() const;
-  void planPrefetch();
+  void planPrefetch(int64_t blocks);
   void planInterleave(const Chain &rows, const Chain &columns);
   void planDeinterleave(const Chain &rows, const Chain &columns);
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride) const;
@@ -408,7 +410,7 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
                    /*isDense=*/true))
     nest.stores = StoreKind::Streaming;
   orderLoops(target.tuning.bySource.value_or(mayStream));
-  planPrefetch();
+  planPrefetch(kWeavePrefetchBlocks);
 }
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
@@ -465,7 +467,7 @@ int64_t NestPlanner::countConflicts() const {
 
 /// Fetches rows ahead where the innermost loop moves on along them, and where
 /// the cache has room for what is fetched.
-void NestPlanner::planPrefetch() {
+void NestPlanner::planPrefetch(int64_t blocks) {
   if (nest.loops.empty() || !mayStream)
     return;
   const PlanLoop &inner = nest.loops.back();
@@ -474,8 +476,7 @@ void NestPlanner::planPrefetch() {
   if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
       (isWeave || nest.stores == StoreKind::Staged ||
        countConflicts() <= kMostConflicts))
-    nest.prefetch = target.tuning.prefetch.value_or(
-        isWeave ? kWeavePrefetchBlocks : kPrefetchBlocks);
+    nest.prefetch = target.tuning.prefetch.value_or(blocks);
 }
 
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
@@ -507,7 +508,9 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
 }
 
 /// Where all rows fit in a block and columns go on behind them, a block is one
-/// run of the destination.
+/// run of the destination. It reads a line of each row, so that reading and
+/// writing take turns in short steps (0.7 against 1.3 of memcpy for four), or
+/// as many as make a run.
 bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   int64_t allRows = countSteps(rows);
   int64_t line = columnUnits(RelayoutTarget::kLineBytes);
@@ -515,9 +518,10 @@ bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   if (allRows > 2 * rowUnits(kRunBytes) || column.count < line ||
       column.dstStride != allRows * nest.unit)
     return false;
-  int64_t wanted = kStageBytes / 2 / (allRows * unitBytes());
+  int64_t lines =
+      llvm::divideCeil(kRaggedRunBytes, line * allRows * unitBytes());
   takeBlock(rows, allRows, allRows, Role::Rows);
-  takeBlock(column, wanted, wanted, Role::Columns);
+  takeBlock(column, lines * line, lines * line, Role::Columns);
   nest.stores = StoreKind::Staged;
   return true;
 }
@@ -557,11 +561,12 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
 void NestPlanner::planStreamingTranspose(const Chain &rows,
                                          const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
-  if (!planDirectTranspose(rows, columns) &&
-      !planDenseTranspose(rows, columns) && !planRaggedTranspose(rows, columns))
+  bool isDirect = planDirectTranspose(rows, columns);
+  bool isDense = !isDirect && planDenseTranspose(rows, columns);
+  if (!isDirect && !isDense && !planRaggedTranspose(rows, columns))
     planStagedTranspose(rows, columns);
   orderLoops(target.tuning.bySource.value_or(true));
-  planPrefetch();
+  planPrefetch(isDense ? kDensePrefetchBlocks : kPrefetchBlocks);
 }
 
 PlanNest NestPlanner::plan() {

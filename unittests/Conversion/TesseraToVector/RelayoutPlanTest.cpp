@@ -263,10 +263,14 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "relayout of 32-bit elements, 19267584 to 19267584\n"
             "nest src 0 dst 0\n"
             "  for 96  src 200704 dst 200704\n"
-            "    for 3136 by 32  src 1 dst 64  columns\n"
-            "      transpose 64x32 units of 1, staged and streaming, "
-            "prefetch 2 ahead\n"
+            "    for 3136 by 16  src 1 dst 64  columns\n"
+            "      transpose 64x16 units of 1, staged and streaming, "
+            "prefetch 4 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
+  // Few rows: as many columns as make a run of 1 KiB, in whole lines.
+  EXPECT_THAT(printPlan("f32[500,3,8000]{2,1,0}", "f32[500,3,8000]{1,2,0}",
+                        streaming(64)),
+              HasSubstr("transpose 3x96 units of 1, staged and streaming"));
 }
 
 TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
