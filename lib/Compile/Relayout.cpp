@@ -144,13 +144,14 @@ static Value castInteger(OpBuilder &builder, Location loc, Value value,
   return arith::ExtUIOp::create(builder, loc, target, value);
 }
 
-/// Declares `void symbol(noalias source, noalias destination)`.
+/// Declares `void symbol(source, destination)`. With `isNoAlias` the code
+/// generator may move loads before stores.
 static func::FuncOp createFunction(ModuleOp module, StringRef symbol,
-                                   TypeRange arguments) {
+                                   TypeRange arguments, bool isNoAlias) {
   auto builder = OpBuilder::atBlockEnd(module.getBody());
   auto type = builder.getFunctionType(arguments, {});
   auto function = func::FuncOp::create(builder, module.getLoc(), symbol, type);
-  for (unsigned i = 0; i < arguments.size(); ++i)
+  for (unsigned i = 0; i < arguments.size() && isNoAlias; ++i)
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());
   return function;
@@ -218,7 +219,8 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
   func::FuncOp function =
       createFunction(module, options.symbol,
                      {MemRefType::get({plan->srcElements}, element),
-                      MemRefType::get({plan->dstElements}, element)});
+                      MemRefType::get({plan->dstElements}, element)},
+                     /*isNoAlias=*/plan->isReordered());
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
   const Shape &source = sourcePart.shape;
@@ -297,7 +299,8 @@ llvm::Error tessera::addRelayoutFunction(ModuleOp module,
     return to.takeError();
 
   func::FuncOp function = createFunction(
-      module, options.symbol, {from->physicalType(), to->physicalType()});
+      module, options.symbol, {from->physicalType(), to->physicalType()},
+      /*isNoAlias=*/true);
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
   Location loc = function.getLoc();

@@ -176,7 +176,11 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         // Dense runs that begin anywhere.
         std::pair("s8[3,23,100]{2,1,0}", "s8[3,23,100]{1,2,0}"),
         std::pair("s8[44,70]{1,0}", "s8[44,70]{0,1}"),
-        std::pair("f32[4,7,50]{2,1,0}", "f32[4,7,50]{1,2,0}")})
+        std::pair("f32[4,7,50]{2,1,0}", "f32[4,7,50]{1,2,0}"),
+        // Padding behind runs, behind all rows, and of half a register.
+        std::pair("f32[17,300]{1,0}", "f32[17,300]{1,0:T(8,128)PV(zero)}"),
+        std::pair("s16[3,512]{1,0}", "s16[3,512]{1,0:T(16,128)PV(one)}"),
+        std::pair("u8[20,1000]{1,0}", "u8[20,1000]{1,0:T(8,2048)PV(highest)}")})
     pairs.push_back({llvm::cantFail(parseShape(source)),
                      llvm::cantFail(parseShape(destination))});
   return pairs;

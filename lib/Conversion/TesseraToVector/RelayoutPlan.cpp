@@ -20,6 +20,8 @@
 //      small buffer. Loops then follow the source, so that it is read in long
 //      streams, unless the destination is one sequential run.
 //   4. In cache, loops follow the destination.
+//   5. Padding behind runs is filled by the nest that writes them, and nests
+//      that walk along the same loops share them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,16 +121,26 @@ int64_t PlanNest::blockColumns() const {
 int64_t PlanNest::numElements() const {
   int64_t elements = unit;
   for (llvm::ArrayRef<PlanLoop> list :
-       {llvm::ArrayRef<PlanLoop>(rows), llvm::ArrayRef<PlanLoop>(columns),
-        llvm::ArrayRef<PlanLoop>(loops)})
+       {llvm::ArrayRef<PlanLoop>(rows), llvm::ArrayRef<PlanLoop>(columns)})
     for (const PlanLoop &loop : list)
       elements *= loop.count;
+  // Where there is padding, a block is a run.
+  elements += padding;
+  for (const PlanLoop &loop : loops)
+    elements *= loop.count;
   return elements;
 }
 
 bool RelayoutPlan::isStreaming() const {
   return llvm::any_of(nests, [](const PlanNest &nest) {
     return nest.stores != StoreKind::Plain;
+  });
+}
+
+bool RelayoutPlan::isReordered() const {
+  return llvm::any_of(nests, [](const PlanNest &nest) {
+    return nest.kernel == KernelKind::Transpose ||
+           nest.kernel == KernelKind::Gather;
   });
 }
 
@@ -147,18 +159,21 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
 static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   bool isFill =
       nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
-  os << "nest";
+  unsigned indent = 2 * nest.numShared;
+  os.indent(indent) << (nest.numShared == 0 ? "nest" : "and");
   if (!isFill)
     os << " src " << nest.srcOffset;
   os << " dst " << nest.dstOffset << "\n";
-  unsigned indent = 2;
-  for (const PlanLoop &loop : nest.loops) {
+  indent += 2;
+  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, nest.numShared)) {
     os.indent(indent) << "for ";
     printLoop(loop, os);
     indent += 2;
   }
   os.indent(indent) << getName(nest.kernel) << " " << nest.blockRows() << "x"
                     << nest.blockColumns() << " units of " << nest.unit;
+  if (nest.padding)
+    os << ", padding of " << nest.padding;
   if (nest.stores == StoreKind::Streaming)
     os << ", streaming";
   if (nest.stores == StoreKind::Staged)
@@ -197,9 +212,12 @@ using Role = PlanLoop::Role;
 /// Plans one nest.
 class NestPlanner {
 public:
+  /// `padding`, if any, goes into the nest where its kernel can fill it.
   NestPlanner(const StridedNest &strided, int64_t elementBytes,
-              const RelayoutTarget &target, bool mayStream)
-      : bytes(elementBytes), target(target), mayStream(mayStream) {
+              const RelayoutTarget &target, bool mayStream,
+              std::optional<RunPadding> padding = std::nullopt)
+      : bytes(elementBytes), target(target), mayStream(mayStream),
+        padding(padding) {
     nest.srcOffset = strided.srcOffset;
     nest.dstOffset = strided.dstOffset;
     nest.loops = strided.loops;
@@ -261,6 +279,7 @@ private:
   int64_t bytes;
   const RelayoutTarget &target;
   bool mayStream;
+  std::optional<RunPadding> padding;
   PlanNest nest;
 };
 } // namespace
@@ -380,9 +399,15 @@ void NestPlanner::planRaggedCopy() {
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(target.tuning.bySource.value_or(false));
-  if (!mayStream || unitBytes() < kRunBytes)
+  if (padding && padding->run == nest.unit && nest.kernel == KernelKind::Copy)
+    nest.padding = padding->count;
+  int64_t run = nest.unit + nest.padding;
+  if (!mayStream || run * bytes < kRunBytes)
     return;
-  if (!isWholeLines(nest.unit)) {
+  if (!isWholeLines(run)) {
+    if (unitBytes() < kRunBytes)
+      return;
+    nest.padding = 0;
     planRaggedCopy();
     return;
   }
@@ -623,6 +648,42 @@ PlanNest NestPlanner::planFill() {
   return nest;
 }
 
+/// Whether a nest may run within the loops of another: two that merge bits of a
+/// byte must not do so at once.
+static bool mayShareLoops(const PlanNest &nest) {
+  return nest.kernel != KernelKind::Merge &&
+         nest.kernel != KernelKind::FillBits;
+}
+
+/// Outermost loops that are the same for both nests. A fill reads nothing, so
+/// that its strides in the source say nothing.
+static size_t countSharedLoops(const PlanNest &first, const PlanNest &second) {
+  bool isFill = second.kernel == KernelKind::Fill;
+  size_t shared = 0;
+  for (auto [a, c] : llvm::zip(first.loops, second.loops)) {
+    bool isSame = a.role == Role::Outer && c.role == Role::Outer &&
+                  a.count == c.count && a.dstStride == c.dstStride &&
+                  (isFill || a.srcStride == c.srcStride) &&
+                  (a.isParallel || !c.isParallel);
+    if (!isSame)
+      break;
+    ++shared;
+  }
+  return shared;
+}
+
+/// Lets nests share the loops that they have in common with the nest before.
+static void shareLoops(RelayoutPlan &plan) {
+  for (size_t i = 1; i < plan.nests.size(); ++i) {
+    PlanNest &nest = plan.nests[i], &before = plan.nests[i - 1];
+    if (!mayShareLoops(nest) || !mayShareLoops(before))
+      continue;
+    nest.numShared = countSharedLoops(before, nest);
+    for (size_t k = 0; k < nest.numShared; ++k)
+      nest.loops[k].isParallel = before.loops[k].isParallel;
+  }
+}
+
 /// The elements that pass through the cache: of whole arrays those of the
 /// smaller buffer, of boxes those that are selected.
 static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
@@ -705,15 +766,23 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   bool mayStream = target.hasStreamingStores &&
                    target.tuning.streams.value_or(true) &&
                    countMoved(src, dst) >= target.streamingBytes / bytes;
-  for (const StridedNest &nest : *copies)
-    plan.nests.push_back(NestPlanner(nest, bytes, target, mayStream).plan());
+  std::vector<StridedNest> fills;
   if (fillPadding) {
-    llvm::Expected<std::vector<StridedNest>> fills = cutPadding(dst.axes);
-    if (!fills)
-      return fills.takeError();
-    for (const StridedNest &nest : *fills)
-      plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
+    llvm::Expected<std::vector<StridedNest>> padding = cutPadding(dst.axes);
+    if (!padding)
+      return padding.takeError();
+    fills = std::move(*padding);
   }
+  for (const StridedNest &nest : *copies) {
+    std::optional<RunPadding> padding = findPadding(nest, fills);
+    plan.nests.push_back(
+        NestPlanner(nest, bytes, target, mayStream, padding).plan());
+    if (plan.nests.back().padding)
+      fills.erase(fills.begin() + padding->fill);
+  }
+  for (const StridedNest &nest : fills)
+    plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
   shareWork(plan, target);
+  shareLoops(plan);
   return plan;
 }

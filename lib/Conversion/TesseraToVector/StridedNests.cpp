@@ -420,3 +420,43 @@ tessera::cutPadding(const AxisList &list) {
   llvm::for_each(nests, normalize);
   return nests;
 }
+
+/// The loops of a nest in the destination alone, most minor first, neighbours
+/// as one. Of those below `run` only whether they are one run is left.
+static std::optional<llvm::SmallVector<std::pair<int64_t, int64_t>, 6>>
+getLoopsAround(const StridedNest &nest, int64_t run) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 6> around;
+  int64_t next = 1;
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    if (loop.dstStride == next && next < run) {
+      next *= loop.count;
+      continue;
+    }
+    auto [count, stride] =
+        around.empty() ? std::pair<int64_t, int64_t>(1, 0) : around.back();
+    if (count * stride == loop.dstStride)
+      around.back().first *= loop.count;
+    else
+      around.push_back({loop.count, loop.dstStride});
+  }
+  if (next != run)
+    return std::nullopt;
+  return around;
+}
+
+std::optional<RunPadding>
+tessera::findPadding(const StridedNest &copy,
+                     llvm::ArrayRef<StridedNest> fills) {
+  for (auto [i, fill] : llvm::enumerate(fills)) {
+    int64_t run = fill.dstOffset - copy.dstOffset;
+    if (run <= 0)
+      continue;
+    bool isRun = !fill.loops.empty() && fill.loops.back().dstStride == 1;
+    int64_t count = isRun ? fill.loops.back().count : 1;
+    auto aroundFill = getLoopsAround(fill, count);
+    auto aroundCopy = getLoopsAround(copy, run);
+    if (aroundFill && aroundCopy && *aroundFill == *aroundCopy)
+      return RunPadding{run, count, i};
+  }
+  return std::nullopt;
+}

@@ -29,6 +29,19 @@ llvm::Expected<std::vector<StridedNest>> cutElements(const PlanSide &src,
 /// Disjoint nests over all padding of `list`, as destination.
 llvm::Expected<std::vector<StridedNest>> cutPadding(const AxisList &list);
 
+/// Padding right behind the runs of a nest.
+struct RunPadding {
+  /// Elements of a run, and of padding after it.
+  int64_t run = 0;
+  int64_t count = 0;
+  /// The number of the nest that fills it.
+  size_t fill = 0;
+};
+
+/// The nest of `fills` whose runs begin where the dense runs of `copy` end.
+std::optional<RunPadding> findPadding(const StridedNest &copy,
+                                      llvm::ArrayRef<StridedNest> fills);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H

@@ -80,6 +80,11 @@ void VectorKernels::store(Value vector, Place place, bool isStreaming) {
   VectorType memoryVector = getMemoryType(count);
   if (vector.getType() != memoryVector)
     vector = vector::BitCastOp::create(b, memoryVector, vector);
+  storeMemory(vector, place, isStreaming);
+}
+
+void VectorKernels::storeMemory(Value vector, Place place, bool isStreaming) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   int64_t alignment = isStreaming ? count * bytes : 1;
   vector::StoreOp::create(b, vector, place.memref, ValueRange{getIndex(place)},
                           isStreaming, llvm::Align(alignment));
@@ -126,6 +131,14 @@ bool VectorKernels::hasMasks() const {
          (elementType.isInteger() || bytes >= 4);
 }
 
+Value VectorKernels::createMask(int64_t size, int64_t count) {
+  llvm::SmallVector<bool, 64> bits(size, false);
+  std::fill_n(bits.begin(), count, true);
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get({size}, b.getI1Type()),
+                                ArrayRef<bool>(bits)));
+}
+
 void VectorKernels::copyFirst(Place src, Place dst, Value count) {
   int64_t size = vectorBytes / bytes;
   VectorType type = getMemoryType(size);
@@ -139,17 +152,42 @@ void VectorKernels::copyFirst(Place src, Place dst, Value count) {
                                 vector, llvm::Align(1));
 }
 
-void VectorKernels::fill(Value value, Place dst, int64_t count) {
+void VectorKernels::fill(Value value, Place dst, int64_t count,
+                         bool isStreaming) {
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
                         llvm::bit_floor(static_cast<uint64_t>(count)));
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size)) {
     Place place = dst + begin;
-    vector::StoreOp::create(b, vector, place.memref,
-                            ValueRange{getIndex(place)},
-                            /*nontemporal=*/false, llvm::Align(1));
+    bool isLine = size * bytes == vectorBytes && begin % size == 0;
+    storeMemory(vector, place, isStreaming && isLine);
   }
+}
+
+void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
+                                Value value, int64_t padding,
+                                bool isStreaming) {
+  int64_t size = std::max<int64_t>(vectorBytes / bytes, 1);
+  int64_t whole = count / size * size, rest = count - whole;
+  // The register in which elements end and padding begins.
+  bool isMixed = hasMasks() && rest > 0 && rest + padding >= size;
+  int64_t copied = isMixed ? whole : count;
+  int64_t filled = isMixed ? whole + size : count;
+  if (copied > 0)
+    copy(src, dst, copied, isStreaming);
+  if (isMixed) {
+    VectorType type = getMemoryType(size);
+    Value fillers = vector::BroadcastOp::create(b, type, value);
+    Place from = src + whole;
+    Value vector = vector::MaskedLoadOp::create(
+        b, type, from.memref, ValueRange{getIndex(from)},
+        createMask(size, rest), fillers, llvm::Align(1));
+    storeMemory(vector, dst + whole, isStreaming);
+  }
+  if (filled < count + padding)
+    fill(value, dst + filled, count + padding - filled,
+         isStreaming && filled % size == 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,13 +242,9 @@ void VectorKernels::storeMasked(Value vector, Place place, int64_t count) {
   VectorType type = getMemoryType(countUnits(vector) * unit);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
-  llvm::SmallVector<bool, 64> bits(type.getNumElements(), false);
-  std::fill_n(bits.begin(), count * unit, true);
-  auto maskType = VectorType::get(type.getShape(), b.getI1Type());
-  Value mask = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
   vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
-                                mask, vector, llvm::Align(1));
+                                createMask(type.getNumElements(), count * unit),
+                                vector, llvm::Align(1));
 }
 
 void VectorKernels::storePieces(Value vector, Place place, int64_t count) {

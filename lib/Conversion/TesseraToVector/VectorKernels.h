@@ -70,8 +70,13 @@ public:
   /// Copies the first `count` elements, an index, of a line at most; none if it
   /// is negative.
   void copyFirst(Place src, Place dst, mlir::Value count);
-  /// Writes `value`, a scalar of the element type, `count` times.
-  void fill(mlir::Value value, Place dst, int64_t count);
+  /// Writes `value`, a scalar of the element type, `count` times. With
+  /// `isStreaming` the destination is aligned to lines.
+  void fill(mlir::Value value, Place dst, int64_t count,
+            bool isStreaming = false);
+  /// Copies `count` elements and writes `value` after them, `padding` times.
+  void copyAndFill(Place src, Place dst, int64_t count, mlir::Value value,
+                   int64_t padding, bool isStreaming = false);
 
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
@@ -94,6 +99,10 @@ private:
   int64_t laneUnits() const { return 16 / unitBytes(); }
   mlir::Value getIndex(Place place);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
+  /// The first `count` of `size` elements.
+  mlir::Value createMask(int64_t size, int64_t count);
+  /// Stores a vector of elements.
+  void storeMemory(mlir::Value vector, Place place, bool isStreaming);
   /// `count` units of a row, padded to `paddedTo`.
   mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
   /// Transposes the 4-bit elements of two rows in pairs of columns: the even

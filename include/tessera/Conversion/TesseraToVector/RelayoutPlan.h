@@ -148,6 +148,12 @@ struct PlanNest {
   bool gathersRows = false;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns.
   int64_t prefetch = 0;
+  /// Elements of padding right behind each run of the destination, which get
+  /// its value.
+  int64_t padding = 0;
+  /// Outermost loops that are those of the nest before: its code and that of
+  /// this nest share their bodies.
+  size_t numShared = 0;
 
   /// Units of a full block.
   int64_t blockRows() const;
@@ -157,7 +163,8 @@ struct PlanNest {
 };
 
 /// A whole relayout: the nests write disjoint elements, in any order, but not
-/// at once where they merge bits.
+/// at once where they merge bits. Nests that walk along the same loops are
+/// emitted as one, so that memory is passed over once.
 struct RelayoutPlan {
   /// Elements of less than a byte are moved as bytes.
   int64_t elementBits = 0;
@@ -168,6 +175,11 @@ struct RelayoutPlan {
   /// Whether any store bypasses the cache. Then the destination must be aligned
   /// to a line.
   bool isStreaming() const;
+
+  /// Whether any nest is more than copies, weaves and fills. Those are bound by
+  /// memory alone and are best left in the order in which they are written; the
+  /// code of the others gains by moving loads ahead.
+  bool isReordered() const;
 
   /// One line for each loop and kernel.
   void print(llvm::raw_ostream &os) const;
