@@ -77,11 +77,25 @@ public:
     static constexpr int64_t kLargest[] = {3000, 150, 30, 12};
     for (int64_t &dim : dims)
       dim = oneIn(4) ? 8 * number(1, 4) : number(1, kLargest[dims.size() - 1]);
+    if (oneIn(4))
+      return nextWeave(type);
     return {Shape::array(type, dims, layout(dims, false)),
             Shape::array(type, dims, layout(dims, true))};
   }
 
 private:
+  /// Few rows of any number that are woven into runs, or the mirror image.
+  std::pair<Shape, Shape> nextWeave(PrimitiveType type) {
+    int64_t few = number(2, 26), images = number(1, 3);
+    llvm::SmallVector<int64_t> dims = {images, few,
+                                       number(1, 4000 / few / images)};
+    Layout rows = Layout::descending(3), runs = rows;
+    runs.minorToMajor = {1, 2, 0};
+    if (oneIn(2))
+      std::swap(rows, runs);
+    return {Shape::array(type, dims, rows), Shape::array(type, dims, runs)};
+  }
+
   Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
     Layout result = Layout::descending(dims.size());
     std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
@@ -173,6 +187,10 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         // Rows that all fall into a few sets of the cache.
         std::pair("s8[192,80]{1,0:PD(192,1024)}", "s8[192,80]{0,1}"),
         std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
+        // Few rows that are no power of two.
+        std::pair("f32[2,3,23,30]{3,2,1,0}", "f32[2,3,23,30]{1,3,2,0}"),
+        std::pair("s8[3,1700]{0,1}", "s8[3,1700]{1,0}"),
+        std::pair("bf16[7,300]{1,0}", "bf16[7,300]{0,1}"),
         // Dense runs that begin anywhere.
         std::pair("s8[3,23,100]{2,1,0}", "s8[3,23,100]{1,2,0}"),
         std::pair("s8[44,70]{1,0}", "s8[44,70]{0,1}"),

@@ -120,6 +120,8 @@ private:
                      llvm::ArrayRef<int64_t> columns, bool isAligned);
   void emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                  llvm::ArrayRef<int64_t> columns);
+  void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                             int64_t numColumns);
   /// As many rows at a time as a register takes, in a loop where that makes
   /// many.
   void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
@@ -421,10 +423,47 @@ void NestEmitter::emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
   // The rest of a long side may be too short for registers of it.
   if (!kernels.fillsLane(isInterleave ? columns.size() : rows.size()))
     return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  if (nest.stores == StoreKind::Staged)
+    return emitShiftedInterleave(from, to, rows, columns.size());
   emitPrefetch(from, rows);
   if (isInterleave)
     return kernels.interleave(from, rows, to, columns.size(), isStreaming());
   kernels.deinterleave(from, rows.size(), to, columns, isStreaming());
+}
+
+/// A run that begins at any column. As many columns as a register holds make
+/// whole lines, so that from one of the first such columns on all is aligned.
+void NestEmitter::emitShiftedInterleave(Place from, Place to,
+                                        llvm::ArrayRef<int64_t> rows,
+                                        int64_t numColumns) {
+  int64_t size = kernels.weaveUnits(numColumns), pitch = rows.size();
+  pitch *= nest.unit;
+  auto weave = [&](Place src, Place dst, bool isStreaming) {
+    kernels.interleave(src, rows, dst, size, isStreaming);
+  };
+  if (numColumns < 2 * size)
+    return kernels.interleave(from, rows, to, numColumns,
+                              /*isStreaming=*/false);
+  // What comes before the first line, and what is left after the last one.
+  for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
+    weave(from + column * nest.unit, to + column * pitch, false);
+  AffineExpr index = b.getAffineDimExpr(0);
+  auto apply = [&](AffineExpr expr, Value operand) -> Value {
+    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                         ValueRange{operand});
+  };
+  Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
+  auto atHead = [&](Place place, int64_t stride) {
+    Value moved =
+        arith::AddIOp::create(b, place.index, apply(index * stride, head));
+    return Place{place.memref, moved, place.offset};
+  };
+  from = atHead(from, nest.unit);
+  to = atHead(to, pitch);
+  repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
+    weave(advance(from, i, size * nest.unit), advance(to, i, size * pitch),
+          true);
+  });
 }
 
 //===----------------------------------------------------------------------===//

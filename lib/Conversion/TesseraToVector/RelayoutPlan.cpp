@@ -12,9 +12,9 @@
 //   1. A loop contiguous on both sides is the unit. Units of 16 bytes and less
 //      can be shuffled in registers; longer ones are copied.
 //   2. The loops contiguous in the destination are the rows of a block, those
-//      contiguous in the source its columns. Two, four or eight rows that weave
-//      into a dense run are interleaved, the mirror image deinterleaved, all
-//      else is transposed. Without rows or columns there is only the gather.
+//      contiguous in the source its columns. Few rows that weave into a dense
+//      run are interleaved, the mirror image deinterleaved, all else is
+//      transposed. Without rows or columns there is only the gather.
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
 //      small buffer. Loops then follow the source, so that it is read in long
@@ -57,6 +57,17 @@ static constexpr int64_t kRaggedRunBytes = 1024;
 static constexpr int64_t kMostRows = 64;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
+/// Rows that are woven, and columns that are split, at most, and rows where
+/// shuffles across lanes are few and slow.
+static constexpr int64_t kMostWoven = 24;
+static constexpr int64_t kMostSplit = 12;
+static constexpr int64_t kMostWovenNarrow = 6;
+/// Rows of which a block takes more than a register.
+static constexpr int64_t kMostUnrolledRows = 8;
+/// What a block writes of a run that begins anywhere in a line, and the columns
+/// that it must have.
+static constexpr int64_t kShiftedRunBytes = 64 << 10;
+static constexpr int64_t kLeastShifted = 256;
 /// Blocks between the fetch of a line ahead and its use.
 static constexpr int64_t kPrefetchBlocks = 2;
 /// The same where blocks are dense runs, which are written without a pause.
@@ -254,7 +265,11 @@ private:
   void planPrefetch(int64_t blocks);
   void planInterleave(const Chain &rows, const Chain &columns);
   void planDeinterleave(const Chain &rows, const Chain &columns);
-  bool isWeave(const Chain &narrow, int64_t count, int64_t stride) const;
+  void planShiftedInterleave(const PlanLoop &column, const PlanNest &untouched);
+  bool isFew(int64_t units, bool isInterleave) const;
+  bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
+               bool isInterleave) const;
+  int64_t getWeaveBytes(int64_t units) const;
   bool interleavesRows(const Chain &rows, const Chain &columns) const;
 
   int64_t unitBytes() const { return nest.unit * bytes; }
@@ -415,32 +430,77 @@ void NestPlanner::planCopy() {
   orderLoops(target.tuning.bySource.value_or(true));
 }
 
-/// Whether the loops of `narrow` are 2, 4 or 8 units that fit into 16 bytes,
-/// and `count` steps of the other side, at `stride`, go on right behind them.
-bool NestPlanner::isWeave(const Chain &narrow, int64_t count,
-                          int64_t stride) const {
+/// Whether `units` are so few that weaving them takes fewer shuffles than a
+/// transpose, or better ones. A transpose is best where the units of a column
+/// fill a register of a power of two; and it needs no shuffles from one lane of
+/// 16 bytes into another, which narrower registers lack.
+bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
+  int64_t width = units * unitBytes();
+  if (target.vectorBytes != RelayoutTarget::kLineBytes)
+    return units <= kMostWovenNarrow || (units == 8 && width <= 16);
+  if (width <= 16)
+    return true;
+  if (!isInterleave)
+    return units <= kMostSplit && !llvm::isPowerOf2_64(units);
+  if (mayStream)
+    return units <= kMostWoven && width % RelayoutTarget::kLineBytes != 0;
+  int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
+  return width <= target.vectorBytes && 4 * units <= 3 * filled;
+}
+
+/// Whether the loops of `narrow` are few units, and `count` steps of the other
+/// side, at `stride`, go on right behind them.
+bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
+                          bool isInterleave) const {
   int64_t units = countSteps(narrow);
-  return (units == 2 || units == 4 || units == 8) &&
-         units * unitBytes() <= 16 && stride == units * nest.unit &&
-         count * unitBytes() >= target.vectorBytes;
+  int64_t least = units * unitBytes() <= 16 ? 16 : target.vectorBytes;
+  return isFew(units, isInterleave) && stride == units * nest.unit &&
+         count * unitBytes() >= least;
+}
+
+/// Bytes of the long side that a block of `units` takes: few rows in one piece
+/// of code, of many a register each.
+int64_t NestPlanner::getWeaveBytes(int64_t units) const {
+  return units <= kMostUnrolledRows ? kRunBytes : target.vectorBytes;
+}
+
+/// Columns of a run that begins anywhere: those up to a line, and the last
+/// ones, go through the cache, and all between stream.
+void NestPlanner::planShiftedInterleave(const PlanLoop &column,
+                                        const PlanNest &untouched) {
+  int64_t pitch = nest.blockRows() * nest.unit;
+  int64_t wanted = kShiftedRunBytes / (pitch * bytes);
+  // Then there is a column that begins at a line.
+  bool isDivided = nest.dstOffset % pitch == 0;
+  for (const PlanLoop &loop : nest.loops)
+    isDivided &= loop.dstStride % pitch == 0;
+  if (!isDivided || std::min(column.count, wanted) < kLeastShifted)
+    return;
+  nest = untouched;
+  takeBlock(column, wanted, wanted, Role::Columns);
+  nest.stores = StoreKind::Staged;
 }
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows), wide = kRunBytes / unitBytes();
+  int64_t units = countSteps(rows), wide = columnUnits(getWeaveBytes(units));
   takeBlock(rows, units, units, Role::Rows);
+  const PlanNest untouched = nest;
   takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
-  if (mayStream &&
-      isWholeLines(nest.blockRows() * nest.blockColumns() * nest.unit, {},
-                   /*isDense=*/true))
-    nest.stores = StoreKind::Streaming;
+  if (mayStream) {
+    int64_t run = nest.blockRows() * nest.blockColumns() * nest.unit;
+    if (isWholeLines(run, {}, /*isDense=*/true))
+      nest.stores = StoreKind::Streaming;
+    else
+      planShiftedInterleave(columns.front(), untouched);
+  }
   orderLoops(target.tuning.bySource.value_or(mayStream));
   planPrefetch(kWeavePrefetchBlocks);
 }
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Deinterleave;
-  int64_t units = countSteps(columns), wide = kRunBytes / unitBytes();
+  int64_t units = countSteps(columns), wide = rowUnits(getWeaveBytes(units));
   takeBlock(columns, units, units, Role::Columns);
   takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
   if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
@@ -611,9 +671,9 @@ PlanNest NestPlanner::plan() {
     return nest;
   }
   const PlanLoop &column = columns.front(), &row = rows.front();
-  if (isWeave(rows, column.count, column.dstStride))
+  if (isWeave(rows, column.count, column.dstStride, /*isInterleave=*/true))
     planInterleave(rows, columns);
-  else if (isWeave(columns, row.count, row.srcStride))
+  else if (isWeave(columns, row.count, row.srcStride, /*isInterleave=*/false))
     planDeinterleave(rows, columns);
   else if (mayStream)
     planStreamingTranspose(rows, columns);

@@ -39,6 +39,12 @@ struct Place {
   }
 };
 
+/// A unit of one of many registers.
+struct UnitPlace {
+  int64_t reg;
+  int64_t unit;
+};
+
 /// Emits loads, shuffles and stores of elements of one type.
 class VectorKernels {
 public:
@@ -81,7 +87,7 @@ public:
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                  llvm::ArrayRef<int64_t> columns, bool isStreaming);
-  /// Weaves 2, 4 or 8 rows: column c lies at c * rows in the destination.
+  /// Weaves rows: column c lies at c * rows in the destination.
   void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                   int64_t numColumns, bool isStreaming);
   /// The mirror image: row r lies at r * columns in the source.
@@ -90,6 +96,8 @@ public:
 
   /// Whether `units` are enough for the registers of interleaving.
   bool fillsLane(int64_t units) const { return units >= laneUnits(); }
+  /// Units of a register that sides of `length` are woven by.
+  int64_t weaveUnits(int64_t length) const;
   /// Rows that one register of a column takes, for `numRows` rows.
   int64_t registerRows(int64_t numRows) const;
 
@@ -118,6 +126,14 @@ private:
   /// One vector behind the other.
   mlir::Value join(mlir::Value a, mlir::Value b);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
+
+  /// Units of many registers as one.
+  mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
+                          llvm::ArrayRef<UnitPlace> places);
+  /// Weaves 2, 4, 8, ... registers into as many of one run, and the other way
+  /// round.
+  void zipRows(llvm::MutableArrayRef<mlir::Value> rows);
+  void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
 
   /// `count` units that are no power of two, in pieces that are.
   mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);

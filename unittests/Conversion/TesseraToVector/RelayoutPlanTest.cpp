@@ -302,9 +302,9 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "prefetch 4 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
   // Few rows: as many columns as make a run of 1 KiB, in whole lines.
-  EXPECT_THAT(printPlan("f32[500,3,8000]{2,1,0}", "f32[500,3,8000]{1,2,0}",
-                        streaming(64)),
-              HasSubstr("transpose 3x96 units of 1, staged and streaming"));
+  EXPECT_THAT(printPlan("f32[500,7,8000]{2,1,0}", "f32[500,7,8000]{1,2,0}",
+                        streaming(32)),
+              HasSubstr("transpose 7x48 units of 1, staged and streaming"));
 }
 
 TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
@@ -360,9 +360,76 @@ TEST(RelayoutPlanTest, weavesRows) {
       HasSubstr("interleave 2x128 units of 1\n"));
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}", "s8[256,256]{1,0}"),
               HasSubstr("deinterleave 128x4 units of 1\n"));
-  // Four bytes eight times are wider than a lane: an ordinary transpose.
+  // Four bytes eight times fill a register: an ordinary transpose.
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)(8,1)}"),
               HasSubstr("transpose 8x16 units of 1\n"));
+}
+
+TEST(RelayoutPlanTest, weavesAnyFewRows) {
+  EXPECT_EQ(printPlan("f32[4,8,6,6,32]{4,3,2,1,0}",
+                      "f32[4,8,6,6,32]{2,4,1,3,0}", streaming(64)),
+            "relayout of 32-bit elements, 36864 to 36864\n"
+            "nest src 0 dst 0\n"
+            "  for 4  src 9216 dst 9216\n"
+            "    for 6  src 32 dst 1536\n"
+            "      for 8  src 1152 dst 192\n"
+            "        interleave 6x32 units of 1\n"
+            "          rows 6 by 1  src 192 dst 1  rows\n"
+            "          columns 32 by 1  src 1 dst 6  columns\n");
+  const char *images = "s8[4,3,64,64]{3,2,1,0}",
+             *channels = "s8[4,3,64,64]{1,3,2,0}";
+  for (int64_t bytes : {16, 32, 64}) {
+    EXPECT_THAT(printPlan(images, channels, streaming(bytes)),
+                HasSubstr("interleave 3x256 units of 1\n"));
+    EXPECT_THAT(printPlan(channels, images, streaming(bytes)),
+                HasSubstr("deinterleave 256x3 units of 1\n"));
+  }
+  // Of many rows a register each.
+  EXPECT_THAT(printPlan("f32[9,4000]{1,0}", "f32[9,4000]{0,1}", streaming(64)),
+              HasSubstr("interleave 9x16 units of 1\n"));
+  EXPECT_THAT(printPlan("f32[4000,9]{1,0}", "f32[4000,9]{0,1}", streaming(64)),
+              HasSubstr("deinterleave 16x9 units of 1\n"));
+}
+
+// Rows that nearly fill a register, too many, or too short: transposes.
+TEST(RelayoutPlanTest, transposesWhatFillsRegisters) {
+  auto print = [](llvm::StringRef src, llvm::StringRef dst, int64_t bytes) {
+    return printPlan(src, dst, streaming(bytes));
+  };
+  for (const char *rows : {"7", "8", "14", "16", "20"})
+    EXPECT_THAT(print(("f32[" + llvm::Twine(rows) + ",400]{1,0}").str(),
+                      ("f32[" + llvm::Twine(rows) + ",400]{0,1}").str(), 64),
+                HasSubstr("transpose "))
+        << rows;
+  EXPECT_THAT(print("f32[400,16]{1,0}", "f32[400,16]{0,1}", 64),
+              HasSubstr("transpose "));
+  EXPECT_THAT(print("f32[7,400]{1,0}", "f32[7,400]{0,1}", 32),
+              HasSubstr("transpose "));
+  EXPECT_THAT(print("f32[9,3,3]{2,1,0}", "f32[9,3,3]{1,2,0}", 64),
+              HasSubstr("transpose "));
+}
+
+// What memory bounds is woven wherever lines could not be written otherwise.
+TEST(RelayoutPlanTest, streamsWovenRuns) {
+  EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
+                        "f32[64,3,224,224]{1,3,2,0}", streaming(64)),
+              HasSubstr("interleave 3x64 units of 1, streaming, prefetch 8 "
+                        "ahead\n"));
+  EXPECT_THAT(printPlan("f32[64,14,96,96]{3,2,1,0}",
+                        "f32[64,14,96,96]{1,3,2,0}", streaming(64)),
+              HasSubstr("interleave 14x16 units of 1, streaming"));
+  EXPECT_THAT(printPlan("f32[64,16,96,96]{3,2,1,0}",
+                        "f32[64,16,96,96]{1,3,2,0}", streaming(64)),
+              HasSubstr("transpose 16x16 units of 1, streaming"));
+  // Images that begin anywhere in a line.
+  EXPECT_EQ(printPlan("f32[64,3,223,223]{3,2,1,0}",
+                      "f32[64,3,223,223]{1,3,2,0}", streaming(64)),
+            "relayout of 32-bit elements, 9547968 to 9547968\n"
+            "nest src 0 dst 0\n"
+            "  for 64  src 149187 dst 149187\n"
+            "    for 49729 by 5461  src 1 dst 3  columns\n"
+            "      interleave 3x5461 units of 1, staged and streaming\n"
+            "        rows 3 by 1  src 49729 dst 1  rows\n");
 }
 
 TEST(RelayoutPlanTest, copiesRunsAndFillsPadding) {

@@ -98,7 +98,7 @@ struct PlanLoop {
 enum class KernelKind : uint8_t {
   Copy,         ///< Runs contiguous on both sides.
   Transpose,    ///< Registers of rows become registers of columns.
-  Interleave,   ///< 2, 4 or 8 rows woven into one run.
+  Interleave,   ///< Few rows woven into one run.
   Deinterleave, ///< The mirror image.
   Gather,       ///< Element by element: no side has anything to offer.
   Fill,         ///< Padding gets its value.
@@ -112,7 +112,8 @@ llvm::StringRef getName(KernelKind kind);
 enum class StoreKind : uint8_t {
   Plain,
   Streaming, ///< Whole aligned lines that bypass the cache.
-  Staged,    ///< Into a small buffer first, streamed from there in long runs.
+  Staged,    ///< Into a small buffer first, streamed from there in long runs;
+             ///< where few rows are woven, straight from registers.
 };
 
 /// Elements of 4 bits that are transposed: bytes of two rows become bytes of

@@ -1,0 +1,280 @@
+//===- WeaveKernels.cpp - Rows woven into a dense run ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A register of each of n rows becomes n registers of a dense run, or the other
+// way round, in two steps:
+//
+//   1. Rows are woven in groups of a power of two, by rounds of shuffles that
+//      join pairs: a group of w rows is w registers of units w times as wide.
+//   2. Each register of the run gathers its units from all groups, by a shuffle
+//      for every register that has some but the first.
+//
+// Six rows of four-byte elements are three pairs: 6 shuffles, and 2 for each
+// register of the run. Deinterleaving takes the same steps back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorKernels.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace tessera;
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+using UnitPlaces = llvm::SmallVector<UnitPlace, 64>;
+
+/// Rows in groups of powers of two. Registers are numbered like the rows: those
+/// of a group hold its units in order, column by column.
+class WeaveGroups {
+public:
+  /// Groups of `widest` rows, smaller ones at the end. A register has `size`
+  /// units.
+  WeaveGroups(int64_t numRows, int64_t size, int64_t widest)
+      : numRows(numRows), size(size) {
+    for (int64_t first = 0; first < numRows; first += widest) {
+      while (widest > numRows - first)
+        widest /= 2;
+      groups.push_back({first, widest});
+    }
+  }
+
+  /// The places, in groups, of the units of register `reg` of the run.
+  UnitPlaces getRun(int64_t reg) const;
+  /// The places, in the run, of the units of register `reg` of a group.
+  UnitPlaces getGroup(int64_t reg) const;
+  /// Shuffles that it all takes.
+  int64_t countShuffles(bool isInterleave) const;
+
+  struct Group {
+    int64_t first;
+    int64_t width;
+  };
+  llvm::SmallVector<Group, 8> groups;
+
+private:
+  const Group &findGroup(int64_t row) const {
+    return *std::prev(llvm::upper_bound(
+        groups, row, [](int64_t r, const Group &g) { return r < g.first; }));
+  }
+
+  int64_t numRows;
+  int64_t size;
+};
+} // namespace
+
+UnitPlaces WeaveGroups::getRun(int64_t reg) const {
+  UnitPlaces places;
+  for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
+    int64_t column = at / numRows, row = at % numRows;
+    const Group &group = findGroup(row);
+    int64_t unit = column * group.width + row - group.first;
+    places.push_back({group.first + unit / size, unit % size});
+  }
+  return places;
+}
+
+UnitPlaces WeaveGroups::getGroup(int64_t reg) const {
+  UnitPlaces places;
+  const Group &group = findGroup(reg);
+  int64_t begin = (reg - group.first) * size;
+  for (int64_t unit = begin; unit < begin + size; ++unit) {
+    int64_t column = unit / group.width, row = group.first + unit % group.width;
+    int64_t at = column * numRows + row;
+    places.push_back({at / size, at % size});
+  }
+  return places;
+}
+
+/// Registers that units come from, in the order of the first of each.
+static llvm::SmallVector<int64_t, 8>
+getSources(llvm::ArrayRef<UnitPlace> places) {
+  llvm::SmallVector<int64_t, 8> sources;
+  for (UnitPlace place : places)
+    if (!llvm::is_contained(sources, place.reg))
+      sources.push_back(place.reg);
+  return sources;
+}
+
+/// Whether the places are one register as it is.
+static bool isRegister(llvm::ArrayRef<UnitPlace> places) {
+  for (auto [i, place] : llvm::enumerate(places))
+    if (place.reg != places.front().reg ||
+        place.unit != static_cast<int64_t>(i))
+      return false;
+  return true;
+}
+
+int64_t WeaveGroups::countShuffles(bool isInterleave) const {
+  int64_t count = 0;
+  for (Group group : groups)
+    count += group.width * llvm::Log2_64(group.width);
+  for (int64_t reg = 0; reg < numRows; ++reg) {
+    UnitPlaces places = isInterleave ? getRun(reg) : getGroup(reg);
+    if (!isRegister(places))
+      count += std::max<int64_t>(getSources(places).size() - 1, 1);
+  }
+  return count;
+}
+
+/// The groups that take the fewest shuffles, the narrowest of such.
+static WeaveGroups chooseGroups(int64_t numRows, int64_t size,
+                                bool isInterleave) {
+  WeaveGroups best(numRows, size, 1);
+  int64_t least = best.countShuffles(isInterleave);
+  for (int64_t widest = 2; widest <= std::min(size, numRows); widest *= 2) {
+    WeaveGroups groups(numRows, size, widest);
+    int64_t count = groups.countShuffles(isInterleave);
+    if (count >= least)
+      continue;
+    best = groups;
+    least = count;
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Shuffles
+//===----------------------------------------------------------------------===//
+
+Value VectorKernels::gatherUnits(llvm::ArrayRef<Value> registers,
+                                 llvm::ArrayRef<UnitPlace> places) {
+  llvm::SmallVector<int64_t, 8> sources = getSources(places);
+  Value result = registers[sources.front()];
+  if (isRegister(places))
+    return result;
+  int64_t size = places.size();
+  llvm::SmallVector<int64_t, 64> units(size, -1);
+  auto take = [&](int64_t source, int64_t shift) {
+    for (auto [unit, place] : llvm::zip_equal(units, places))
+      if (place.reg == source)
+        unit = place.unit + shift;
+  };
+  take(sources.front(), 0);
+  if (sources.size() == 1)
+    return shuffleUnits(result, result, units);
+  for (int64_t source : llvm::drop_begin(sources)) {
+    take(source, size);
+    result = shuffleUnits(result, registers[source], units);
+    for (auto [i, unit] : llvm::enumerate(units))
+      unit = unit < 0 ? -1 : static_cast<int64_t>(i);
+  }
+  return result;
+}
+
+/// Chunks of `width` units of two registers in turn: of their lower halves, or
+/// the upper ones.
+static llvm::SmallVector<int64_t, 64> getZipUnits(int64_t size, int64_t width,
+                                                  bool isUpper) {
+  llvm::SmallVector<int64_t, 64> units;
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t chunk = i / width + (isUpper ? size / width : 0);
+    units.push_back(chunk / 2 * width + i % width + chunk % 2 * size);
+  }
+  return units;
+}
+
+/// Every other chunk of `width` units of two registers, read as one.
+static llvm::SmallVector<int64_t, 64> getUnzipUnits(int64_t size, int64_t width,
+                                                    bool isOdd) {
+  llvm::SmallVector<int64_t, 64> units;
+  for (int64_t i = 0; i < size; ++i)
+    units.push_back((i / width * 2 + (isOdd ? 1 : 0)) * width + i % width);
+  return units;
+}
+
+void VectorKernels::zipRows(llvm::MutableArrayRef<Value> rows) {
+  size_t half = rows.size() / 2;
+  if (half == 0)
+    return;
+  auto first = rows.take_front(half), second = rows.drop_front(half);
+  zipRows(first);
+  zipRows(second);
+  int64_t size = countUnits(rows.front());
+  llvm::SmallVector<Value, 16> zipped;
+  for (auto [a, c] : llvm::zip_equal(first, second))
+    for (bool isUpper : {false, true})
+      zipped.push_back(shuffleUnits(a, c, getZipUnits(size, half, isUpper)));
+  llvm::copy(zipped, rows.begin());
+}
+
+void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
+  size_t half = zipped.size() / 2;
+  if (half == 0)
+    return;
+  int64_t size = countUnits(zipped.front());
+  llvm::SmallVector<Value, 16> rows;
+  for (bool isOdd : {false, true})
+    for (size_t i = 0; i < half; ++i)
+      rows.push_back(shuffleUnits(zipped[2 * i], zipped[2 * i + 1],
+                                  getUnzipUnits(size, half, isOdd)));
+  llvm::copy(rows, zipped.begin());
+  unzipRows(zipped.take_front(half));
+  unzipRows(zipped.drop_front(half));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+int64_t VectorKernels::weaveUnits(int64_t length) const {
+  int64_t size = vectorBytes / unitBytes();
+  while (size > length && size > laneUnits())
+    size /= 2;
+  return size;
+}
+
+void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
+                               Place dst, int64_t numColumns,
+                               bool isStreaming) {
+  int64_t numRows = rows.size(), size = weaveUnits(numColumns);
+  WeaveGroups groups = chooseGroups(numRows, size, /*isInterleave=*/true);
+  for (int64_t column : getWindows(numColumns, size)) {
+    llvm::SmallVector<Value, 16> registers;
+    for (int64_t row : rows)
+      registers.push_back(load(src + (row + column * unit), size * unit));
+    for (WeaveGroups::Group group : groups.groups)
+      zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
+                                                            group.width));
+    bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
+    for (int64_t i = 0; i < numRows; ++i)
+      store(gatherUnits(registers, groups.getRun(i)),
+            dst + (column * numRows + i * size) * unit,
+            isStreaming && isAligned);
+  }
+}
+
+void VectorKernels::deinterleave(Place src, int64_t numRows, Place dst,
+                                 llvm::ArrayRef<int64_t> columns,
+                                 bool isStreaming) {
+  // Columns are here what rows are where they are woven.
+  int64_t numColumns = columns.size(), size = weaveUnits(numRows);
+  WeaveGroups groups = chooseGroups(numColumns, size, /*isInterleave=*/false);
+  for (int64_t row : getWindows(numRows, size)) {
+    llvm::SmallVector<Value, 16> run, registers;
+    for (int64_t i = 0; i < numColumns; ++i)
+      run.push_back(
+          load(src + (row * numColumns + i * size) * unit, size * unit));
+    for (int64_t i = 0; i < numColumns; ++i)
+      registers.push_back(gatherUnits(run, groups.getGroup(i)));
+    for (WeaveGroups::Group group : groups.groups)
+      unzipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
+                                                              group.width));
+    bool isAligned = row % size == 0 && size * unitBytes() == vectorBytes;
+    for (auto [column, value] : llvm::zip_equal(columns, registers))
+      store(value, dst + (column + row * unit), isStreaming && isAligned);
+  }
+}
