@@ -234,13 +234,16 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
      << options.openMPLibrary << '\n';
   const RelayoutTuning &tuning = options.tuning;
   auto add = [&](const auto &choice) {
-    os << (choice ? std::to_string(*choice) : "-") << ' ';
+    if (choice)
+      os << *choice;
+    os << ' ';
   };
   os << tuning.rowBytes << ' ' << tuning.columnBytes << ' ';
   add(tuning.bySource);
   add(tuning.streams);
   add(tuning.isStaged);
   add(tuning.prefetch);
+  add(tuning.costsOf);
   return key;
 }
 

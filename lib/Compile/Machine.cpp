@@ -108,6 +108,8 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   target.threads = options.threads;
   target.parallelBytes = options.parallelBytes;
   target.tuning = options.tuning;
+  target.costs = ProcessorCosts::get(
+      options.tuning.costsOf.value_or((*machine)->getTargetCPU().str()));
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)

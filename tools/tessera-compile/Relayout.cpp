@@ -109,6 +109,11 @@ static cl::opt<bool> planStages("plan-stages", cl::Hidden,
 static cl::opt<int64_t> planPrefetch("plan-prefetch", cl::Hidden,
                                      cl::desc("Blocks to fetch ahead"),
                                      cl::sub(command));
+static cl::opt<std::string> planCostsOf("plan-costs-of", cl::Hidden,
+                                        cl::desc("A processor whose costs are "
+                                                 "taken"),
+                                        cl::value_desc("name"),
+                                        cl::sub(command));
 
 static RelayoutTuning getTuning() {
   RelayoutTuning tuning;
@@ -122,6 +127,7 @@ static RelayoutTuning getTuning() {
   set(tuning.streams, planStreams);
   set(tuning.isStaged, planStages);
   set(tuning.prefetch, planPrefetch);
+  set(tuning.costsOf, planCostsOf);
   return tuning;
 }
 

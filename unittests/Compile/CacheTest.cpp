@@ -84,7 +84,7 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   EXPECT_EQ(getNumCacheHits(), before + 1);
 
   // Every option makes a request of its own.
-  std::vector<CompileOptions> others(13, options);
+  std::vector<CompileOptions> others(14, options);
   others[0].symbol = "other";
   others[1].optLevel = 1;
   others[2].cpu = "x86-64";
@@ -98,6 +98,7 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   others[10].tuning.rowBytes = 128;
   others[11].tuning.streams = false;
   others[12].tuning.prefetch = 0;
+  others[13].tuning.costsOf = "";
   for (const CompileOptions &other : others)
     llvm::cantFail(compileRelayout(source, destination, EmitKind::Plan, other));
   llvm::cantFail(

@@ -27,7 +27,8 @@ class ThreadedBatch {
 public:
   static constexpr int64_t kThreads[] = {1, 2, 3, 7};
 
-  explicit ThreadedBatch(int64_t vectorBytes, int64_t streamingBytes)
+  ThreadedBatch(int64_t vectorBytes, int64_t streamingBytes,
+                llvm::StringRef costsOf)
       : context(mlir::MLIRContext::Threading::DISABLED) {
     mlir::DialectRegistry registry;
     registerCompileDialects(registry);
@@ -35,6 +36,7 @@ public:
     options.optLevel = 1;
     options.vectorBytes = vectorBytes;
     options.streamingBytes = streamingBytes;
+    options.tuning.costsOf = costsOf.str();
     options.parallelBytes = 1;
   }
 
@@ -121,7 +123,8 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
   for (int done = 0, count = testCount(180); done < count; done += kBatch) {
     int number = done / kBatch;
     ThreadedBatch batch(/*vectorBytes=*/16 << number % 3,
-                        number % 2 == 1 ? int64_t(1) << 40 : 256);
+                        number % 2 == 1 ? int64_t(1) << 40 : 256,
+                        getCostsOf(number));
     for (const auto &pair : getKernelPairs())
       batch.add(pair, kernels);
     // Runs long enough to be cut, and what is left of them.

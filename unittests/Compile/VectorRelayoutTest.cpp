@@ -33,6 +33,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     int number = done / kBatch;
     options.vectorBytes = 16 << number % 3;
     options.streamingBytes = number % 4 == 3 ? int64_t(1) << 40 : 256;
+    options.tuning.costsOf = getCostsOf(number);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));

@@ -264,6 +264,9 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"32",
            "Bytes of the widest vector register: 16, 32 or 64">,
+    Option<"cpu", "cpu", "std::string", /*default=*/"",
+           "The processor, by LLVM's name, for how it reads rows: znver5, or "
+           "none for all others">,
     Option<"streamingBytes", "streaming-bytes", "int64_t", /*default=*/"0",
            "Stores bypass the cache from buffers of this size on, in bytes; 0 "
            "for never (the fence after them is x86's)">,

@@ -58,6 +58,10 @@ struct ToLLVMOptions : mlir::PassPipelineOptions<ToLLVMOptions> {
   Option<int64_t> vectorBytes{
       *this, "vector-bytes", llvm::cl::init(32),
       llvm::cl::desc("Bytes of the widest vector register")};
+  Option<std::string> cpu{
+      *this, "cpu", llvm::cl::init(""),
+      llvm::cl::desc("The processor, by LLVM's name, for how it reads rows, as "
+                     "for tessera-vectorize-relayouts")};
 };
 void buildToLLVMPipeline(mlir::OpPassManager &manager,
                          const ToLLVMOptions &options);

@@ -29,6 +29,7 @@ struct ToAffineSteps {
   bool deallocate;
   /// Of vector kernels; none without a number.
   std::optional<int64_t> vectorBytes;
+  std::string cpu;
 };
 } // namespace
 
@@ -36,7 +37,7 @@ template <typename OptionsTy>
 static ToAffineSteps getSteps(const OptionsTy &options) {
   return {SmallVector<std::string>(options.addressSpaces.begin(),
                                    options.addressSpaces.end()),
-          options.maxNests, options.deallocate, std::nullopt};
+          options.maxNests, options.deallocate, std::nullopt, ""};
 }
 
 static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
@@ -46,6 +47,7 @@ static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
   if (steps.vectorBytes) {
     VectorizeRelayoutsOptions vectorOptions;
     vectorOptions.vectorBytes = *steps.vectorBytes;
+    vectorOptions.cpu = steps.cpu;
     manager.addPass(createVectorizeRelayouts(vectorOptions));
   }
   LowerRelayoutsOptions relayoutOptions;
@@ -81,6 +83,7 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
     steps.addressSpaces.push_back("*:0");
   if (options.vectorize)
     steps.vectorBytes = options.vectorBytes;
+  steps.cpu = options.cpu;
   addToAffine(manager, steps);
   buildAffineToLLVMPipeline(manager);
 }

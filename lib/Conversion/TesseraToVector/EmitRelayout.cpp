@@ -78,6 +78,8 @@ public:
         kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
     kernels.setPairs(nest.pairs);
+    if (nest.stores == StoreKind::Plain)
+      kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
     int64_t elements =
         std::min(cast<MemRefType>(src.getType()).getNumElements(),
                  cast<MemRefType>(dst.getType()).getNumElements());
@@ -218,10 +220,9 @@ void NestEmitter::emit(const OpenLoops &shared) {
 }
 
 int64_t NestEmitter::countBytes(size_t depth) const {
-  int64_t elements = nest.blockRows() * nest.blockColumns() * nest.unit;
-  elements += nest.padding;
-  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, depth))
-    elements *= loop.numBlocks();
+  int64_t elements = nest.numElements();
+  for (const PlanLoop &loop : llvm::ArrayRef(nest.loops).take_front(depth))
+    elements /= loop.numBlocks();
   return elements * kernels.elementBytes();
 }
 
@@ -380,7 +381,8 @@ void NestEmitter::emitStreams(Place from, Place to,
   from = from + chunks * chunk;
   to = to + chunks * chunk;
   if (nest.padding)
-    emitRunEnd(from, to, rest);
+    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
+      emitRunEnd(from + fromRow, to + toRow, rest);
   else if (rest)
     copyAll(from, to, rest);
 }
@@ -551,7 +553,8 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
           1, 0, {index + ahead, b.getAffineConstantExpr(last)}, b.getContext());
       Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
       memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
-                                 /*localityHint=*/3, /*isDataCache=*/true);
+                                 /*localityHint=*/nest.fetchesFar ? 2 : 3,
+                                 /*isDataCache=*/true);
     }
 }
 

@@ -84,6 +84,17 @@ static constexpr int64_t kMostConflicts = 3;
 static constexpr int64_t kMostWays = 6;
 static constexpr int64_t kPageBytes = 4096;
 
+ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
+  ProcessorCosts costs;
+  if (cpu != "znver5")
+    return costs;
+  costs.copyStreams = 1;
+  costs.fetchedConflicts = kMostConflicts;
+  costs.gatheredBytes = 4;
+  costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
+  return costs;
+}
+
 //===----------------------------------------------------------------------===//
 // Plan
 //===----------------------------------------------------------------------===//
@@ -192,7 +203,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   if (nest.gathersRows)
     os << ", rows gathered";
   if (nest.prefetch)
-    os << ", prefetch " << nest.prefetch << " ahead";
+    os << ", prefetch " << nest.prefetch << " ahead"
+       << (nest.fetchesFar ? " to L2" : "");
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);
   if (nest.pairs)
@@ -254,6 +266,7 @@ private:
                  Role role);
 
   void planCopy();
+  void readSideBySide();
   void planRaggedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
@@ -288,6 +301,10 @@ private:
   /// Columns of a block are runs of their own unless they are `dense`.
   bool isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner = {},
                     bool isDense = false) const;
+  /// Whether copies and weaves read the source from end to end.
+  bool followsSource() const {
+    return mayStream && target.costs.copyStreams == 1;
+  }
   /// Sorts the loops around a block by a stride, most major first.
   void orderLoops(bool bySource);
 
@@ -409,8 +426,9 @@ void NestPlanner::planRaggedCopy() {
     nest.stores = StoreKind::Staged;
 }
 
-/// Runs that are contiguous on both sides. Where they stream, the source is
-/// read from end to end: lines that bypass the cache may go anywhere.
+/// Runs that are contiguous on both sides. Where they stream, several are read
+/// side by side, or the source from end to end: lines that bypass the cache may
+/// go anywhere.
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(target.tuning.bySource.value_or(false));
@@ -427,7 +445,27 @@ void NestPlanner::planCopy() {
     return;
   }
   nest.stores = StoreKind::Streaming;
-  orderLoops(target.tuning.bySource.value_or(true));
+  if (target.costs.copyStreams > 1)
+    readSideBySide();
+  else
+    orderLoops(target.tuning.bySource.value_or(true));
+}
+
+/// Lets several runs advance side by side. The loop over those is the shortest
+/// one that is dense on either side, because it stays within a tile.
+void NestPlanner::readSideBySide() {
+  auto isTile = [&](const PlanLoop &loop) {
+    return loop.srcStride == nest.unit || loop.dstStride == nest.unit;
+  };
+  auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
+    return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
+  };
+  PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
+  if (streams == nest.loops.end())
+    return;
+  streams->role = Role::Rows;
+  streams->step = std::min(streams->count, target.costs.copyStreams);
+  std::rotate(streams, streams + 1, nest.loops.end());
 }
 
 /// Whether `units` are so few that weaving them takes fewer shuffles than a
@@ -494,7 +532,7 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
     else
       planShiftedInterleave(columns.front(), untouched);
   }
-  orderLoops(target.tuning.bySource.value_or(mayStream));
+  orderLoops(target.tuning.bySource.value_or(followsSource()));
   planPrefetch(kWeavePrefetchBlocks);
 }
 
@@ -505,7 +543,7 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
   if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
     nest.stores = StoreKind::Streaming;
-  orderLoops(target.tuning.bySource.value_or(mayStream));
+  orderLoops(target.tuning.bySource.value_or(followsSource()));
 }
 
 /// In cache: a block writes runs of four registers, which is what one piece of
@@ -519,7 +557,8 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   int64_t high =
       rowUnits(std::min(4 * target.vectorBytes, kMostRows * unitBytes()));
   takeBlock(rows, high, high + high / 4, Role::Rows);
-  if (target.vectorBytes == line && unitBytes() >= 4)
+  if (target.vectorBytes == line && unitBytes() >= 4 &&
+      target.costs.cachedLoadBytes == line)
     wide =
         countConflicts() > kMostWays
             ? 2 * line
@@ -560,8 +599,11 @@ void NestPlanner::planPrefetch(int64_t blocks) {
   bool isWeave = nest.kernel == KernelKind::Interleave;
   if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
       (isWeave || nest.stores == StoreKind::Staged ||
-       countConflicts() <= kMostConflicts))
+       countConflicts() <= target.costs.fetchedConflicts)) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
+    nest.fetchesFar = !isWeave && nest.stores == StoreKind::Streaming &&
+                      countConflicts() > kMostConflicts;
+  }
 }
 
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
@@ -578,7 +620,8 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
     nest = untouched;
     takeBlock(columns, wide, wide + wide / 4, Role::Columns);
     takeBlock(rows, high, high + high / 4, Role::Rows);
-    nest.gathersRows = unitBytes() < 4 && countConflicts() > kMostWays;
+    nest.gathersRows = unitBytes() < target.costs.gatheredBytes &&
+                       countConflicts() > kMostWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
   bool isDirect = takeBlocks(rowUnits(run));

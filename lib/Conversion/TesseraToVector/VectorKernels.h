@@ -57,6 +57,9 @@ public:
   /// made of pairs of rows.
   void setPairs(std::optional<NibblePairs> pairs) { this->pairs = pairs; }
 
+  /// From now on the loads of transposes are no wider, down to 16 bytes.
+  void setMostLoadBytes(int64_t bytes) { mostLoadBytes = bytes; }
+
   int64_t elementBytes() const { return bytes; }
 
   /// `count` elements at `place`, as a vector of work integers.
@@ -165,6 +168,7 @@ private:
   /// Work integers in an element: 2 for 128 bits.
   int64_t factor;
   int64_t vectorBytes;
+  int64_t mostLoadBytes = RelayoutTarget::kLineBytes;
   int64_t unit;
   std::optional<NibblePairs> pairs;
   /// Which columns of pairs are being transposed.

@@ -158,6 +158,7 @@ struct VectorizeRelayoutsPass
   void runOnOperation() override {
     RelayoutTarget target;
     target.vectorBytes = vectorBytes;
+    target.costs = ProcessorCosts::get(cpu);
     target.hasStreamingStores = streamingBytes > 0;
     target.streamingBytes = streamingBytes;
     target.threads = threads;

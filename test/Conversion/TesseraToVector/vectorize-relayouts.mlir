@@ -1,7 +1,9 @@
 // RUN: tessera-opt %s --tessera-vectorize-relayouts -split-input-file \
 // RUN:   | FileCheck %s
-// RUN: tessera-opt %s --tessera-vectorize-relayouts=vector-bytes=64 \
+// RUN: tessera-opt %s --tessera-vectorize-relayouts='vector-bytes=64 cpu=znver5' \
 // RUN:   -split-input-file | FileCheck %s --check-prefix=WIDE
+// RUN: tessera-opt %s --tessera-vectorize-relayouts=vector-bytes=64 \
+// RUN:   -split-input-file | FileCheck %s --check-prefix=LANES
 // RUN: tessera-opt %s -split-input-file \
 // RUN:   --tessera-vectorize-relayouts='streaming-bytes=1024 threads=2 parallel-bytes=1024' \
 // RUN:   | FileCheck %s --check-prefix=STREAM
@@ -39,8 +41,9 @@ func.func @tile(%src: memref<4x256xf32>,
 
 // -----
 
-// A transpose loads 16 bytes of each row and unpacks within lanes. Registers of
-// 64 bytes are loaded at once, and lanes are split afterwards.
+// A transpose loads 16 bytes of each row and unpacks within lanes. Where that is
+// better for the processor, registers of 64 bytes are loaded at once, and lanes
+// are split afterwards.
 
 // CHECK-LABEL: func @transpose
 // CHECK: affine.for %{{.+}} = 0 to 2
@@ -52,6 +55,10 @@ func.func @tile(%src: memref<4x256xf32>,
 // WIDE: vector.load {{.+}} vector<16xf32>
 // WIDE: vector.shuffle %{{.+}}, %{{.+}} [0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29] : vector<16xi32>, vector<16xi32>
 // WIDE: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27] : vector<16xi32>, vector<16xi32>
+// LANES-LABEL: func @transpose
+// LANES: vector.load {{.+}} vector<4xf32>
+// LANES-NOT: vector.load {{.+}} vector<16xf32>
+// LANES: vector.store {{.+}} vector<16xf32>
 // STREAM-LABEL: func @transpose
 // STREAM: affine.parallel
 // STREAM: memref.alloca() {alignment = 64 : i64}

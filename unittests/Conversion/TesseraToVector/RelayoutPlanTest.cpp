@@ -96,7 +96,11 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
         write(dst + i, isFill ? kFilled : src + i);
     });
     // Padding is behind the run that a block writes.
-    int64_t run = nest.unit * nest.blockRows() * nest.blockColumns();
+    int64_t run = nest.unit;
+    for (const PlanLoop &loop : nest.rows)
+      run *= loop.count;
+    for (const PlanLoop &loop : nest.columns)
+      run *= loop.count;
     walk(nest, nest.loops, [&](int64_t, int64_t dst) {
       for (int64_t i = 0; i < nest.padding; ++i)
         write(dst + run + i, kFilled);
@@ -136,6 +140,7 @@ TEST(RelayoutPlanTest, movesEveryElementOnce) {
     target.streamingBytes = 64;
     target.threads = random.number(1, 3);
     target.parallelBytes = 256;
+    target.costs = ProcessorCosts::get(random.oneOf({0, 1}) ? "znver5" : "");
     int64_t bits = random.oneOf({8, 16, 32, 64, 128});
     bool fill = random.oneIn(2);
     // Tiles of tiles can pad a few elements to gigabytes.
@@ -235,8 +240,10 @@ TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
 }
 
 /// A machine on which everything of some megabytes streams.
-static RelayoutTarget streaming(int64_t vectorBytes = 32) {
+static RelayoutTarget streaming(int64_t vectorBytes = 32,
+                                llvm::StringRef cpu = "znver5") {
   RelayoutTarget target;
+  target.costs = ProcessorCosts::get(cpu);
   target.vectorBytes = vectorBytes;
   target.hasStreamingStores = true;
   return target;
@@ -316,6 +323,27 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
             "    for 8  src 4096 dst 128\n"
             "      for 32  src 128 dst 1024\n"
             "        copy 1x1 units of 128, streaming\n");
+}
+
+// Other processors read several runs at once, and rows ahead into the
+// second-level cache.
+TEST(RelayoutPlanTest, dependsOnTheProcessor) {
+  RelayoutTarget target = streaming(64, "sapphirerapids");
+  EXPECT_EQ(
+      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}", target),
+      "relayout of 32-bit elements, 16777216 to 16777216\n"
+      "nest src 0 dst 0\n"
+      "  for 512  src 32768 dst 32768\n"
+      "    for 32  src 128 dst 1024\n"
+      "      for 8 by 8  src 4096 dst 128  rows\n"
+      "        copy 8x1 units of 128, streaming\n");
+  EXPECT_THAT(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", target),
+              HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 "
+                        "ahead to L2\n"));
+  EXPECT_THAT(printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}", target),
+              testing::Not(HasSubstr("gathered")));
+  EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", target),
+              HasSubstr("transpose 64x16 units of 1\n"));
 }
 
 TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {

@@ -28,6 +28,7 @@
 #include "tessera/Layout/Box.h"
 
 #include <optional>
+#include <string>
 
 namespace tessera {
 
@@ -44,6 +45,29 @@ struct RelayoutTuning {
   std::optional<bool> isStaged;
   /// Blocks that rows are fetched ahead.
   std::optional<int64_t> prefetch;
+  /// LLVM's name of a processor whose costs are taken.
+  std::optional<std::string> costsOf;
+};
+
+/// What differs between processors with the same registers: how they fetch
+/// ahead, and what they shuffle. The defaults are those of servers with AVX-512
+/// by Intel; other processors that are not known here have them too.
+struct ProcessorCosts {
+  /// Runs that a streaming copy reads side by side, so that several pages are
+  /// read at once. With 1, copies and weaves follow the source instead.
+  int64_t copyStreams = 8;
+  /// Rows of a block that may fall into one set of the first-level cache, and
+  /// are fetched ahead all the same.
+  int64_t fetchedConflicts = 64;
+  /// Elements of less than these bytes are gathered before they are transposed
+  /// where more rows share a set than stay in it.
+  int64_t gatheredBytes = 2;
+  /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
+  /// shuffles across lanes; wide ones are fewer.
+  int64_t cachedLoadBytes = 16;
+
+  /// By LLVM's name of the processor, such as `znver5`.
+  static ProcessorCosts get(llvm::StringRef cpu);
 };
 
 /// What the plan knows of the machine. Sizes in bytes.
@@ -58,6 +82,7 @@ struct RelayoutTarget {
   /// Threads to share the work of buffers of at least `parallelBytes`.
   int64_t threads = 1;
   int64_t parallelBytes = 2 << 20;
+  ProcessorCosts costs;
   RelayoutTuning tuning;
 
   static constexpr int64_t kLineBytes = 64;
@@ -149,6 +174,9 @@ struct PlanNest {
   bool gathersRows = false;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns.
   int64_t prefetch = 0;
+  /// Whether they are fetched into the second-level cache alone: the first has
+  /// no room for so many of one set.
+  bool fetchesFar = false;
   /// Elements of padding right behind each run of the destination, which get
   /// its value.
   int64_t padding = 0;
