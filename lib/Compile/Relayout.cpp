@@ -169,6 +169,14 @@ static std::optional<llvm::APInt> getStoredPadding(const Shape &shape,
                                                : bits.zext(width);
 }
 
+static ElementBits getElementBits(const Shape &source,
+                                  const Shape &destination) {
+  PrimitiveType type = source.elementType();
+  return {getStorageBits(type, source.layoutOrDefault()),
+          getStorageBits(type, destination.layoutOrDefault()),
+          isSignedIntegral(type)};
+}
+
 llvm::Expected<RelayoutPlan>
 tessera::getRelayoutPlan(const ArrayPart &sourcePart,
                          const ArrayPart &destinationPart,
@@ -180,13 +188,6 @@ tessera::getRelayoutPlan(const ArrayPart &sourcePart,
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
-  PrimitiveType type = source.elementType();
-  int64_t bits = getStorageBits(type, source.layoutOrDefault());
-  int64_t dstBits = getStorageBits(type, destination.layoutOrDefault());
-  if (bits != dstBits)
-    return unsupportedError("relayout plan", "the same E on both sides",
-                            Twine(bits) + " and " + Twine(dstBits) + " bits",
-                            "compile it with --vectorize=false");
   llvm::Expected<AxisList> src = AxisList::get(source);
   if (!src)
     return src.takeError();
@@ -195,8 +196,9 @@ tessera::getRelayoutPlan(const ArrayPart &sourcePart,
     return dst.takeError();
   bool fillPadding = destinationPart.isWhole() &&
                      destination.layoutOrDefault().paddingValue.has_value();
-  return planRelayout({*src, sourcePart.box}, {*dst, destinationPart.box}, bits,
-                      fillPadding, *target);
+  return planRelayout({*src, sourcePart.box}, {*dst, destinationPart.box},
+                      getElementBits(source, destination), fillPadding,
+                      *target);
 }
 
 /// Appends a function of vector kernels; false where there is no plan.
@@ -227,12 +229,12 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
   const Shape &destination = destinationPart.shape;
   AxisList src = cantFail(AxisList::get(source));
   AxisList dst = cantFail(AxisList::get(destination));
-  int64_t bits = getStorageBits(source.elementType(), source.layoutOrDefault());
+  ElementBits bits = getElementBits(source, destination);
   TypedAttr padding;
-  auto value = getStoredPadding(destination, bits);
+  auto value = getStoredPadding(destination, bits.dst);
   if (value && destinationPart.isWhole())
     padding = builder.getIntegerAttr(
-        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
+        element, bits.dst < 8 ? llvm::APInt::getSplat(8, *value) : *value);
   if (llvm::Error error = buildVectorRelayout(
           builder, function.getLoc(), body->getArgument(0),
           body->getArgument(1), {src, sourcePart.box},

@@ -96,6 +96,7 @@ private:
     return {Shape::array(type, dims, rows), Shape::array(type, dims, runs)};
   }
 
+public:
   Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
     Layout result = Layout::descending(dims.size());
     std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
@@ -122,6 +123,7 @@ private:
     return result;
   }
 
+private:
   std::mt19937_64 engine;
 };
 

@@ -77,7 +77,7 @@ public:
       : b(builder), src(src), dst(dst), nest(nest), padding(padding),
         kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
-    kernels.setPairs(nest.pairs);
+    kernels.setJoined(nest.joined, nest.signedBits);
     if (nest.stores == StoreKind::Plain)
       kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
     int64_t elements =
@@ -92,8 +92,11 @@ public:
   int64_t countBytes(size_t depth) const;
   /// Whether the nest is worth unrolling where it moves few bytes.
   bool isUnrolled() const {
-    return isInCache && nest.kernel != KernelKind::Transpose &&
-           nest.kernel != KernelKind::Gather;
+    static constexpr KernelKind kOthers[] = {
+        KernelKind::Transpose, KernelKind::Gather, KernelKind::Merge,
+        KernelKind::FillBits};
+    return isInCache && nest.joined.empty() &&
+           !llvm::is_contained(kOthers, nest.kernel);
   }
 
 private:
@@ -107,11 +110,14 @@ private:
   /// steps of the loops that continue the block's own.
   void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  bool overlapsBlocks(const PlanLoop &loop) const;
+  void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
+                             int64_t columns);
   void emitBlock(Offsets at, int64_t rows, int64_t columns);
 
   void emitFill(Place to, int64_t count);
   void emitRunEnd(Place from, Place to, int64_t count);
-  /// Writes some bits of a byte, those of `from` or of the padding.
+  /// Writes some bits of each byte, those of `from` or of the padding.
   void emitBits(Place from, Place to);
   /// Runs that advance side by side, some lines at a time.
   void emitStreams(Place from, Place to, llvm::ArrayRef<int64_t> fromRows,
@@ -128,6 +134,12 @@ private:
   /// many.
   void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns);
+  void emitJoinedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                           llvm::ArrayRef<int64_t> columns);
+  void emitJoinedRows(size_t number, Place from, Place stage,
+                      llvm::ArrayRef<int64_t> rows, int64_t length);
+  void emitColumnChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
   void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
@@ -239,7 +251,7 @@ void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
   };
   if (full > 0)
     withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
-  if (rest > 0) {
+  if (rest > 0 && !overlapsBlocks(loop)) {
     int64_t begin = full * loop.step;
     Offsets last = {at.src + begin * loop.srcStride,
                     at.dst + begin * loop.dstStride};
@@ -248,9 +260,38 @@ void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
   }
 }
 
+/// Whether the last block of a loop overlaps the one before, rather than being
+/// one of its own: where blocks are much code. Not where another thread may
+/// have that one, or where lines must be aligned.
+bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
+  return nest.kernel == KernelKind::Transpose && !nest.joined.empty() &&
+         loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
+         (!isStreaming() || loop.role == PlanLoop::Role::Columns);
+}
+
+void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
+                                        int64_t columns) {
+  const PlanLoop &loop = nest.loops[depth];
+  OpBuilder::InsertionGuard guard(b);
+  auto serial = affine::AffineForOp::create(b, 0, loop.numBlocks());
+  b.setInsertionPointToStart(serial.getBody());
+  AffineExpr block = b.getAffineDimExpr(0) * loop.step;
+  AffineExpr last = b.getAffineConstantExpr(loop.count - loop.step);
+  ivs.push_back(affine::AffineMinOp::create(
+      b, AffineMap::get(1, 0, {block, last}, b.getContext()),
+      ValueRange{serial.getInductionVar()}));
+  AffineExpr begin = b.getAffineDimExpr(ivs.size() - 1);
+  emitLoops(depth + 1,
+            {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride},
+            rows, columns);
+  ivs.pop_back();
+}
+
 void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                                  int64_t columns) {
   const PlanLoop &loop = nest.loops[depth];
+  if (loop.count % loop.step != 0 && overlapsBlocks(loop))
+    return emitOverlappingBlocks(depth, at, rows, columns);
   LoopShape shape = {loop.count / loop.step, loop.isParallel,
                      nest.stores != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
@@ -358,12 +399,20 @@ void NestEmitter::emitFill(Place to, int64_t count) {
 void NestEmitter::emitBits(Place from, Place to) {
   Value value;
   if (nest.kernel == KernelKind::FillBits)
-    value =
-        vector::BroadcastOp::create(b, VectorType::get({1}, padding.getType()),
-                                    arith::ConstantOp::create(b, padding));
-  else
-    value = kernels.load(from, 1);
-  kernels.store(kernels.merge(kernels.load(to, 1), value, nest.mask), to);
+    value = arith::ConstantOp::create(b, padding);
+  auto emitRun = [&](Place src, Place dst, int64_t count) {
+    if (value)
+      kernels.fillBits(value, dst, count, nest.mask);
+    else
+      kernels.merge(src, dst, count, nest.mask);
+  };
+  int64_t chunks = nest.unit / kChunkBytes, rest = nest.unit % kChunkBytes;
+  repeat(chunks, [&](Value i) {
+    emitRun(advance(from, i, kChunkBytes), advance(to, i, kChunkBytes),
+            kChunkBytes);
+  });
+  if (rest)
+    emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, rest);
 }
 
 void NestEmitter::emitStreams(Place from, Place to,
@@ -439,7 +488,7 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
                                         llvm::ArrayRef<int64_t> rows,
                                         int64_t numColumns) {
   int64_t size = kernels.weaveUnits(numColumns), pitch = rows.size();
-  pitch *= nest.unit;
+  pitch *= nest.unit * std::max<int64_t>(nest.joined.size(), 1);
   auto weave = [&](Place src, Place dst, bool isStreaming) {
     kernels.interleave(src, rows, dst, size, isStreaming);
   };
@@ -511,6 +560,8 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
 void NestEmitter::emitRowChunks(Place from, Place to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns) {
+  if (!nest.joined.empty())
+    return emitJoinedTranspose(from, to, rows, columns);
   if (nest.gathersRows)
     return emitGatheredRows(from, to, rows, columns);
   int64_t size = kernels.registerRows(rows.size());
@@ -536,6 +587,77 @@ void NestEmitter::emitRowChunks(Place from, Place to,
   if (int64_t begin = rows.size() - size; begin % size != 0)
     kernels.transpose(from, rows.drop_front(begin), to + begin * nest.unit,
                       columns, /*isStreaming=*/false);
+}
+
+/// Joins the rows of a block side by side in the buffer of the block, once for
+/// each byte of a unit, and transposes them from there as bytes: there is one
+/// piece of code for all columns, and but a loop for each byte.
+void NestEmitter::emitJoinedTranspose(Place from, Place to,
+                                      llvm::ArrayRef<int64_t> rows,
+                                      llvm::ArrayRef<int64_t> columns) {
+  int64_t length = columns.size() * nest.unit, run = nest.joinedRun();
+  int64_t numRows = rows.size() * run, numJoined = nest.joined.size();
+  Place stage = getStage();
+  Table stageRows, places;
+  for (int64_t i = 0; i < numJoined; ++i) {
+    if (i % run == 0)
+      places.push_back(nest.joined[i].dstOffset);
+    int64_t row = i / run * numRows + i % run;
+    emitJoinedRows(i, from, stage + row * length, rows, length);
+  }
+  for (int64_t i = 0; i < numRows; ++i)
+    stageRows.push_back(i * length);
+  auto transposeAll = [&](Place rowsAt, Place columnsAt) {
+    emitColumnChunks(rowsAt, columnsAt, stageRows, columns);
+  };
+  if (std::optional<int64_t> stride = getUniformStride(places, 1);
+      stride && places.size() > 1)
+    return repeatInLoop(places.size(), [&](Value i) {
+      transposeAll(advance(stage, i, numRows * length),
+                   advance(to, i, *stride));
+    });
+  for (auto [i, place] : llvm::enumerate(places))
+    transposeAll(stage + i * numRows * length, to + place);
+}
+
+/// The rows of a block in the buffer, of the joined bytes of one number: at a
+/// distance where others come between.
+void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
+                                 llvm::ArrayRef<int64_t> rows, int64_t length) {
+  int64_t numRows = rows.size(), size = 1;
+  int64_t distance = nest.joinedRun() * length;
+  while (size < numRows && !getUniformStride(rows, size))
+    ++size;
+  std::optional<int64_t> stride;
+  if (numRows % size == 0)
+    stride = getUniformStride(rows, size);
+  else
+    size = numRows;
+  repeat(numRows / size, [&](Value i) {
+    Place group = advance(from, i, stride.value_or(0));
+    Place to = advance(stage, i, size * distance);
+    for (int64_t k = 0; k < size; ++k)
+      kernels.join(number, group + rows[k], to + k * distance, length);
+  });
+}
+
+/// As many columns at a time as one load takes, the last of which overlap.
+void NestEmitter::emitColumnChunks(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  int64_t size = 16 / nest.unit, numColumns = columns.size();
+  std::optional<int64_t> stride = getUniformStride(columns, 1);
+  if (numColumns <= size || !stride)
+    return kernels.transpose(from, rows, to, columns, isStreaming());
+  AffineExpr part = b.getAffineDimExpr(0) * size;
+  AffineExpr last = b.getAffineConstantExpr(numColumns - size);
+  repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
+    Value begin = affine::AffineMinOp::create(
+        b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
+    kernels.transpose(advance(from, begin, nest.unit), rows,
+                      advance(to, begin, *stride), columns.take_front(size),
+                      isStreaming());
+  });
 }
 
 /// Fetches what the same rows have some blocks of columns ahead.
@@ -572,9 +694,10 @@ Place NestEmitter::getStage() {
   if (!stage) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&scope->getRegion(0).front());
-    auto type =
-        MemRefType::get({nest.blockRows() * nest.blockColumns() * nest.unit},
-                        cast<MemRefType>(dst.getType()).getElementType());
+    int64_t units = nest.blockRows() * nest.blockColumns() *
+                    std::max<int64_t>(nest.joined.size(), 1);
+    auto type = MemRefType::get(
+        {units * nest.unit}, cast<MemRefType>(dst.getType()).getElementType());
     stage = memref::AllocaOp::create(
         b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
   }
@@ -749,11 +872,11 @@ static Value isLineAligned(ImplicitLocOpBuilder &b, Value memref) {
 llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
                                          Value source, Value destination,
                                          const PlanSide &src,
-                                         const PlanSide &dst,
-                                         int64_t elementBits, TypedAttr padding,
+                                         const PlanSide &dst, ElementBits bits,
+                                         TypedAttr padding,
                                          const RelayoutTarget &target) {
   bool fillPadding = static_cast<bool>(padding);
-  auto plan = planRelayout(src, dst, elementBits, fillPadding, target);
+  auto plan = planRelayout(src, dst, bits, fillPadding, target);
   if (!plan)
     return plan.takeError();
   auto emit = [&](OpBuilder &at, const RelayoutPlan &chosen) {
@@ -765,7 +888,7 @@ llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
   }
   RelayoutTarget plain = target;
   plain.hasStreamingStores = false;
-  auto plainPlan = planRelayout(src, dst, elementBits, fillPadding, plain);
+  auto plainPlan = planRelayout(src, dst, bits, fillPadding, plain);
   if (!plainPlan)
     return plainPlan.takeError();
   ImplicitLocOpBuilder b(loc, builder);

@@ -11,139 +11,269 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace tessera;
 
+/// Nests are code, and most of these are short.
+static constexpr size_t kMaxPackedNests = 64;
+/// Bytes that a nest writes in each step of its loops.
+static constexpr size_t kMaxJoined = 8;
+
 namespace {
+/// A place on both sides, in elements.
+struct Places {
+  int64_t src = 0, dst = 0;
+};
+
+/// A run along the destination that begins at one of several places: a head
+/// that is less than a byte, whole bytes, and a tail.
+struct Run {
+  Places begin;
+  int64_t head = 0, bytes = 0, tail = 0;
+};
+
 /// Packs the nests of one relayout.
 class NestPacker {
 public:
-  NestPacker(int64_t elementBits, bool forFill)
-      : bits(elementBits), perByte(8 / elementBits), forFill(forFill) {}
+  NestPacker(const ElementBits &bits, bool forFill)
+      : bits(std::min(bits.src, bits.dst)),
+        srcBits(forFill ? bits.dst : bits.src), srcPerByte(8 / srcBits),
+        dstPerByte(8 / bits.dst), forFill(forFill) {}
 
-  llvm::Error pack(const StridedNest &nest);
+  void pack(StridedNest nest);
 
   std::vector<PackedNest> packed;
 
 private:
-  /// Whether `loops` and the offsets are whole bytes.
-  bool isWhole(llvm::ArrayRef<PlanLoop> loops) const;
-  /// The same nest in bytes; offsets are rounded down.
-  StridedNest toBytes(StridedNest nest) const;
-  /// A run of `count` elements at the offsets of `nest`, for each of its loops.
-  void packRun(StridedNest nest, int64_t count);
-  /// Elements of one byte in every place of `nest`.
-  void addPart(const StridedNest &nest, int64_t first, int64_t count);
-  bool packPairs(const StridedNest &nest);
+  /// Steps of a loop that together are whole bytes on both sides.
+  int64_t getPeriod(const PlanLoop &loop) const;
+  /// Packs `outer` from loop `depth` on: steps that are no whole period become
+  /// nests of their own.
+  void packLoops(StridedNest outer, size_t depth);
+  /// The same where all loops are whole periods.
+  void packPeriods(const StridedNest &outer);
+  /// Replaces the loops by ones of bytes, and returns where their steps begin.
+  llvm::SmallVector<Places> splitLoops(StridedNest &nest) const;
+  Run makeRun(Places begin) const;
+  /// Whole bytes of all runs, as far as they all have them, and the others.
+  void packRuns(const StridedNest &inBytes, llvm::ArrayRef<Run> runs);
+  /// Elements [first, first + count) of a run that are part of a byte.
+  void addPart(const StridedNest &inBytes, const Run &run, int64_t first,
+               int64_t count);
+  /// `groups` times the bytes that begin at `places`, `stride` bytes apart.
+  void addBytes(const StridedNest &inBytes, llvm::ArrayRef<Places> places,
+                int64_t groups, int64_t stride);
+  /// `count` elements of a run from `place` on as parts of one byte. Offsets
+  /// count from byte 0 of both buffers.
+  JoinedBytes join(Places place, int64_t count) const;
+  Places advance(Places place, int64_t elements) const {
+    return {place.src + elements * run.srcStride, place.dst + elements};
+  }
 
-  int64_t bits, perByte;
+  int64_t bits, srcBits, srcPerByte, dstPerByte;
   bool forFill;
+  /// The loop of neighbours in the destination, or one step.
+  PlanLoop run;
 };
 } // namespace
 
-bool NestPacker::isWhole(llvm::ArrayRef<PlanLoop> loops) const {
-  return llvm::all_of(loops, [&](const PlanLoop &loop) {
-    return loop.dstStride % perByte == 0 &&
-           (forFill || loop.srcStride % perByte == 0);
-  });
+int64_t NestPacker::getPeriod(const PlanLoop &loop) const {
+  int64_t src = forFill ? 0 : loop.srcStride;
+  return std::max(srcPerByte / std::gcd(srcPerByte, src),
+                  dstPerByte / std::gcd(dstPerByte, loop.dstStride));
 }
 
-StridedNest NestPacker::toBytes(StridedNest nest) const {
-  nest.srcOffset /= perByte;
-  nest.dstOffset /= perByte;
-  for (PlanLoop &loop : nest.loops) {
-    loop.srcStride /= perByte;
-    loop.dstStride /= perByte;
+JoinedBytes NestPacker::join(Places place, int64_t count) const {
+  JoinedBytes result;
+  result.dstOffset = place.dst / dstPerByte;
+  for (int64_t i = 0; i < count && !forFill; ++i) {
+    Places at = advance(place, i);
+    auto to = static_cast<int>(at.dst % dstPerByte * (8 / dstPerByte));
+    auto from = static_cast<int>(at.src % srcPerByte * srcBits);
+    auto mask = static_cast<uint8_t>(((1 << bits) - 1) << to);
+    BytePart part = {at.src / srcPerByte, to - from, mask};
+    BytePart *same = llvm::find_if(result.parts, [&](const BytePart &other) {
+      return other.srcOffset == part.srcOffset && other.shift == part.shift;
+    });
+    if (same == result.parts.end())
+      result.parts.push_back(part);
+    else
+      same->mask |= part.mask;
   }
-  return nest;
+  return result;
 }
 
-void NestPacker::addPart(const StridedNest &nest, int64_t first,
-                         int64_t count) {
+/// Whether whole bytes of the source are meant.
+static bool isCopy(const JoinedBytes &joined) {
+  return joined.parts.size() == 1 && joined.parts.front().shift == 0 &&
+         joined.parts.front().mask == 0xFF;
+}
+
+/// Lets offsets count from the first ones, which the nest begins at.
+static void makeRelative(PackedNest &nest) {
+  llvm::sort(nest.joined, [](const JoinedBytes &a, const JoinedBytes &b) {
+    return a.dstOffset < b.dstOffset;
+  });
+  int64_t dst = nest.joined.front().dstOffset, src = 0;
+  if (!nest.joined.front().parts.empty())
+    src = nest.joined.front().parts.front().srcOffset;
+  for (JoinedBytes &joined : nest.joined) {
+    llvm::sort(joined.parts, [](const BytePart &a, const BytePart &b) {
+      return a.srcOffset < b.srcOffset;
+    });
+    for (const BytePart &part : joined.parts)
+      src = std::min(src, part.srcOffset);
+  }
+  for (JoinedBytes &joined : nest.joined) {
+    joined.dstOffset -= dst;
+    for (BytePart &part : joined.parts)
+      part.srcOffset -= src;
+  }
+  nest.strided.srcOffset = src;
+  nest.strided.dstOffset = dst;
+}
+
+void NestPacker::addPart(const StridedNest &inBytes, const Run &run,
+                         int64_t first, int64_t count) {
   if (count == 0)
     return;
-  auto mask = static_cast<uint8_t>(((1 << count * bits) - 1) << first * bits);
-  packed.push_back({toBytes(nest), mask, std::nullopt});
+  Places place = advance(run.begin, first);
+  int64_t bit = place.dst % dstPerByte * bits;
+  auto mask = static_cast<uint8_t>(((1 << count * bits) - 1) << bit);
+  PackedNest nest = {inBytes, mask, {join(place, count)}};
+  makeRelative(nest);
+  const auto &parts = nest.joined.front().parts;
+  if (parts.empty() || (parts.size() == 1 && parts.front().shift == 0))
+    nest.joined.clear();
+  packed.push_back(std::move(nest));
 }
 
-void NestPacker::packRun(StridedNest nest, int64_t count) {
-  auto advance = [&](int64_t elements) {
-    nest.srcOffset += elements;
-    nest.dstOffset += elements;
-    count -= elements;
-  };
-  if (int64_t first = nest.dstOffset % perByte) {
-    int64_t head = std::min(perByte - first, count);
-    addPart(nest, first, head);
-    advance(head);
+void NestPacker::addBytes(const StridedNest &inBytes,
+                          llvm::ArrayRef<Places> places, int64_t groups,
+                          int64_t stride) {
+  if (groups == 0 || places.empty())
+    return;
+  // Of a fill, and of what many steps make, each part is a nest.
+  size_t most = forFill ? 1 : kMaxJoined;
+  if (places.size() > most) {
+    addBytes(inBytes, places.take_front(most), groups, stride);
+    addBytes(inBytes, places.drop_front(most), groups, stride);
+    return;
   }
-  if (int64_t bytes = count / perByte) {
-    PackedNest whole = {toBytes(nest), 0xFF, std::nullopt};
-    if (bytes > 1)
-      whole.strided.loops.push_back({bytes, 1, 1});
-    packed.push_back(std::move(whole));
-    advance(bytes * perByte);
-  }
-  addPart(nest, 0, count);
+  PackedNest nest = {inBytes, 0xFF, {}};
+  for (Places place : places)
+    nest.joined.push_back(join(place, dstPerByte));
+  makeRelative(nest);
+  if (groups > 1)
+    nest.strided.loops.push_back(
+        {groups, forFill ? 0 : stride * dstPerByte * run.srcStride / srcPerByte,
+         stride});
+  if (forFill || (nest.joined.size() == 1 && isCopy(nest.joined.front())))
+    nest.joined.clear();
+  packed.push_back(std::move(nest));
 }
 
-/// A loop of neighbours in the source, and one of neighbours in the
-/// destination: a byte of either side becomes a half of two bytes of the other.
-bool NestPacker::packPairs(const StridedNest &nest) {
-  StridedNest pairs = nest;
-  auto find = [&](int64_t PlanLoop::*stride) {
-    return llvm::find_if(pairs.loops, [&](const PlanLoop &loop) {
-      return loop.*stride == 1 && loop.count % 2 == 0;
-    });
-  };
-  PlanLoop *column = find(&PlanLoop::srcStride);
-  PlanLoop *row = find(&PlanLoop::dstStride);
-  if (bits != 4 || forFill || column == row || column == pairs.loops.end() ||
-      row == pairs.loops.end() || row->count == 2 || column->count == 2)
-    return false;
-  int64_t apartInSource = row->srcStride,
-          apartInDestination = column->dstStride;
-  *column = {column->count / 2, 2, 2 * apartInDestination};
-  *row = {row->count / 2, 2 * apartInSource, 2};
-  bool isEven = apartInSource % 2 == 0 && apartInDestination % 2 == 0 &&
-                nest.srcOffset % 2 == 0 && nest.dstOffset % 2 == 0;
-  if (!isEven || !isWhole(pairs.loops))
-    return false;
-  packed.push_back({toBytes(std::move(pairs)), 0xFF,
-                    NibblePairs{apartInSource / 2, apartInDestination / 2}});
-  return true;
+Run NestPacker::makeRun(Places begin) const {
+  Run result = {begin};
+  int64_t phase = begin.dst % dstPerByte;
+  result.head = std::min((dstPerByte - phase) % dstPerByte, run.count);
+  result.bytes = (run.count - result.head) / dstPerByte;
+  result.tail = (run.count - result.head) % dstPerByte;
+  return result;
 }
 
-llvm::Error NestPacker::pack(const StridedNest &nest) {
-  StridedNest outer = nest;
-  PlanLoop *run = llvm::find_if(outer.loops, [&](const PlanLoop &loop) {
-    return loop.dstStride == 1 && (forFill || loop.srcStride == 1);
-  });
-  int64_t count = 1;
-  if (run != outer.loops.end()) {
-    count = run->count;
-    outer.loops.erase(run);
+void NestPacker::packRuns(const StridedNest &inBytes,
+                          llvm::ArrayRef<Run> runs) {
+  // After so many bytes the source is at the same place within a byte again.
+  PlanLoop byte = {1, dstPerByte * run.srcStride, dstPerByte};
+  int64_t stride = getPeriod(byte);
+  int64_t groups = runs.front().bytes / stride;
+  for (const Run &run : runs)
+    groups = std::min(groups, run.bytes / stride);
+  llvm::SmallVector<Places> common;
+  for (const Run &run : runs) {
+    Places begin = advance(run.begin, run.head);
+    for (int64_t i = 0; groups > 0 && i < stride; ++i)
+      common.push_back(advance(begin, i * dstPerByte));
+    for (int64_t i = groups * stride; i < run.bytes; ++i)
+      addBytes(inBytes, advance(begin, i * dstPerByte), 1, 1);
   }
-  bool keepsPlace = forFill || (nest.srcOffset - nest.dstOffset) % perByte == 0;
-  if (keepsPlace && isWhole(outer.loops)) {
-    packRun(std::move(outer), count);
-    return llvm::Error::success();
+  llvm::sort(common, [](Places a, Places b) { return a.dst < b.dst; });
+  addBytes(inBytes, common, groups, stride);
+  for (const Run &run : runs) {
+    addPart(inBytes, run, 0, run.head);
+    addPart(inBytes, run, run.head + run.bytes * dstPerByte, run.tail);
   }
-  if (packPairs(nest))
-    return llvm::Error::success();
-  return unsupportedError(
-      "relayout plan",
-      "elements of less than a byte in runs that keep their place in bytes, or "
-      "in transposes of even sides",
-      "others", "lower it with --tessera-lower-relayouts");
+}
+
+llvm::SmallVector<Places> NestPacker::splitLoops(StridedNest &nest) const {
+  llvm::SmallVector<Places> begins = {{nest.srcOffset, nest.dstOffset}};
+  for (PlanLoop &loop : nest.loops) {
+    int64_t period = getPeriod(loop);
+    size_t size = begins.size();
+    for (int64_t i = 1; i < period; ++i)
+      for (size_t k = 0; k < size; ++k)
+        begins.push_back({begins[k].src + i * loop.srcStride,
+                          begins[k].dst + i * loop.dstStride});
+    loop = {loop.count / period, period * loop.srcStride / srcPerByte,
+            period * loop.dstStride / dstPerByte};
+  }
+  llvm::erase_if(nest.loops,
+                 [](const PlanLoop &loop) { return loop.count == 1; });
+  return begins;
+}
+
+void NestPacker::packPeriods(const StridedNest &outer) {
+  StridedNest inBytes = outer;
+  llvm::SmallVector<Run> runs;
+  for (Places begin : splitLoops(inBytes))
+    runs.push_back(makeRun(begin));
+  packRuns(inBytes, runs);
+}
+
+void NestPacker::packLoops(StridedNest outer, size_t depth) {
+  if (packed.size() > kMaxPackedNests)
+    return;
+  if (depth == outer.loops.size())
+    return packPeriods(outer);
+  PlanLoop loop = outer.loops[depth];
+  int64_t rest = loop.count % getPeriod(loop);
+  for (int64_t i = loop.count - rest; i < loop.count; ++i) {
+    StridedNest step = outer;
+    step.srcOffset += i * loop.srcStride;
+    step.dstOffset += i * loop.dstStride;
+    step.loops.erase(step.loops.begin() + depth);
+    packLoops(std::move(step), depth);
+  }
+  outer.loops[depth].count -= rest;
+  if (rest < loop.count)
+    packLoops(std::move(outer), depth + 1);
+}
+
+void NestPacker::pack(StridedNest nest) {
+  run = {1, 0, 1};
+  PlanLoop *it = llvm::find_if(
+      nest.loops, [&](const PlanLoop &loop) { return loop.dstStride == 1; });
+  if (it != nest.loops.end()) {
+    run = *it;
+    nest.loops.erase(it);
+  }
+  packLoops(std::move(nest), 0);
 }
 
 llvm::Expected<std::vector<PackedNest>>
-tessera::packNests(llvm::ArrayRef<StridedNest> nests, int64_t elementBits,
+tessera::packNests(llvm::ArrayRef<StridedNest> nests, const ElementBits &bits,
                    bool forFill) {
-  NestPacker packer(elementBits, forFill);
-  for (const StridedNest &nest : nests)
-    if (llvm::Error error = packer.pack(nest))
-      return std::move(error);
+  NestPacker packer(bits, forFill);
+  for (const StridedNest &nest : nests) {
+    packer.pack(nest);
+    if (packer.packed.size() > kMaxPackedNests)
+      return unsupportedError("relayout plan",
+                              "parts of bytes that make at most " +
+                                  llvm::Twine(kMaxPackedNests) + " nests",
+                              "more",
+                              "lower it with --tessera-lower-relayouts");
+  }
   return std::move(packer.packed);
 }

@@ -5,6 +5,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Elements of 1, 2 or 4 bits on either side, or on one where the other has
+// whole bytes. A nest of them becomes nests of bytes: loops are split until
+// every stride is whole bytes on both sides. What a step of the loops then
+// writes are some bytes at fixed distances, each of which is joined from bits
+// of bytes at fixed distances:
+//
+//   s4[64,64]{1,0:E(4)} to {0,1:E(4)}
+//     for 32  src 1 dst 64           two columns
+//       for 32  src 64 dst 1         two rows
+//         byte 0 of bits 0-3 at 0, bits 0-3 at 32
+//         byte 32 of bits 4-7 at 0, bits 4-7 at 32
+//
+// So every kernel for bytes is one for packed elements too, once its loads join
+// what they bring.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
@@ -13,23 +30,22 @@
 
 namespace tessera {
 
-/// A nest in bytes, made of one in elements of 1, 2 or 4 bits.
+/// A nest in bytes, made of one of packed elements.
 struct PackedNest {
   StridedNest strided;
   /// The bits of every byte that are copied (or filled).
   uint8_t mask = 0xFF;
   /// See PlanNest.
-  std::optional<NibblePairs> pairs;
+  llvm::SmallVector<JoinedBytes, 2> joined;
 };
 
-/// Runs become runs of bytes, with a nest more for the byte at either end that
-/// is not whole; what is transposed becomes pairs of rows of pairs.
-/// `forFill` looks at the destination alone.
+/// Bytes of the destination that a nest has in part only, at the ends of runs,
+/// are nests of their own. `forFill` looks at the destination alone.
 ///
-/// Errors: *unsupported* where elements move to another place within a byte
-/// otherwise.
+/// Error: *unsupported* where that makes more than 64 nests.
 llvm::Expected<std::vector<PackedNest>>
-packNests(llvm::ArrayRef<StridedNest> nests, int64_t elementBits, bool forFill);
+packNests(llvm::ArrayRef<StridedNest> nests, const ElementBits &bits,
+          bool forFill);
 
 } // namespace tessera
 

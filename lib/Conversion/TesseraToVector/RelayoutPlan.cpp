@@ -32,6 +32,7 @@
 #include "StridedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -140,8 +141,22 @@ int64_t PlanNest::blockColumns() const {
   return countUnits(columns, loops, PlanLoop::Role::Columns);
 }
 
+int64_t PlanNest::joinedRun() const {
+  auto isRun = [&](size_t length) {
+    for (size_t i = 0; i < joined.size(); ++i)
+      if (i % length != 0 &&
+          joined[i].dstOffset != joined[i - 1].dstOffset + unit)
+        return false;
+    return joined.size() % length == 0;
+  };
+  size_t length = std::max<size_t>(joined.size(), 1);
+  while (!isRun(length))
+    --length;
+  return length;
+}
+
 int64_t PlanNest::numElements() const {
-  int64_t elements = unit;
+  int64_t elements = unit * std::max<size_t>(joined.size(), 1);
   for (llvm::ArrayRef<PlanLoop> list :
        {llvm::ArrayRef<PlanLoop>(rows), llvm::ArrayRef<PlanLoop>(columns)})
     for (const PlanLoop &loop : list)
@@ -178,6 +193,19 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// The bits of the destination that each part gives, and where it lies.
+static void printJoined(const JoinedBytes &joined, llvm::raw_ostream &os) {
+  os << "byte " << joined.dstOffset << " of ";
+  llvm::ListSeparator separator;
+  for (const BytePart &part : joined.parts) {
+    int first = llvm::countr_zero(part.mask) - part.shift;
+    int last = first + llvm::popcount(part.mask) - 1;
+    os << separator << "bits " << first << "-" << last << " at "
+       << part.srcOffset;
+  }
+  os << "\n";
+}
+
 static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   bool isFill =
       nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
@@ -207,10 +235,11 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
        << (nest.fetchesFar ? " to L2" : "");
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);
-  if (nest.pairs)
-    os << ", of pairs " << nest.pairs->srcApart << " and "
-       << nest.pairs->dstApart << " apart";
+  if (nest.signedBits)
+    os << ", sign of " << nest.signedBits << " bits";
   os << "\n";
+  for (const JoinedBytes &joined : nest.joined)
+    printJoined(joined, os.indent(indent + 2));
   for (const PlanLoop &loop : nest.rows)
     printLoop(loop, os.indent(indent + 2) << "rows ");
   for (const PlanLoop &loop : nest.columns)
@@ -248,10 +277,10 @@ public:
 
   PlanNest plan();
   PlanNest planFill();
-  /// Single bytes of which only `mask` is written.
-  PlanNest planBits(uint8_t mask, bool isFill);
-  /// A transpose of `pairs`; nothing where it has no rows or columns.
-  std::optional<PlanNest> planPairs(NibblePairs pairs);
+  /// Bytes of which only `mask` is written.
+  PlanNest planBits(const PackedNest &packed, bool isFill);
+  /// Bytes that are joined from parts of others.
+  PlanNest planJoined(const PackedNest &packed);
 
 private:
   /// Takes the loop of stride 1 (on both sides, or in the destination) out of
@@ -260,6 +289,9 @@ private:
   /// The loops that continue the unit, and one another, in the destination or
   /// the source, most minor first. A loop that is in `taken` ends it.
   Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
+  /// The rows and columns of a block. A loop that continues both chains goes to
+  /// the one that starts with it, else to the rows.
+  std::pair<Chain, Chain> findRowsAndColumns() const;
   /// Makes blocks of about `wanted` units of `chain`, or up to `most` where
   /// that avoids a cut: whole loops move into the block, and one is cut.
   void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,
@@ -283,9 +315,13 @@ private:
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
                bool isInterleave) const;
   int64_t getWeaveBytes(int64_t units) const;
+  bool interleavesJoined(const Chain &rows, const Chain &columns) const;
+  bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
+  void planJoinedTranspose(const Chain &rows, const Chain &columns);
   bool interleavesRows(const Chain &rows, const Chain &columns) const;
 
   int64_t unitBytes() const { return nest.unit * bytes; }
+  int64_t numJoined() const { return std::max<int64_t>(nest.joined.size(), 1); }
   /// Units of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
   int64_t rowUnits(int64_t wanted) const {
@@ -340,7 +376,7 @@ void NestPlanner::takeUnit(bool bothSides) {
 Chain NestPlanner::findChain(bool inDestination,
                              llvm::ArrayRef<PlanLoop> taken) const {
   Chain chain;
-  int64_t next = nest.unit;
+  int64_t next = nest.unit * (inDestination ? nest.joinedRun() : 1);
   while (true) {
     const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
       return (inDestination ? loop.dstStride : loop.srcStride) == next;
@@ -354,6 +390,13 @@ Chain NestPlanner::findChain(bool inDestination,
     chain.push_back(*it);
     next *= it->count;
   }
+}
+
+std::pair<Chain, Chain> NestPlanner::findRowsAndColumns() const {
+  Chain source = findChain(/*inDestination=*/false, {});
+  source.truncate(std::min<size_t>(source.size(), 1));
+  Chain rows = findChain(/*inDestination=*/true, source);
+  return {rows, findChain(/*inDestination=*/false, rows)};
 }
 
 void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
@@ -391,6 +434,8 @@ bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
   }
   for (const PlanLoop &loop : inner)
     result &= loop.dstStride * bytes % line == 0;
+  for (size_t i = 0; i < nest.joined.size(); i += nest.joinedRun())
+    result &= isDense || nest.joined[i].dstOffset % line == 0;
   return result;
 }
 
@@ -506,7 +551,7 @@ int64_t NestPlanner::getWeaveBytes(int64_t units) const {
 /// ones, go through the cache, and all between stream.
 void NestPlanner::planShiftedInterleave(const PlanLoop &column,
                                         const PlanNest &untouched) {
-  int64_t pitch = nest.blockRows() * nest.unit;
+  int64_t pitch = numJoined() * nest.blockRows() * nest.unit;
   int64_t wanted = kShiftedRunBytes / (pitch * bytes);
   // Then there is a column that begins at a line.
   bool isDivided = nest.dstOffset % pitch == 0;
@@ -521,12 +566,14 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows), wide = columnUnits(getWeaveBytes(units));
+  int64_t units = countSteps(rows);
+  int64_t wide = columnUnits(getWeaveBytes(units * numJoined()));
   takeBlock(rows, units, units, Role::Rows);
   const PlanNest untouched = nest;
   takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
   if (mayStream) {
-    int64_t run = nest.blockRows() * nest.blockColumns() * nest.unit;
+    int64_t run =
+        numJoined() * nest.blockRows() * nest.blockColumns() * nest.unit;
     if (isWholeLines(run, {}, /*isDense=*/true))
       nest.stores = StoreKind::Streaming;
     else
@@ -701,14 +748,8 @@ PlanNest NestPlanner::plan() {
   takeUnit(/*bothSides=*/true);
   bool fitsRegisters = unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes());
   Chain rows, columns;
-  if (fitsRegisters) {
-    // A loop that continues both chains goes to the one that starts with it,
-    // else to the rows.
-    Chain source = findChain(/*inDestination=*/false, {});
-    source.truncate(std::min<size_t>(source.size(), 1));
-    rows = findChain(/*inDestination=*/true, source);
-    columns = findChain(/*inDestination=*/false, rows);
-  }
+  if (fitsRegisters)
+    std::tie(rows, columns) = findRowsAndColumns();
   if (rows.empty() || columns.empty()) {
     planCopy();
     return nest;
@@ -725,22 +766,85 @@ PlanNest NestPlanner::plan() {
   return nest;
 }
 
-PlanNest NestPlanner::planBits(uint8_t mask, bool isFill) {
+//===----------------------------------------------------------------------===//
+// Packed elements
+//===----------------------------------------------------------------------===//
+
+PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
   nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
-  nest.mask = mask;
+  nest.mask = packed.mask;
+  nest.joined = packed.joined;
+  takeUnit(/*bothSides=*/!isFill);
   orderLoops(/*bySource=*/false);
   return nest;
 }
 
-std::optional<PlanNest> NestPlanner::planPairs(NibblePairs pairs) {
-  nest.pairs = pairs;
-  Chain source = findChain(/*inDestination=*/false, {});
-  source.truncate(std::min<size_t>(source.size(), 1));
-  Chain rows = findChain(/*inDestination=*/true, source);
-  Chain columns = findChain(/*inDestination=*/false, rows);
-  if (rows.empty() || columns.empty())
-    return std::nullopt;
-  planTranspose(rows, columns);
+/// Whether the joined bytes of a few rows, those of the first place of all rows
+/// before those of the second, are one run, which the next column continues.
+bool NestPlanner::interleavesJoined(const Chain &rows,
+                                    const Chain &columns) const {
+  int64_t run = countSteps(rows) * nest.unit;
+  int64_t units = countSteps(rows) * nest.joined.size();
+  for (auto [i, joined] : llvm::enumerate(nest.joined))
+    if (joined.dstOffset != static_cast<int64_t>(i) * run)
+      return false;
+  return isFew(units, /*isInterleave=*/true) && !columns.empty() &&
+         columns.front().dstStride == units * nest.unit;
+}
+
+/// Whether the parts of a few columns, the first parts of all columns before
+/// the second ones, are one run of the source, which the next row continues.
+bool NestPlanner::deinterleavesJoined(const Chain &rows,
+                                      const Chain &columns) const {
+  int64_t run = countSteps(columns) * nest.unit;
+  size_t numParts = nest.joined.front().parts.size();
+  for (const JoinedBytes &joined : nest.joined)
+    for (auto [i, part] : llvm::enumerate(joined.parts))
+      if (joined.parts.size() != numParts ||
+          part.srcOffset - joined.parts.front().srcOffset !=
+              static_cast<int64_t>(i) * run)
+        return false;
+  int64_t units = countSteps(columns) * numParts;
+  return isFew(units, /*isInterleave=*/false) && !rows.empty() &&
+         rows.front().srcStride == units * nest.unit;
+}
+
+/// A block of lines, joined in a buffer of half of what is one otherwise: the
+/// source has as many lines again in the cache.
+void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  nest.gathersRows = true;
+  int64_t run = nest.joinedRun();
+  int64_t high =
+      std::max<int64_t>(rowUnits(RelayoutTarget::kLineBytes) / run, 1);
+  takeBlock(rows, high, high, Role::Rows);
+  int64_t bytes = nest.blockRows() * nest.joined.size();
+  int64_t wide = columnUnits(
+      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMostFetched));
+  takeBlock(columns, wide, wide, Role::Columns);
+  if (mayStream && target.vectorBytes == RelayoutTarget::kLineBytes &&
+      isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))
+    nest.stores = StoreKind::Streaming;
+  orderLoops(target.tuning.bySource.value_or(mayStream));
+}
+
+PlanNest NestPlanner::planJoined(const PackedNest &packed) {
+  nest.joined = packed.joined;
+  takeUnit(/*bothSides=*/true);
+  Chain rows, columns;
+  if (unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes()))
+    std::tie(rows, columns) = findRowsAndColumns();
+  if (interleavesJoined(rows, columns)) {
+    planInterleave(rows, columns);
+  } else if (deinterleavesJoined(rows, columns)) {
+    planDeinterleave(rows, columns);
+  } else if (!rows.empty() && !columns.empty()) {
+    planJoinedTranspose(rows, columns);
+  } else {
+    // Buffers are copied from as they are.
+    mayStream &= isWholeLines(nest.unit);
+    planCopy();
+  }
   return nest;
 }
 
@@ -800,42 +904,42 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
 }
 
 /// The plan of a nest in bytes.
-static std::optional<PlanNest> planPackedNest(const PackedNest &nest,
-                                              const RelayoutTarget &target,
-                                              bool mayStream, bool isFill) {
+static PlanNest planPackedNest(const PackedNest &nest,
+                               const RelayoutTarget &target, bool mayStream,
+                               bool isFill) {
   NestPlanner planner(nest.strided, /*elementBytes=*/1, target, mayStream);
   if (nest.mask != 0xFF)
-    return planner.planBits(nest.mask, isFill);
-  if (nest.pairs)
-    return planner.planPairs(*nest.pairs);
+    return planner.planBits(nest, isFill);
+  if (!nest.joined.empty())
+    return planner.planJoined(nest);
   return isFill ? planner.planFill() : planner.plan();
 }
 
-/// The plan for elements of less than a byte.
+/// The plan for elements of less than a byte, on one side at least.
 static llvm::Expected<RelayoutPlan>
-planPacked(const PlanSide &src, const PlanSide &dst, int64_t elementBits,
+planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
            bool fillPadding, const RelayoutTarget &target) {
   RelayoutPlan plan;
   plan.elementBits = 8;
-  plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / elementBits);
-  plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / elementBits);
-  bool mayStream =
-      target.hasStreamingStores &&
-      countMoved(src, dst) / (8 / elementBits) >= target.streamingBytes;
+  plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / bits.src);
+  plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / bits.dst);
+  bool mayStream = target.hasStreamingStores &&
+                   target.tuning.streams.value_or(true) &&
+                   countMoved(src, dst) / (8 / std::min(bits.src, bits.dst)) >=
+                       target.streamingBytes;
   auto add = [&](llvm::Expected<std::vector<StridedNest>> nests,
                  bool isFill) -> llvm::Error {
     if (!nests)
       return nests.takeError();
-    auto packed = packNests(*nests, elementBits, isFill);
+    auto packed = packNests(*nests, bits, isFill);
     if (!packed)
       return packed.takeError();
     for (const PackedNest &nest : *packed) {
-      auto planned = planPackedNest(nest, target, mayStream && !isFill, isFill);
-      if (!planned)
-        return unsupportedError(
-            "relayout plan", "rows and columns of pairs of 4-bit elements",
-            "none", "lower it with --tessera-lower-relayouts");
-      plan.nests.push_back(std::move(*planned));
+      PlanNest planned =
+          planPackedNest(nest, target, mayStream && !isFill, isFill);
+      if (!isFill && bits.isSigned && bits.src < bits.dst)
+        planned.signedBits = bits.src;
+      plan.nests.push_back(std::move(planned));
     }
     return llvm::Error::success();
   };
@@ -845,15 +949,28 @@ planPacked(const PlanSide &src, const PlanSide &dst, int64_t elementBits,
     if (llvm::Error error = add(cutPadding(dst.axes), /*isFill=*/true))
       return std::move(error);
   shareWork(plan, target);
+  shareLoops(plan);
   return plan;
+}
+
+static bool isPacked(int64_t bits) {
+  return llvm::is_contained({1, 2, 4}, bits);
 }
 
 llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
-                      int64_t elementBits, bool fillPadding,
+                      ElementBits bits, bool fillPadding,
                       const RelayoutTarget &target) {
-  if (llvm::is_contained({1, 2, 4}, elementBits))
-    return planPacked(src, dst, elementBits, fillPadding, target);
+  bool isOneWidth = bits.src == bits.dst;
+  if (isPacked(std::min(bits.src, bits.dst)) &&
+      (isOneWidth || std::max(bits.src, bits.dst) == 8))
+    return planPacked(src, dst, bits, fillPadding, target);
+  int64_t elementBits = bits.dst;
+  if (!isOneWidth)
+    return unsupportedError(
+        "relayout plan", "one width on both sides, or bits and bytes",
+        llvm::Twine(bits.src) + " and " + llvm::Twine(bits.dst) + " bits",
+        "lower it with --tessera-lower-relayouts");
   if (!llvm::is_contained({8, 16, 32, 64, 128}, elementBits))
     return unsupportedError("relayout plan", "elements of 1 to 16 whole bytes",
                             llvm::Twine(elementBits) + " bits",

@@ -92,6 +92,19 @@ void VectorKernels::storeMemory(Value vector, Place place, bool isStreaming) {
 
 void VectorKernels::copy(Place src, Place dst, int64_t count,
                          bool isStreaming) {
+  forEachJoined([&](int64_t dstOffset) {
+    copyRun(src, dst + dstOffset, count, isStreaming);
+  });
+}
+
+void VectorKernels::join(size_t number, Place src, Place dst, int64_t count) {
+  current = &joined[number];
+  copyRun(src, dst, count, /*isStreaming=*/false);
+  current = nullptr;
+}
+
+void VectorKernels::copyRun(Place src, Place dst, int64_t count,
+                            bool isStreaming) {
   // The widest power of two that fits, so that short runs are no crawl.
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
@@ -104,7 +117,7 @@ void VectorKernels::copy(Place src, Place dst, int64_t count,
         first, std::min<size_t>(8, begins.size() - first));
     values.clear();
     for (int64_t begin : group)
-      values.push_back(load(src + begin, size));
+      values.push_back(loadJoined(src + begin, size));
     for (auto [begin, value] : llvm::zip_equal(group, values))
       store(value, dst + begin,
             isStreaming && size * bytes == vectorBytes && begin % size == 0);
@@ -117,12 +130,82 @@ Value VectorKernels::createSplat(Type type, uint8_t value) {
                                 b.getIntegerAttr(workType, value)));
 }
 
-Value VectorKernels::merge(Value old, Value value, uint8_t mask) {
+Value VectorKernels::mergeBits(Value old, Value value, uint8_t mask) {
   Value kept = arith::AndIOp::create(
       b, old, createSplat(old.getType(), static_cast<uint8_t>(~mask)));
   Value added =
       arith::AndIOp::create(b, value, createSplat(old.getType(), mask));
   return arith::OrIOp::create(b, kept, added);
+}
+
+void VectorKernels::merge(Place src, Place dst, int64_t count, uint8_t mask) {
+  int64_t size =
+      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+  forEachJoined([&](int64_t) {
+    for (int64_t begin : getWindows(count, size))
+      store(mergeBits(load(dst + begin, size), loadJoined(src + begin, size),
+                      mask),
+            dst + begin);
+  });
+}
+
+void VectorKernels::fillBits(Value value, Place dst, int64_t count,
+                             uint8_t mask) {
+  int64_t size =
+      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+  Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
+  for (int64_t begin : getWindows(count, size))
+    store(mergeBits(load(dst + begin, size), vector, mask), dst + begin);
+}
+
+//===----------------------------------------------------------------------===//
+// Joined bytes
+//===----------------------------------------------------------------------===//
+
+void VectorKernels::forEachJoined(
+    llvm::function_ref<void(int64_t dstOffset)> write) {
+  if (joined.empty())
+    return write(0);
+  for (const JoinedBytes &bytes : joined) {
+    current = &bytes;
+    write(bytes.dstOffset);
+  }
+  current = nullptr;
+}
+
+Value VectorKernels::takePart(Value bytes, const BytePart &part) {
+  Type type = bytes.getType();
+  if (part.shift > 0)
+    bytes = arith::ShLIOp::create(b, bytes, createSplat(type, part.shift));
+  if (part.shift < 0)
+    bytes = arith::ShRUIOp::create(b, bytes, createSplat(type, -part.shift));
+  if (part.mask == 0xFF)
+    return bytes;
+  return arith::AndIOp::create(b, bytes, createSplat(type, part.mask));
+}
+
+/// Flips the sign bit and subtracts what it stands for: bytes cannot be shifted
+/// in one instruction.
+Value VectorKernels::extendSign(Value bytes) {
+  Value sign =
+      createSplat(bytes.getType(), static_cast<uint8_t>(1 << (signedBits - 1)));
+  return arith::SubIOp::create(b, arith::XOrIOp::create(b, bytes, sign), sign);
+}
+
+Value VectorKernels::joinParts(
+    llvm::function_ref<Value(int64_t offset)> loadPart) {
+  if (!current)
+    return loadPart(0);
+  Value result;
+  for (const BytePart &part : current->parts) {
+    Value taken = takePart(loadPart(part.srcOffset), part);
+    result = result ? arith::OrIOp::create(b, result, taken) : taken;
+  }
+  return signedBits ? extendSign(result) : result;
+}
+
+Value VectorKernels::loadJoined(Place place, int64_t count) {
+  return joinParts([&](int64_t offset) { return load(place + offset, count); });
 }
 
 bool VectorKernels::hasMasks() const {
@@ -382,32 +465,14 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
   }
 }
 
-Value VectorKernels::joinHalves(Value first, Value second, bool isOdd) {
-  Value four = createSplat(first.getType(), 4);
-  if (isOdd)
-    return merge(second, arith::ShRUIOp::create(b, first, four), 0x0F);
-  return merge(first, arith::ShLIOp::create(b, second, four), 0xF0);
-}
-
 Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {
-  auto loadUnits = [&](Place at) {
-    return count == paddedTo ? load(at, paddedTo * unit)
-                             : loadPieces(at, count, paddedTo);
-  };
-  if (!pairs)
-    return loadUnits(place);
-  return joinHalves(loadUnits(place), loadUnits(place + pairs->srcApart),
-                    isOddColumn);
+  return count == paddedTo ? load(place, paddedTo * unit)
+                           : loadPieces(place, count, paddedTo);
 }
 
 void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
                               Place dst, llvm::ArrayRef<int64_t> columns,
                               bool isStreaming) {
-  if (pairs && !isOddColumn) {
-    isOddColumn = true;
-    transpose(src, rows, dst + pairs->dstApart, columns, isStreaming);
-    isOddColumn = false;
-  }
   int64_t numRows = rows.size();
   for (int64_t row = 0; row < numRows;) {
     // With masks, rows that are left take a register of their own; else one

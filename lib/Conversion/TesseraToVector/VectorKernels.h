@@ -53,9 +53,12 @@ public:
   VectorKernels(mlir::ImplicitLocOpBuilder &builder, mlir::Type elementType,
                 int64_t vectorBytes, int64_t unit);
 
-  /// From now on bytes are pairs of 4-bit elements, and blocks to transpose are
-  /// made of pairs of rows.
-  void setPairs(std::optional<NibblePairs> pairs) { this->pairs = pairs; }
+  /// From now on kernels write joined bytes, for each of their units as many as
+  /// there are in `joined`. But a transpose takes rows as they are.
+  void setJoined(llvm::ArrayRef<JoinedBytes> joined, int64_t signedBits) {
+    this->joined = joined;
+    this->signedBits = signedBits;
+  }
 
   /// From now on the loads of transposes are no wider, down to 16 bytes.
   void setMostLoadBytes(int64_t bytes) { mostLoadBytes = bytes; }
@@ -68,12 +71,16 @@ public:
   /// size, else it is not streaming.
   void store(mlir::Value vector, Place place, bool isStreaming = false);
 
-  /// The bits of `mask` from `value`, the others from `old`.
-  mlir::Value merge(mlir::Value old, mlir::Value value, uint8_t mask);
+  /// Writes the bits of `mask` of `count` bytes.
+  void merge(Place src, Place dst, int64_t count, uint8_t mask);
+  /// The same, of `value`.
+  void fillBits(mlir::Value value, Place dst, int64_t count, uint8_t mask);
 
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isStreaming` the destination is aligned to lines.
   void copy(Place src, Place dst, int64_t count, bool isStreaming = false);
+  /// Copies `count` bytes, joined as those of `number` are.
+  void join(size_t number, Place src, Place dst, int64_t count);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it
@@ -98,7 +105,9 @@ public:
                     llvm::ArrayRef<int64_t> columns, bool isStreaming);
 
   /// Whether `units` are enough for the registers of interleaving.
-  bool fillsLane(int64_t units) const { return units >= laneUnits(); }
+  bool fillsLane(int64_t units) const {
+    return units >= laneUnits() || !joined.empty();
+  }
   /// Units of a register that sides of `length` are woven by.
   int64_t weaveUnits(int64_t length) const;
   /// Rows that one register of a column takes, for `numRows` rows.
@@ -106,6 +115,9 @@ public:
 
 private:
   int64_t unitBytes() const { return unit * bytes; }
+  void copyRun(Place src, Place dst, int64_t count, bool isStreaming);
+  /// The bits of `mask` from `value`, the others from `old`.
+  mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
   /// Units in 16 bytes: the columns of an in-register transpose.
   int64_t laneUnits() const { return 16 / unitBytes(); }
   mlir::Value getIndex(Place place);
@@ -116,9 +128,19 @@ private:
   void storeMemory(mlir::Value vector, Place place, bool isStreaming);
   /// `count` units of a row, padded to `paddedTo`.
   mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
-  /// Transposes the 4-bit elements of two rows in pairs of columns: the even
-  /// columns, or the odd ones.
-  mlir::Value joinHalves(mlir::Value first, mlir::Value second, bool isOdd);
+  /// Joins parts that `loadPart` brings from an offset, as they are if there is
+  /// nothing to join.
+  mlir::Value
+  joinParts(llvm::function_ref<mlir::Value(int64_t offset)> loadPart);
+  mlir::Value takePart(mlir::Value bytes, const BytePart &part);
+  mlir::Value extendSign(mlir::Value bytes);
+  /// `count` elements that the destination gets from `place`.
+  mlir::Value loadJoined(Place place, int64_t count);
+  /// Calls `write` with the offset of each byte to join.
+  void forEachJoined(llvm::function_ref<void(int64_t dstOffset)> write);
+  /// `numStrands` registers of `size` units, each of every n-th unit of a run.
+  llvm::SmallVector<mlir::Value, 16> loadStrands(Place src, int64_t numStrands,
+                                                 int64_t size);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
@@ -170,9 +192,10 @@ private:
   int64_t vectorBytes;
   int64_t mostLoadBytes = RelayoutTarget::kLineBytes;
   int64_t unit;
-  std::optional<NibblePairs> pairs;
-  /// Which columns of pairs are being transposed.
-  bool isOddColumn = false;
+  llvm::ArrayRef<JoinedBytes> joined;
+  int64_t signedBits = 0;
+  /// What is being written.
+  const JoinedBytes *current = nullptr;
 };
 
 /// Parts of [0, count) of length `size`, the last one moved back to overlap the

@@ -23,6 +23,7 @@
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -232,20 +233,26 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
 
 int64_t VectorKernels::weaveUnits(int64_t length) const {
   int64_t size = vectorBytes / unitBytes();
-  while (size > length && size > laneUnits())
+  while (size > length && (size > laneUnits() || !joined.empty()))
     size /= 2;
   return size;
 }
 
+/// Joined bytes are rows too: those of the first place of all rows before those
+/// of the second.
 void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
                                Place dst, int64_t numColumns,
                                bool isStreaming) {
-  int64_t numRows = rows.size(), size = weaveUnits(numColumns);
+  int64_t numRows = rows.size() * std::max<size_t>(joined.size(), 1);
+  int64_t size = weaveUnits(numColumns);
   WeaveGroups groups = chooseGroups(numRows, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
-    for (int64_t row : rows)
-      registers.push_back(load(src + (row + column * unit), size * unit));
+    forEachJoined([&](int64_t) {
+      for (int64_t row : rows)
+        registers.push_back(
+            loadJoined(src + (row + column * unit), size * unit));
+    });
     for (WeaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
                                                             group.width));
@@ -257,24 +264,45 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
   }
 }
 
+llvm::SmallVector<Value, 16>
+VectorKernels::loadStrands(Place src, int64_t numStrands, int64_t size) {
+  // Strands are here what rows are where they are woven.
+  WeaveGroups groups = chooseGroups(numStrands, size, /*isInterleave=*/false);
+  llvm::SmallVector<Value, 16> run, strands;
+  for (int64_t i = 0; i < numStrands; ++i)
+    run.push_back(load(src + i * size * unit, size * unit));
+  for (int64_t i = 0; i < numStrands; ++i)
+    strands.push_back(gatherUnits(run, groups.getGroup(i)));
+  for (WeaveGroups::Group group : groups.groups)
+    unzipRows(llvm::MutableArrayRef<Value>(strands).slice(group.first,
+                                                          group.width));
+  return strands;
+}
+
+/// Parts of joined bytes are strands as columns are: the first parts of all
+/// columns before the second ones.
 void VectorKernels::deinterleave(Place src, int64_t numRows, Place dst,
                                  llvm::ArrayRef<int64_t> columns,
                                  bool isStreaming) {
-  // Columns are here what rows are where they are woven.
   int64_t numColumns = columns.size(), size = weaveUnits(numRows);
-  WeaveGroups groups = chooseGroups(numColumns, size, /*isInterleave=*/false);
+  int64_t numParts = joined.empty() ? 1 : joined.front().parts.size();
+  int64_t numStrands = numParts * numColumns;
   for (int64_t row : getWindows(numRows, size)) {
-    llvm::SmallVector<Value, 16> run, registers;
-    for (int64_t i = 0; i < numColumns; ++i)
-      run.push_back(
-          load(src + (row * numColumns + i * size) * unit, size * unit));
-    for (int64_t i = 0; i < numColumns; ++i)
-      registers.push_back(gatherUnits(run, groups.getGroup(i)));
-    for (WeaveGroups::Group group : groups.groups)
-      unzipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
-                                                              group.width));
     bool isAligned = row % size == 0 && size * unitBytes() == vectorBytes;
-    for (auto [column, value] : llvm::zip_equal(columns, registers))
-      store(value, dst + (column + row * unit), isStreaming && isAligned);
+    llvm::SmallDenseMap<int64_t, llvm::SmallVector<Value, 16>, 2> loaded;
+    forEachJoined([&](int64_t dstOffset) {
+      int64_t first = current ? current->parts.front().srcOffset : 0;
+      auto &strands = loaded[first];
+      if (strands.empty())
+        strands = loadStrands(src + (first + row * numStrands * unit),
+                              numStrands, size);
+      for (int64_t i = 0; i < numColumns; ++i) {
+        Value value = joinParts([&](int64_t offset) {
+          return strands[(offset - first) / unit + i];
+        });
+        store(value, dst + (dstOffset + columns[i] + row * unit),
+              isStreaming && isAligned);
+      }
+    });
   }
 }

@@ -227,6 +227,86 @@ TEST(RelayoutPlanTest, movesBoxesOfArrays) {
   EXPECT_GT(planned, testCount(6000) / 4);
 }
 
+/// What each bit of the destination gets, as above.
+static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
+  std::vector<int64_t> from(8 * plan.dstElements, kNothing);
+  auto setBit = [&](int64_t byte, int bit, int64_t value) {
+    EXPECT_EQ(from.at(8 * byte + bit), kNothing) << "written twice";
+    from.at(8 * byte + bit) = value;
+  };
+  for (const PlanNest &nest : plan.nests) {
+    bool isFill =
+        nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
+    llvm::SmallVector<JoinedBytes, 2> joined(nest.joined);
+    if (joined.empty())
+      joined.push_back({0, {BytePart{}}});
+    walk(nest, [&](int64_t src, int64_t dst) {
+      for (const JoinedBytes &bytes : joined)
+        for (const BytePart &part : bytes.parts)
+          for (int64_t i = 0; i < nest.unit; ++i)
+            for (int bit = 0; bit < 8; ++bit)
+              if (part.mask & nest.mask & (1 << bit))
+                setBit(dst + bytes.dstOffset + i, bit,
+                       isFill
+                           ? kFilled
+                           : 8 * (src + part.srcOffset + i) + bit - part.shift);
+    });
+  }
+  return from;
+}
+
+/// The same from the axis lists.
+static std::vector<int64_t> expectedBits(const AxisList &src,
+                                         const AxisList &dst, ElementBits bits,
+                                         bool fillPadding) {
+  std::vector<int64_t> places = expected(src, dst, fillPadding);
+  std::vector<int64_t> from(llvm::alignTo(places.size() * bits.dst, 8),
+                            kNothing);
+  int64_t width = std::min(bits.src, bits.dst);
+  for (size_t place = 0; place < places.size(); ++place)
+    for (int64_t bit = 0; bit < bits.dst; ++bit) {
+      int64_t &at = from[place * bits.dst + bit];
+      if (places[place] < 0)
+        at = places[place];
+      else if (bit < width)
+        at = places[place] * bits.src + bit;
+    }
+  return from;
+}
+
+TEST(RelayoutPlanTest, movesEveryBitOnce) {
+  RandomShapes random(testSeed());
+  int planned = 0;
+  for (int i = 0, count = testCount(4000); i < count; ++i) {
+    auto sizes = random.dimensions(1200);
+    auto src = AxisList::get(sizes, random.layout(sizes));
+    auto dst = AxisList::get(sizes, random.layout(sizes));
+    if (llvm::Error error =
+            llvm::joinErrors(src.takeError(), dst.takeError())) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    int64_t width = random.oneOf({1, 2, 4, 4, 4});
+    ElementBits bits = {random.oneIn(4) ? 8 : width,
+                        random.oneIn(4) ? 8 : width, random.oneIn(2)};
+    RelayoutTarget target;
+    target.vectorBytes = random.oneOf({16, 32, 64});
+    bool fill = random.oneIn(2);
+    auto plan = planRelayout(*src, *dst, bits, fill, target);
+    if (!plan) {
+      llvm::consumeError(plan.takeError());
+      continue;
+    }
+    ++planned;
+    if (bits.src == 8 && bits.dst == 8)
+      continue;
+    SCOPED_TRACE("case " + std::to_string(i) +
+                 ", TESSERA_SEED=" + std::to_string(testSeed()));
+    ASSERT_EQ(simulateBits(*plan), expectedBits(*src, *dst, bits, fill));
+  }
+  EXPECT_GT(planned, testCount(4000) / 4);
+}
+
 // Boxes that begin within a tile on one side alone: two parts of each tile.
 TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
   Box box = {{3, 16, 1}};
@@ -511,9 +591,45 @@ TEST(RelayoutPlanTest, packsBitsIntoBytes) {
   EXPECT_EQ(print("s4[32,48]{1,0}", "s4[32,48]{0,1}", false),
             "relayout of 8-bit elements, 768 to 768\n"
             "nest src 0 dst 0\n"
-            "  transpose 16x24 units of 1, of pairs 24 and 16 apart\n"
+            "  transpose 16x24 units of 1, rows gathered\n"
+            "    byte 0 of bits 0-3 at 0, bits 0-3 at 24\n"
+            "    byte 16 of bits 4-7 at 0, bits 4-7 at 24\n"
             "    rows 16 by 1  src 48 dst 1  rows\n"
             "    columns 24 by 1  src 1 dst 32  columns\n");
+}
+
+// Rows woven into bytes, and elements with a byte each on one side.
+TEST(RelayoutPlanTest, joinsPartsOfBytes) {
+  auto print = [](llvm::StringRef src, llvm::StringRef dst, ElementBits bits) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::cantFail(planRelayout(getAxes(src), getAxes(dst), bits, false, {}))
+        .print(os);
+    return text;
+  };
+  EXPECT_EQ(print("s4[8,128]{1,0}", "s4[8,128]{1,0:T(8,128)(8,1)}", 4),
+            "relayout of 8-bit elements, 512 to 512\n"
+            "nest src 0 dst 0\n"
+            "  interleave 4x64 units of 1\n"
+            "    byte 0 of bits 0-3 at 0, bits 0-3 at 64\n"
+            "    byte 4 of bits 4-7 at 0, bits 4-7 at 64\n"
+            "    rows 4 by 1  src 128 dst 1  rows\n"
+            "    columns 64 by 1  src 1 dst 8  columns\n");
+  EXPECT_EQ(print("s4[512]", "s4[512]", {4, 8, /*isSigned=*/true}),
+            "relayout of 8-bit elements, 256 to 512\n"
+            "nest src 0 dst 0\n"
+            "  interleave 1x256 units of 1, sign of 4 bits\n"
+            "    byte 0 of bits 0-3 at 0\n"
+            "    byte 1 of bits 4-7 at 0\n"
+            "    columns 256 by 1  src 1 dst 2  columns\n");
+  EXPECT_EQ(print("s4[511]", "s4[511]", {8, 4, /*isSigned=*/true}),
+            "relayout of 8-bit elements, 511 to 256\n"
+            "nest src 0 dst 0\n"
+            "  deinterleave 255x1 units of 1\n"
+            "    byte 0 of bits 0-3 at 0, bits 0-3 at 1\n"
+            "    rows 255 by 1  src 2 dst 1  rows\n"
+            "nest src 510 dst 255\n"
+            "  merge 1x1 units of 1, bits 0x0f\n");
 }
 
 static std::string planError(llvm::StringRef src, llvm::StringRef dst,
@@ -529,10 +645,9 @@ TEST(RelayoutPlanTest, leavesWhatItCannotTake) {
               HasSubstr("divisors of dimension 0 that divide one another"));
   EXPECT_THAT(planError("f32[8]", "f32[8]", 24),
               HasSubstr("elements of 1 to 16 whole bytes, found 24 bits"));
-  EXPECT_THAT(planError("s4[5,7]{1,0}", "s4[5,7]{1,0:T(8,128)}", 4),
-              HasSubstr("runs that keep their place in bytes"));
-  EXPECT_THAT(planError("s4[8,64]{1,0}", "s4[8,64]{1,0:T(8,32)(2,1)}", 4),
-              HasSubstr("runs that keep their place in bytes"));
+  EXPECT_THAT(
+      planError("u1[9,7,11]{2,1,0}", "u1[9,7,11]{0,1,2:T(8,3)(2,1)}", 1),
+      HasSubstr("parts of bytes that make at most 64 nests"));
   EXPECT_THAT(planError("f32[<=8]", "f32[8]", 32), HasSubstr("planned"));
   EXPECT_THAT(planError("f32[8,3]{1,0}", "f32[8,3]{1,0:T(*,3)PD(8,6)PV(zero)}",
                         32, true),

@@ -32,13 +32,13 @@ void emitRelayout(mlir::OpBuilder &builder, mlir::Location loc,
 /// Plans the copy of all elements from `src` to `dst` and emits it. Where the
 /// plan needs a destination that is aligned to a line, a test at run time falls
 /// back to a plan that does not. Memrefs and padding as above; those of
-/// elements of less than a byte, by `elementBits`, are memrefs of bytes.
+/// elements of less than a byte, by `bits`, are memrefs of bytes.
 ///
 /// Errors: as of planRelayout; nothing has been emitted then.
 llvm::Error buildVectorRelayout(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::Value source, mlir::Value destination,
                                 const PlanSide &src, const PlanSide &dst,
-                                int64_t elementBits, mlir::TypedAttr padding,
+                                ElementBits bits, mlir::TypedAttr padding,
                                 const RelayoutTarget &target);
 
 } // namespace tessera

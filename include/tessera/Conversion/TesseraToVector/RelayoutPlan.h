@@ -141,12 +141,18 @@ enum class StoreKind : uint8_t {
              ///< where few rows are woven, straight from registers.
 };
 
-/// Elements of 4 bits that are transposed: bytes of two rows become bytes of
-/// two columns. The second row of a pair, and the second column, lie that many
-/// bytes behind the first.
-struct NibblePairs {
-  int64_t srcApart = 0;
-  int64_t dstApart = 0;
+/// Bits of a byte of the source on their way into one of the destination.
+struct BytePart {
+  int64_t srcOffset = 0; ///< In bytes, from where the unit begins.
+  int shift = 0;         ///< To the left; to the right where negative.
+  uint8_t mask = 0xFF;   ///< What is taken, after the shift.
+};
+
+/// Elements that share bytes and do not keep their place in them: each byte of
+/// a unit is joined from the same bits of bytes that begin at several places.
+struct JoinedBytes {
+  int64_t dstOffset = 0; ///< In bytes, from where the unit begins.
+  llvm::SmallVector<BytePart, 2> parts;
 };
 
 /// Elements that one strided nest copies (or fills), and how.
@@ -168,8 +174,12 @@ struct PlanNest {
   llvm::SmallVector<PlanLoop, 6> loops;
   /// For Merge and FillBits: the bits of a byte that are written.
   uint8_t mask = 0xFF;
-  /// Units are pairs of elements of 4 bits, and blocks those of pairs of rows.
-  std::optional<NibblePairs> pairs;
+  /// Units to write for each step of the loops, joined from parts of bytes.
+  /// None: those of the source as they are. Loops and units are bytes then.
+  llvm::SmallVector<JoinedBytes, 2> joined;
+  /// For joined bytes of one element of fewer bits each: the bits of the
+  /// element, whose sign goes into those above. 0: zeros do.
+  int64_t signedBits = 0;
   /// Whether a block's rows are copied side by side before they are transposed.
   bool gathersRows = false;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns.
@@ -184,7 +194,10 @@ struct PlanNest {
   /// this nest share their bodies.
   size_t numShared = 0;
 
-  /// Units of a full block.
+  /// Joined units that follow one another in the destination, as do those
+  /// behind them; so many rows of a block are one step of the loops.
+  int64_t joinedRun() const;
+  /// Units of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
   /// Elements that the nest writes.
@@ -214,18 +227,30 @@ struct RelayoutPlan {
   void print(llvm::raw_ostream &os) const;
 };
 
+/// The distance of neighbours on both sides, in bits. It differs where elements
+/// of less than a byte are packed on one side and have a byte each on the
+/// other.
+struct ElementBits {
+  /*implicit*/ ElementBits(int64_t both) : src(both), dst(both) {}
+  ElementBits(int64_t src, int64_t dst, bool isSigned)
+      : src(src), dst(dst), isSigned(isSigned) {}
+
+  int64_t src, dst;
+  /// What unpacked elements are extended with: their sign, else zeros.
+  bool isSigned = false;
+};
+
 /// Plans the copy of all elements from `src` to `dst`, which have the same
-/// dimensions, those of the boxes where there are such. `elementBits` is the
-/// distance of neighbours on both sides. With `fillPadding` all padding of
-/// `dst`, which must be whole, is filled too.
+/// dimensions, those of the boxes where there are such. With `fillPadding` all
+/// padding of `dst`, which must be whole, is filled too.
 ///
 /// Errors: *unsupported* where a list is dynamic, where the divisors of a
 /// dimension form no chain, where remainders make more than 24 nests, where
-/// elements are no 1, 2, 4, 8 or 16 bytes (or parts of one, see PackedNests.h),
-/// and for padding that is not the tail of a dimension.
+/// elements are no 1, 2, 4, 8 or 16 bytes (or 1, 2 or 4 bits, see
+/// PackedNests.h), and for padding that is not the tail of a dimension.
 llvm::Expected<RelayoutPlan> planRelayout(const PlanSide &src,
-                                          const PlanSide &dst,
-                                          int64_t elementBits, bool fillPadding,
+                                          const PlanSide &dst, ElementBits bits,
+                                          bool fillPadding,
                                           const RelayoutTarget &target);
 
 } // namespace tessera
