@@ -240,7 +240,10 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
     llvm::SmallVector<JoinedBytes, 2> joined(nest.joined);
     if (joined.empty())
       joined.push_back({0, {BytePart{}}});
-    walk(nest, [&](int64_t src, int64_t dst) {
+    llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
+    loops.append(nest.rows.begin(), nest.rows.end());
+    loops.append(nest.columns.begin(), nest.columns.end());
+    walk(nest, loops, [&](int64_t src, int64_t dst) {
       for (const JoinedBytes &bytes : joined)
         for (const BytePart &part : bytes.parts)
           for (int64_t i = 0; i < nest.unit; ++i)
@@ -302,6 +305,7 @@ TEST(RelayoutPlanTest, movesEveryBitOnce) {
       continue;
     SCOPED_TRACE("case " + std::to_string(i) +
                  ", TESSERA_SEED=" + std::to_string(testSeed()));
+    checkSharedLoops(*plan);
     ASSERT_EQ(simulateBits(*plan), expectedBits(*src, *dst, bits, fill));
   }
   EXPECT_GT(planned, testCount(4000) / 4);
