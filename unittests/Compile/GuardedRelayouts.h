@@ -83,20 +83,6 @@ public:
             Shape::array(type, dims, layout(dims, true))};
   }
 
-private:
-  /// Few rows of any number that are woven into runs, or the mirror image.
-  std::pair<Shape, Shape> nextWeave(PrimitiveType type) {
-    int64_t few = number(2, 26), images = number(1, 3);
-    llvm::SmallVector<int64_t> dims = {images, few,
-                                       number(1, 4000 / few / images)};
-    Layout rows = Layout::descending(3), runs = rows;
-    runs.minorToMajor = {1, 2, 0};
-    if (oneIn(2))
-      std::swap(rows, runs);
-    return {Shape::array(type, dims, rows), Shape::array(type, dims, runs)};
-  }
-
-public:
   Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
     Layout result = Layout::descending(dims.size());
     std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
@@ -124,6 +110,18 @@ public:
   }
 
 private:
+  /// Few rows of any number that are woven into runs, or the mirror image.
+  std::pair<Shape, Shape> nextWeave(PrimitiveType type) {
+    int64_t few = number(2, 26), images = number(1, 3);
+    llvm::SmallVector<int64_t> dims = {images, few,
+                                       number(1, 4000 / few / images)};
+    Layout rows = Layout::descending(3), runs = rows;
+    runs.minorToMajor = {1, 2, 0};
+    if (oneIn(2))
+      std::swap(rows, runs);
+    return {Shape::array(type, dims, rows), Shape::array(type, dims, runs)};
+  }
+
   std::mt19937_64 engine;
 };
 

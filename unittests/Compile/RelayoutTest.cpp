@@ -214,7 +214,7 @@ TEST(Relayout, PackedKernels) {
         std::tuple("s4[70,34]{1,0:E(4)}", "s4[70,34]{0,1:E(4)}",
                    KernelKind::Transpose),
         std::tuple("s4[6,10]{1,0:E(4)}", "s4[6,10]{0,1:E(4)}",
-                   KernelKind::Transpose),
+                   KernelKind::Interleave),
         std::tuple("f4e2m1fn[3,40,260]{2,1,0:E(4)}",
                    "f4e2m1fn[3,40,260]{1,2,0:T(8,128)E(4)PV(zero)}",
                    KernelKind::Transpose),

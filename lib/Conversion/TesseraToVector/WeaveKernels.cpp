@@ -274,8 +274,8 @@ VectorKernels::loadStrands(Place src, int64_t numStrands, int64_t size) {
   for (int64_t i = 0; i < numStrands; ++i)
     strands.push_back(gatherUnits(run, groups.getGroup(i)));
   for (WeaveGroups::Group group : groups.groups)
-    unzipRows(llvm::MutableArrayRef<Value>(strands).slice(group.first,
-                                                          group.width));
+    unzipRows(
+        llvm::MutableArrayRef<Value>(strands).slice(group.first, group.width));
   return strands;
 }
 
