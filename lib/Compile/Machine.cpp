@@ -18,6 +18,8 @@
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -27,6 +29,10 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace tessera;
 
@@ -127,14 +133,35 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   return target;
 }
 
+/// Loops that are to be unrolled by the last pass of all.
+static constexpr llvm::StringLiteral kUnrollLast = "tessera.unroll.last";
+
+/// Replaces what is said of a loop's unrolling.
+static void setUnrolling(llvm::Loop &loop,
+                         llvm::ArrayRef<llvm::StringRef> names) {
+  llvm::LLVMContext &context = loop.getHeader()->getContext();
+  llvm::SmallVector<llvm::MDNode *> nodes;
+  for (llvm::StringRef name : names)
+    nodes.push_back(
+        llvm::MDNode::get(context, llvm::MDString::get(context, name)));
+  loop.setLoopID(llvm::makePostTransformationMetadata(
+      context, loop.getLoopID(), {"llvm.loop.unroll.", kUnrollLast}, nodes));
+}
+
 /// Keeps loops around vector code as they are written. Processors fetch ahead
 /// by the address of the load instruction: one load that moves on by a line at
 /// a time is recognized, sixty-four that move on by pages are not (a streaming
 /// tile copy on Zen 5: 1.36 of memcpy against 0.99). What is worth unrolling in
 /// the cache is emitted so (rows of a pitch, unrolled by LLVM: 0.42 for 0.57).
+///
+/// Those that are to be unrolled whole wait until all other passes are done,
+/// which have less to do then.
 static void keepVectorLoops(llvm::Function &function) {
   llvm::DominatorTree tree(function);
   llvm::LoopInfo loops(tree);
+  for (llvm::Loop *loop : loops.getLoopsInPreorder())
+    if (llvm::findOptionMDForLoop(loop, "llvm.loop.unroll.full"))
+      setUnrolling(*loop, {"llvm.loop.unroll.disable", kUnrollLast});
   for (llvm::BasicBlock &block : function) {
     bool isVector = llvm::any_of(block, [](const llvm::Instruction &op) {
       auto *store = llvm::dyn_cast<llvm::StoreInst>(&op);
@@ -147,13 +174,95 @@ static void keepVectorLoops(llvm::Function &function) {
   }
 }
 
+/// Unrolls the loops that were kept for that.
+static void unrollLast(llvm::Function &function,
+                       llvm::FunctionAnalysisManager &analyses) {
+  bool hasLoops = false;
+  for (llvm::Loop *loop :
+       analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
+    if (llvm::findOptionMDForLoop(loop, kUnrollLast)) {
+      setUnrolling(*loop, {"llvm.loop.unroll.full"});
+      hasLoops = true;
+    }
+  if (!hasLoops)
+    return;
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::LoopUnrollPass(
+      llvm::LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/true)));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.run(function, analyses);
+}
+
+/// Blocks whose shuffles select fewer elements in all are left whole to the
+/// code generator.
+static constexpr unsigned kFewSelected = 2560;
+/// Shuffles of shuffles up to this depth may become one instruction.
+static constexpr unsigned kMaxShuffleDepth = 2;
+
+/// Hides the operands of `shuffle` from whoever uses it.
+static void fenceShuffle(llvm::ShuffleVectorInst &shuffle) {
+  llvm::Type *type = shuffle.getType();
+  unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
+  llvm::IRBuilder<> b(shuffle.getNextNode());
+  // There are fences of floats alone; they move nothing and round nothing.
+  auto *floats = llvm::FixedVectorType::get(b.getFloatTy(), bits / 32);
+  llvm::SmallVector<llvm::Use *> uses = llvm::to_vector(
+      llvm::map_range(shuffle.uses(), [](llvm::Use &use) { return &use; }));
+  llvm::Value *fence = b.CreateUnaryIntrinsic(
+      llvm::Intrinsic::arithmetic_fence, b.CreateBitCast(&shuffle, floats));
+  llvm::Value *result = b.CreateBitCast(fence, type);
+  for (llvm::Use *use : uses)
+    use->set(result);
+}
+
+/// Cuts the trees of shuffles in long blocks. At every shuffle, instruction
+/// selection for x86 looks through all that it is made of, in the hope of fewer
+/// instructions: time that grows with the square of a tree's size, and more
+/// than half of all. Transposes have no instruction to spare.
+static void fenceShuffles(llvm::BasicBlock &block) {
+  llvm::SmallVector<llvm::ShuffleVectorInst *> shuffles;
+  size_t numSelected = 0;
+  for (llvm::Instruction &op : block)
+    if (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&op)) {
+      shuffles.push_back(shuffle);
+      numSelected += shuffle->getShuffleMask().size();
+    }
+  if (numSelected < kFewSelected)
+    return;
+  llvm::DenseMap<llvm::Value *, unsigned> depths;
+  for (llvm::ShuffleVectorInst *shuffle : shuffles) {
+    unsigned depth = std::max(depths.lookup(shuffle->getOperand(0)),
+                              depths.lookup(shuffle->getOperand(1))) +
+                     1;
+    bool hasWords =
+        shuffle->getType()->getPrimitiveSizeInBits().isKnownMultipleOf(32);
+    if (depth >= kMaxShuffleDepth && hasWords)
+      fenceShuffle(*shuffle);
+    else
+      depths[shuffle] = depth;
+  }
+}
+
+/// Passes that compare loads and stores with one another, all with all, and
+/// find next to nothing: a relayout reads one buffer and writes another, each
+/// place once. They took half of the time before code generation.
+static constexpr llvm::StringLiteral kUseless[] = {
+    "DSEPass", "LoopLoadEliminationPass", "SLPVectorizerPass"};
+
 void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
                        unsigned optLevel) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cgscc;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef pass, llvm::Any) {
+        return !llvm::is_contained(kUseless, pass);
+      });
+  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(),
+                            std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(cgscc);
   builder.registerFunctionAnalyses(functions);
@@ -167,6 +276,17 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
       &llvm::OptimizationLevel::O2, &llvm::OptimizationLevel::O3};
   builder.buildPerModuleDefaultPipeline(*kLevels[std::min(optLevel, 3u)])
       .run(module, modules);
+  if (optLevel == 0)
+    return;
+  bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    unrollLast(function, functions);
+    if (isX86)
+      for (llvm::BasicBlock &block : function)
+        fenceShuffles(block);
+  }
 }
 
 llvm::Expected<std::string> tessera::emitObject(llvm::Module &module,

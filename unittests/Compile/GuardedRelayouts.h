@@ -192,6 +192,7 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("f32[67,61]{1,0}", "f32[67,61]{0,1}"),
         // Rows that all fall into a few sets of the cache.
         std::pair("s8[192,80]{1,0:PD(192,1024)}", "s8[192,80]{0,1}"),
+        std::pair("s8[576,64]{1,0:PD(576,1024)}", "s8[576,64]{0,1}"),
         std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
         // Few rows that are no power of two.
         std::pair("f32[2,3,23,30]{3,2,1,0}", "f32[2,3,23,30]{1,3,2,0}"),

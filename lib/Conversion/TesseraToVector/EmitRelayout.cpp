@@ -27,9 +27,21 @@ using namespace mlir;
 
 /// Repetitions up to this number are unrolled; more become a loop.
 static constexpr int64_t kMaxUnrolled = 4;
-/// The same for the units of a transpose between large arrays, where memory
-/// hides what a loop costs: the time of the code generator is that of shuffles.
-static constexpr int64_t kMaxUnrolledUnits = 1024;
+/// The same for the shuffles of a block's tiles between large arrays, where
+/// memory hides what a loop costs.
+static constexpr int64_t kMaxUnrolledShuffles = 192;
+/// Rows of narrow elements that are unpacked before their columns are written.
+static constexpr int64_t kSquareRows = 64;
+/// Rows of such that are unpacked at once, with code for each such set: twice
+/// as many are faster in a loop.
+static constexpr int64_t kMaxUnrolledRows = 8;
+/// Nests that move less than this part of all are not unrolled.
+static constexpr int64_t kLightNests = 16;
+/// Nor are those of arrays that fit into the first-level cache.
+static constexpr int64_t kMinUnrolledBytes = 16 << 10;
+/// Shuffles in the unrolled tiles of one relayout: each takes the code
+/// generator some 40 microseconds.
+static constexpr int64_t kMostShuffles = 1152;
 /// Loops around a copy or a weave in the cache are unrolled until their code
 /// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
 /// copies where short loops reach 0.6.
@@ -48,6 +60,24 @@ static std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
     if (table[i] != table[i - size] + stride)
       return std::nullopt;
   return stride;
+}
+
+/// What LLVM is told of a loop: to unroll it whole, or to leave it.
+static LLVM::LoopAnnotationAttr getUnrolling(MLIRContext *context,
+                                             bool unrolls) {
+  LLVM::LoopUnrollAttr unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/unrolls ? nullptr : BoolAttr::get(context, true),
+      /*count=*/nullptr, /*runtimeDisable=*/nullptr,
+      /*full=*/unrolls ? BoolAttr::get(context, true) : nullptr,
+      /*followupUnrolled=*/nullptr, /*followupRemainder=*/nullptr,
+      /*followupAll=*/nullptr);
+  return LLVM::LoopAnnotationAttr::get(
+      context, /*disableNonforced=*/nullptr, /*vectorize=*/nullptr,
+      /*interleave=*/nullptr, unroll, /*unrollAndJam=*/nullptr,
+      /*licm=*/nullptr, /*distribute=*/nullptr, /*pipeline=*/nullptr,
+      /*peeled=*/nullptr, /*unswitch=*/nullptr, /*mustProgress=*/nullptr,
+      /*isVectorized=*/nullptr, /*startLoc=*/nullptr, /*endLoc=*/nullptr,
+      /*parallelAccesses=*/{});
 }
 
 namespace {
@@ -73,17 +103,18 @@ class NestEmitter {
 public:
   NestEmitter(ImplicitLocOpBuilder &builder, Value src, Value dst,
               const PlanNest &nest, const RelayoutTarget &target,
-              TypedAttr padding)
+              TypedAttr padding, int64_t &shufflesLeft)
       : b(builder), src(src), dst(dst), nest(nest), padding(padding),
+        shufflesLeft(shufflesLeft),
         kernels(builder, cast<MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
     kernels.setJoined(nest.joined, nest.signedBits);
     if (nest.stores == StoreKind::Plain)
       kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
-    int64_t elements =
-        std::min(cast<MemRefType>(src.getType()).getNumElements(),
-                 cast<MemRefType>(dst.getType()).getNumElements());
-    isInCache = elements < target.streamingBytes / kernels.elementBytes();
+    numElements = std::min(cast<MemRefType>(src.getType()).getNumElements(),
+                           cast<MemRefType>(dst.getType()).getNumElements());
+    hasWideLoads = target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes;
+    isInCache = numElements < target.streamingBytes / kernels.elementBytes();
   }
 
   /// Emits what is within `shared`, the outermost loops.
@@ -130,8 +161,11 @@ private:
                  llvm::ArrayRef<int64_t> columns);
   void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                              int64_t numColumns);
-  /// As many rows at a time as a register takes, in a loop where that makes
-  /// many.
+  /// All columns of some rows, as many at a time as one load takes.
+  void emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                 llvm::ArrayRef<int64_t> columns, bool fillsLines,
+                 bool unrolls);
+  /// As many rows at a time as a register takes.
   void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns);
   void emitJoinedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
@@ -140,6 +174,8 @@ private:
                       llvm::ArrayRef<int64_t> rows, int64_t length);
   void emitColumnChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
+  bool emitSquares(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                   llvm::ArrayRef<int64_t> columns);
   void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
@@ -159,6 +195,23 @@ private:
   /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
   void repeat(int64_t count, Body body);
   void repeatInLoop(int64_t count, Body body);
+  /// A loop that LLVM is to unroll last of all, or not.
+  void repeatTiles(int64_t count, bool unrolls, Body body);
+
+  /// Some entries of a table: those that follow `begin`, and the same further
+  /// on by `iteration` times `stride`.
+  struct Part {
+    llvm::ArrayRef<int64_t> entries;
+    int64_t begin;
+    Value iteration;
+    int64_t stride;
+  };
+  /// Cuts a table into parts of `size` that lie alike, and one of what is left,
+  /// of at least `least`.
+  void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
+                   bool unrolls, llvm::function_ref<void(const Part &)> body);
+  /// Whether tiles of that many units get code of their own each.
+  bool unrollsTiles(int64_t rows, int64_t columns);
   Place advance(Place place, Value iteration, int64_t stride);
   Value createIndex(AffineExpr expr);
   Place getStage();
@@ -175,9 +228,16 @@ private:
   Value src, dst;
   const PlanNest &nest;
   TypedAttr padding;
+  /// Shuffles that may still be spent on unrolled tiles, by all nests together.
+  int64_t &shufflesLeft;
   VectorKernels kernels;
-  /// Whether the smaller buffer may stay in the cache.
+  /// Elements of the smaller buffer, and whether it may stay in the cache.
+  int64_t numElements = 0;
   bool isInCache = false;
+  /// Whether whole lines are loaded though lanes have to be exchanged then.
+  bool hasWideLoads = false;
+  /// Iterations of all loops around the insertion point.
+  int64_t trips = 1;
   llvm::SmallVector<Value, 6> ivs;
   /// The buffer of staged blocks, one for each thread's scope.
   llvm::DenseMap<Operation *, Value> stages;
@@ -228,6 +288,10 @@ void NestEmitter::emit(const OpenLoops &shared) {
   for (auto [loop, iteration] : llvm::zip(nest.loops, shared.iterations))
     at = {at.src + iteration * loop.srcStride,
           at.dst + iteration * loop.dstStride};
+  trips = 1;
+  for (const PlanLoop &loop :
+       llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()))
+    trips *= loop.count;
   emitLoops(shared.iterations.size(), at, 1, 1);
 }
 
@@ -295,12 +359,14 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   LoopShape shape = {loop.count / loop.step, loop.isParallel,
                      nest.stores != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
+  trips *= shape.trips;
   emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
     emitLoops(depth + 1,
               {at.src + iteration * (loop.step * loop.srcStride),
                at.dst + iteration * (loop.step * loop.dstStride)},
               rows, columns);
   });
+  trips /= shape.trips;
 }
 
 void NestEmitter::repeat(int64_t count, Body body) {
@@ -315,6 +381,18 @@ void NestEmitter::repeat(int64_t count, Body body) {
 void NestEmitter::repeatInLoop(int64_t count, Body body) {
   OpBuilder::InsertionGuard guard(b);
   auto loop = affine::AffineForOp::create(b, 0, count);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void NestEmitter::repeatTiles(int64_t count, bool unrolls, Body body) {
+  OpBuilder::InsertionGuard guard(b);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value end = arith::ConstantIndexOp::create(b, count);
+  // Loops of `affine` lose their annotations.
+  auto loop = scf::ForOp::create(b, zero, end, one);
+  loop->setAttr("loop_annotation", getUnrolling(b.getContext(), unrolls));
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
 }
@@ -537,24 +615,81 @@ void NestEmitter::emitTranspose(Place from, Place to,
   emitStagedColumns(stage, to, columns, length, isAligned);
 }
 
+void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                            llvm::ArrayRef<int64_t> columns, bool fillsLines,
+                            bool unrolls) {
+  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+  auto emitTile = [&](const Part &part) {
+    Place first = advance(from + part.begin * nest.unit, part.iteration,
+                          width * nest.unit);
+    kernels.transpose(first, rows, advance(to, part.iteration, part.stride),
+                      part.entries, fillsLines);
+  };
+  forEachPart(columns, width, kernels.laneUnits(), unrolls, emitTile);
+}
+
+/// Transposes squares of whole registers in two steps, where that is what the
+/// block consists of: rows are unpacked into the buffer of the block, and
+/// columns put together from there.
+bool NestEmitter::emitSquares(Place from, Place to,
+                              llvm::ArrayRef<int64_t> rows,
+                              llvm::ArrayRef<int64_t> columns) {
+  int64_t q = kernels.laneUnits(), line = lineElements(),
+          side = line / nest.unit;
+  int64_t numRows = rows.size(), numColumns = columns.size();
+  int64_t height = std::min(numRows, kSquareRows);
+  std::optional<int64_t> columnStride = getUniformStride(columns, 1);
+  if (numColumns != side || numRows % height != 0 || height % side != 0 ||
+      !columnStride || !getUniformStride(rows, q))
+    return false;
+  Place stage = getStage();
+  Table lanes;
+  for (int64_t i = 0; i < side; i += q)
+    lanes.push_back(columns[i]);
+  forEachPart(rows, height, height, /*unrolls=*/false, [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    Place column = advance(to, part.iteration, height * nest.unit);
+    forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
+                [&](const Part &set) {
+                  kernels.unpackRows(advance(first, set.iteration, set.stride),
+                                     set.entries,
+                                     advance(stage, set.iteration, q * line));
+                });
+    repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+      for (int64_t row = 0; row < height; row += side)
+        kernels.splitColumns(
+            advance(stage + row * line, i, line),
+            advance(column + row * nest.unit, i, *columnStride), lanes,
+            isStreaming());
+    });
+  });
+  return true;
+}
+
 /// Loads each row once, side by side into the buffer of the block, from where
 /// the kernel takes its parts.
 void NestEmitter::emitGatheredRows(Place from, Place to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
+  if (hasWideLoads && emitSquares(from, to, rows, columns))
+    return;
   int64_t size =
       std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
   int64_t length = columns.size() * nest.unit;
   Place stage = getStage();
-  for (int64_t begin : getWindows(rows.size(), size)) {
+  auto emitRows = [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
     Table stageRows;
-    for (auto [i, row] : llvm::enumerate(rows.slice(begin, size))) {
+    for (auto [i, row] : llvm::enumerate(part.entries)) {
       stageRows.push_back(i * length);
-      kernels.copy(from + row, stage + i * length, length);
+      kernels.copy(first + row, stage + i * length, length);
     }
-    kernels.transpose(stage, stageRows, to + begin * nest.unit, columns,
-                      isStreaming() && begin % size == 0);
-  }
+    Place column =
+        advance(to + part.begin * nest.unit, part.iteration, size * nest.unit);
+    emitTiles(stage, column, stageRows, columns,
+              isStreaming() && part.begin % size == 0, /*unrolls=*/false);
+  };
+  forEachPart(rows, size, size, /*unrolls=*/false, emitRows);
 }
 
 void NestEmitter::emitRowChunks(Place from, Place to,
@@ -564,29 +699,55 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitJoinedTranspose(from, to, rows, columns);
   if (nest.gathersRows)
     return emitGatheredRows(from, to, rows, columns);
-  int64_t size = kernels.registerRows(rows.size());
-  int64_t chunks = rows.size() / size;
-  std::optional<int64_t> stride =
-      getUniformStride(rows.take_front(chunks * size), size);
-  bool isFew =
-      chunks <= kMaxUnrolled &&
-      (isInCache ||
-       static_cast<int64_t>(rows.size() * columns.size()) <= kMaxUnrolledUnits);
-  if (chunks <= 1 || isFew || !stride) {
+  int64_t height = kernels.registerRows(rows.size());
+  bool unrolls = unrollsTiles(rows.size(), columns.size());
+  if (unrolls)
     emitPrefetch(from, rows);
-    return kernels.transpose(from, rows, to, columns, isStreaming());
+  auto emitRows = [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    if (!unrolls)
+      emitPrefetch(first, part.entries);
+    Place column = advance(to + part.begin * nest.unit, part.iteration,
+                           height * nest.unit);
+    emitTiles(first, column, part.entries, columns,
+              isStreaming() && part.begin % height == 0,
+              unrolls || unrollsTiles(part.entries.size(), columns.size()));
+  };
+  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls, emitRows);
+}
+
+/// Whether a part of the nest is worth code for each of its tiles: where the
+/// data is in the second-level cache, processors fetch ahead for many loads of
+/// their own better than for few that return. Large arrays only gain by short
+/// code, and those in the first-level cache lose nothing in loops.
+bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
+  bool isLight = trips * rows * columns * nest.unit < numElements / kLightNests;
+  if (isLight || numElements * kernels.elementBytes() < kMinUnrolledBytes)
+    return false;
+  int64_t shuffles = kernels.countShuffles(rows, columns);
+  if (shuffles > (isInCache ? shufflesLeft : kMaxUnrolledShuffles))
+    return false;
+  shufflesLeft = std::max<int64_t>(0, shufflesLeft - shuffles);
+  return true;
+}
+
+void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
+                              int64_t least, bool unrolls,
+                              llvm::function_ref<void(const Part &)> body) {
+  int64_t count = table.size(), full = count / size;
+  std::optional<int64_t> stride =
+      getUniformStride(table.take_front(full * size), size);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  if (full <= 1 || !stride)
+    return body({table, 0, zero, 0});
+  auto emitPart = [&](Value iteration) {
+    body({table.take_front(size), 0, iteration, *stride});
+  };
+  repeatTiles(full, unrolls, emitPart);
+  if (int64_t rest = count % size) {
+    int64_t begin = count - std::max(rest, least);
+    body({table.drop_front(begin), begin, zero, 0});
   }
-  llvm::ArrayRef<int64_t> first = rows.take_front(size);
-  repeatInLoop(chunks, [&](Value i) {
-    Place chunk = advance(from, i, *stride);
-    emitPrefetch(chunk, first);
-    kernels.transpose(chunk, first, advance(to, i, size * nest.unit), columns,
-                      isStreaming());
-  });
-  // A last chunk that overlaps the one before.
-  if (int64_t begin = rows.size() - size; begin % size != 0)
-    kernels.transpose(from, rows.drop_front(begin), to + begin * nest.unit,
-                      columns, /*isStreaming=*/false);
 }
 
 /// Joins the rows of a block side by side in the buffer of the block, once for
@@ -694,8 +855,10 @@ Place NestEmitter::getStage() {
   if (!stage) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&scope->getRegion(0).front());
-    int64_t units = nest.blockRows() * nest.blockColumns() *
-                    std::max<int64_t>(nest.joined.size(), 1);
+    int64_t rows = nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
+                                    : nest.blockRows();
+    int64_t units =
+        rows * nest.blockColumns() * std::max<int64_t>(nest.joined.size(), 1);
     auto type = MemRefType::get(
         {units * nest.unit}, cast<MemRefType>(dst.getType()).getElementType());
     stage = memref::AllocaOp::create(
@@ -851,9 +1014,11 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
                            Value destination, const RelayoutPlan &plan,
                            const RelayoutTarget &target, TypedAttr padding) {
   ImplicitLocOpBuilder b(loc, builder);
+  int64_t shufflesLeft = kMostShuffles;
   std::vector<NestEmitter> emitters;
   for (const PlanNest &nest : plan.nests)
-    emitters.emplace_back(b, source, destination, nest, target, padding);
+    emitters.emplace_back(b, source, destination, nest, target, padding,
+                          shufflesLeft);
   emitNests(b, plan.nests, emitters, {});
   if (plan.isStreaming())
     emitFence(b);

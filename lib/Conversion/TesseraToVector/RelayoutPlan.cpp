@@ -56,6 +56,9 @@ static constexpr int64_t kDirectRows = 32;
 static constexpr int64_t kRaggedRunBytes = 1024;
 /// Rows of a block from which lines are taken in several loads.
 static constexpr int64_t kMostRows = 64;
+/// Bytes that a block writes in one go where it takes 64 of each row, and few
+/// rows are in the cache at once.
+static constexpr int64_t kGatheredBytes = 512;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
 /// Rows that are woven, and columns that are split, at most, and rows where
@@ -672,6 +675,9 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
   bool isDirect = takeBlocks(rowUnits(run));
+  if (isDirect && nest.gathersRows && unitBytes() == 1 &&
+      target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
+    isDirect = takeBlocks(rowUnits(kGatheredBytes));
   // Rows that stay where they are have to be few enough to stay in the cache.
   if (isDirect && !nest.gathersRows && nest.blockRows() > kMostRows)
     isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));

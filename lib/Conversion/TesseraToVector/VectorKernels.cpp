@@ -354,6 +354,14 @@ int64_t VectorKernels::registerRows(int64_t numRows) const {
   return size;
 }
 
+int64_t VectorKernels::countShuffles(int64_t numRows,
+                                     int64_t numColumns) const {
+  // A register of a column takes one for each round.
+  int64_t height = registerRows(numRows);
+  int64_t registers = llvm::divideCeil(numRows, height) * numColumns;
+  return registers * llvm::Log2_64(height);
+}
+
 int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
   // A transpose takes one register for each column of a load, and 16, half of
   // all, is what it can have without spills. There are fewer narrower ones, and
@@ -463,6 +471,29 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
         storePieces(column, place, numRows);
     }
   }
+}
+
+void VectorKernels::unpackRows(Place src, llvm::ArrayRef<int64_t> rows,
+                               Place stage) {
+  int64_t size = vectorBytes / bytes;
+  llvm::SmallVector<Value, 16> registers;
+  for (int64_t row : rows)
+    registers.push_back(load(src + row, size));
+  unpackLanes(registers);
+  for (auto [i, vector] : llvm::enumerate(registers))
+    store(vector, stage + i * size);
+}
+
+void VectorKernels::splitColumns(Place stage, Place dst,
+                                 llvm::ArrayRef<int64_t> columns,
+                                 bool isStreaming) {
+  int64_t size = vectorBytes / bytes;
+  llvm::SmallVector<Value, 4> strands;
+  for (size_t i = 0; i < columns.size(); ++i)
+    strands.push_back(load(stage + i * laneUnits() * size, size));
+  splitLanes(strands);
+  for (auto [column, vector] : llvm::zip_equal(columns, strands))
+    store(vector, dst + column, isStreaming);
 }
 
 Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {

@@ -97,6 +97,13 @@ public:
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                  llvm::ArrayRef<int64_t> columns, bool isStreaming);
+  /// Half the transpose of a square of whole registers: unpacks as many rows as
+  /// 16 bytes have units, into registers that are one behind the other.
+  void unpackRows(Place src, llvm::ArrayRef<int64_t> rows, Place stage);
+  /// The other half: columns, as many as registers have lanes of 16 bytes, from
+  /// one such register each of all those sets.
+  void splitColumns(Place stage, Place dst, llvm::ArrayRef<int64_t> columns,
+                    bool isStreaming);
   /// Weaves rows: column c lies at c * rows in the destination.
   void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                   int64_t numColumns, bool isStreaming);
@@ -112,14 +119,20 @@ public:
   int64_t weaveUnits(int64_t length) const;
   /// Rows that one register of a column takes, for `numRows` rows.
   int64_t registerRows(int64_t numRows) const;
+  /// Columns that the loads of such a register take at once.
+  int64_t registerColumns(int64_t numRows, int64_t numColumns) const {
+    return loadUnits(registerLanes(numRows), numColumns);
+  }
+  /// About how many shuffles a transpose takes.
+  int64_t countShuffles(int64_t numRows, int64_t numColumns) const;
+  /// Units in 16 bytes: the columns of an in-register transpose.
+  int64_t laneUnits() const { return 16 / unitBytes(); }
 
 private:
   int64_t unitBytes() const { return unit * bytes; }
   void copyRun(Place src, Place dst, int64_t count, bool isStreaming);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
-  /// Units in 16 bytes: the columns of an in-register transpose.
-  int64_t laneUnits() const { return 16 / unitBytes(); }
   mlir::Value getIndex(Place place);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
   /// The first `count` of `size` elements.
