@@ -296,10 +296,14 @@ void NestEmitter::emit(const OpenLoops &shared) {
 }
 
 int64_t NestEmitter::countBytes(size_t depth) const {
-  int64_t elements = nest.numElements();
+  int64_t elements = nest.numElements(), blocks = 1;
   for (const PlanLoop &loop : llvm::ArrayRef(nest.loops).take_front(depth))
     elements /= loop.numBlocks();
-  return elements * kernels.elementBytes();
+  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, depth))
+    blocks *= loop.numBlocks();
+  // A block is code, however little it moves.
+  return std::max(elements * kernels.elementBytes(),
+                  blocks * RelayoutTarget::kLineBytes);
 }
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,

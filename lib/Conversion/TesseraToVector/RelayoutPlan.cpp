@@ -547,7 +547,8 @@ bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
 /// Bytes of the long side that a block of `units` takes: few rows in one piece
 /// of code, of many a register each.
 int64_t NestPlanner::getWeaveBytes(int64_t units) const {
-  return units <= kMostUnrolledRows ? kRunBytes : target.vectorBytes;
+  bool isUnrolled = units <= kMostUnrolledRows && nest.joined.empty();
+  return isUnrolled ? kRunBytes : target.vectorBytes;
 }
 
 /// Columns of a run that begins anywhere: those up to a line, and the last

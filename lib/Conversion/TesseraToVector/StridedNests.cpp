@@ -12,6 +12,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 using namespace tessera;
 
@@ -19,23 +21,44 @@ using namespace tessera;
 static constexpr size_t kMaxNests = 24;
 
 namespace {
-/// One dimension, cut at `units` (increasing, from 1): a step from one index to
-/// `units[i]` further, within the next unit, moves by `srcStrides[i]` and
-/// `dstStrides[i]` elements. Indices are counted in steps of the slices, and
-/// index 0 is number `srcBegin` of the source and `dstBegin` of the
-/// destination.
+/// One dimension of one side, cut at `units` (increasing, from 1, each a
+/// multiple of the one before): a step from one index to `units[i]` further,
+/// within the next unit, moves by `strides[i]` elements. Step number n of the
+/// slice is at index `begin` + n * `step`.
+struct CutSide {
+  int64_t begin = 0;
+  int64_t step = 1;
+  llvm::SmallVector<int64_t, 4> units = {1};
+  llvm::SmallVector<int64_t, 4> strides;
+
+  int64_t getIndex(int64_t number) const { return begin + number * step; }
+  /// The element at an index: the sum of its digits times their strides.
+  int64_t getPosition(int64_t index) const;
+  /// Steps of the slice after which an index is at the same place in a unit.
+  int64_t getPeriod(size_t level) const {
+    return units[level] / std::gcd(units[level], step);
+  }
+  /// Elements that so many steps move by, whole units of the level.
+  int64_t getStride(size_t level, int64_t steps) const {
+    return steps * step / units[level] * strides[level];
+  }
+  /// Whether the step before `number` is in another unit.
+  bool startsUnit(size_t level, int64_t number) const {
+    return getIndex(number) % units[level] < step;
+  }
+  /// The first step after `number` in another unit.
+  int64_t getNextUnit(size_t level, int64_t number) const {
+    int64_t next = (getIndex(number) / units[level] + 1) * units[level];
+    return (next - begin + step - 1) / step;
+  }
+};
+
+/// One dimension.
 struct CutDimension {
   int64_t size = 1;
-  int64_t srcBegin = 0;
-  int64_t dstBegin = 0;
-  /// What every index adds: slices with steps may begin between two of them.
-  int64_t srcOffset = 0;
-  int64_t dstOffset = 0;
   /// Indices that have places in the destination, padding included.
   int64_t paddedSize = 1;
-  llvm::SmallVector<int64_t, 4> units;
-  llvm::SmallVector<int64_t, 4> srcStrides;
-  llvm::SmallVector<int64_t, 4> dstStrides;
+  CutSide src, dst;
 };
 
 /// A part of an interval of indices, as a nest.
@@ -73,26 +96,13 @@ static int64_t getStride(const AxisList &list, unsigned dim, int64_t unit) {
   return result;
 }
 
-/// A side of one dimension, counted in steps of its slice.
-namespace {
-struct SlicedSide {
-  int64_t begin = 0;
-  int64_t offset = 0;
-  /// Cuts above 1, in steps.
-  llvm::SmallVector<int64_t, 4> units;
-};
-} // namespace
-
-/// Where `index` lies along `dim`, cut at `units`, by the strides of the list.
-static int64_t getPosition(const AxisList &list, unsigned dim,
-                           llvm::ArrayRef<int64_t> units, int64_t index) {
+int64_t CutSide::getPosition(int64_t index) const {
   int64_t position = 0;
-  for (size_t i = 0; i <= units.size(); ++i) {
-    int64_t unit = i == 0 ? 1 : units[i - 1];
-    int64_t digit = index / unit;
-    if (i < units.size())
-      digit %= units[i] / unit;
-    position += digit * getStride(list, dim, unit);
+  for (size_t i = 0; i < units.size(); ++i) {
+    int64_t digit = index / units[i];
+    if (i + 1 < units.size())
+      digit %= units[i + 1] / units[i];
+    position += digit * strides[i];
   }
   return position;
 }
@@ -104,32 +114,29 @@ static llvm::Error makeChainError(unsigned dim) {
                           "others", "lower it with --tessera-lower-relayouts");
 }
 
-/// An index is begin + step * (number): a digit of the index is one of the
-/// number where step divides its divisor, and constant where its unit divides
-/// step.
-static llvm::Expected<SlicedSide> sliceDimension(unsigned dim,
-                                                 const PlanSide &side) {
+static llvm::Expected<CutSide> cutSide(unsigned dim, const PlanSide &side) {
   DimensionCuts cuts = getCuts(dim, {&side.axes});
   if (!cuts.isChain)
     return makeChainError(dim);
   Slice slice = side.getSlice(dim);
-  SlicedSide result;
-  result.begin = slice.begin / slice.step;
-  result.offset =
-      getPosition(side.axes, dim, cuts.divisors, slice.begin % slice.step);
+  CutSide result;
+  result.begin = slice.begin;
+  result.step = slice.step;
+  result.strides.push_back(getStride(side.axes, dim, 1));
   for (int64_t unit : cuts.divisors) {
-    if (unit % slice.step == 0 && unit != slice.step)
-      result.units.push_back(unit / slice.step);
-    else if (slice.step % unit != 0)
-      return makeChainError(dim);
+    int64_t stride = getStride(side.axes, dim, unit);
+    // Units that go on in steps of the ones before are no cut.
+    if (stride * result.units.back() == result.strides.back() * unit)
+      continue;
+    result.units.push_back(unit);
+    result.strides.push_back(stride);
   }
   return result;
 }
 
-/// Cuts dimension `dim` at the divisors of both sides.
 static llvm::Expected<CutDimension>
 cutDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
-  auto from = sliceDimension(dim, src), to = sliceDimension(dim, dst);
+  auto from = cutSide(dim, src), to = cutSide(dim, dst);
   if (llvm::Error error = llvm::joinErrors(from.takeError(), to.takeError())) {
     llvm::consumeError(std::move(error));
     return makeChainError(dim);
@@ -137,118 +144,110 @@ cutDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
   CutDimension result;
   result.size = dst.getSlice(dim).count;
   result.paddedSize = result.size;
-  result.srcBegin = from->begin;
-  result.dstBegin = to->begin;
-  result.srcOffset = from->offset;
-  result.dstOffset = to->offset;
-  result.units.push_back(1);
-  llvm::append_range(result.units, from->units);
-  llvm::append_range(result.units, to->units);
-  llvm::sort(result.units);
-  result.units.erase(llvm::unique(result.units), result.units.end());
-  for (size_t i = 1; i < result.units.size(); ++i)
-    if (result.units[i] % result.units[i - 1] != 0)
-      return makeChainError(dim);
-  for (int64_t unit : result.units) {
-    result.srcStrides.push_back(
-        getStride(src.axes, dim, unit * src.getSlice(dim).step));
-    result.dstStrides.push_back(
-        getStride(dst.axes, dim, unit * dst.getSlice(dim).step));
-  }
+  result.src = std::move(*from);
+  result.dst = std::move(*to);
   return result;
 }
 
 namespace {
-/// Cuts an interval of indices of one dimension into nests.
+/// Cuts an interval of the steps of one dimension into nests: at units of one
+/// side where those of the other lie within them, else at those of both. What
+/// lies between two cuts repeats after the smallest number of steps that is
+/// whole units of both.
 class IntervalCutter {
 public:
   explicit IntervalCutter(const CutDimension &dim) : dim(dim) {}
 
-  /// Adds the nests of `count` indices from number `src` of the source and
-  /// `dst` of the destination on, inside of `outer`. They lie within one unit
-  /// of level `level` + 1 on either side.
-  void cut(size_t level, int64_t src, int64_t dst, int64_t count,
+  /// Levels of units on both sides, the next ones to cut at; 0: none.
+  struct Levels {
+    size_t src, dst;
+  };
+  /// Adds the nests of `count` steps from number `begin` on, inside of `outer`.
+  /// They lie within one unit above `levels` on either side. Stops beyond
+  /// kMaxNests.
+  void cut(Levels levels, int64_t begin, int64_t count,
            const StridedNest &outer);
 
   Pieces pieces;
 
 private:
-  /// The same where units of `level` begin at different indices on both sides:
-  /// what lies between two beginnings repeats from unit to unit.
-  void cutShifted(size_t level, int64_t src, int64_t dst, int64_t count,
-                  const StridedNest &outer);
-  StridedNest addLoop(StridedNest outer, size_t level, int64_t count) const;
-  int64_t getOffset(int64_t index, llvm::ArrayRef<int64_t> strides) const;
+  void cutPeriods(Levels levels, Levels next, int64_t period, int64_t begin,
+                  int64_t count, const StridedNest &outer);
+  /// The next cut after step `number`, at a side where `next` is another level.
+  int64_t getNextCut(Levels levels, Levels next, int64_t number) const;
+  StridedNest addLoop(StridedNest outer, Levels levels, int64_t count,
+                      int64_t steps) const;
 
   const CutDimension &dim;
 };
 } // namespace
 
-StridedNest IntervalCutter::addLoop(StridedNest outer, size_t level,
-                                    int64_t count) const {
-  outer.loops.push_back({count, dim.srcStrides[level], dim.dstStrides[level]});
+StridedNest IntervalCutter::addLoop(StridedNest outer, Levels levels,
+                                    int64_t count, int64_t steps) const {
+  outer.loops.push_back({count, dim.src.getStride(levels.src, steps),
+                         dim.dst.getStride(levels.dst, steps)});
   return outer;
 }
 
-/// The sum of the digits of `index` times their strides.
-int64_t IntervalCutter::getOffset(int64_t index,
-                                  llvm::ArrayRef<int64_t> strides) const {
-  int64_t offset = 0;
-  for (size_t i = 0; i < dim.units.size(); ++i) {
-    int64_t digit = index / dim.units[i];
-    if (i + 1 < dim.units.size())
-      digit %= dim.units[i + 1] / dim.units[i];
-    offset += digit * strides[i];
-  }
-  return offset;
+int64_t IntervalCutter::getNextCut(Levels levels, Levels next,
+                                   int64_t number) const {
+  int64_t cut = std::numeric_limits<int64_t>::max();
+  if (next.src != levels.src)
+    cut = dim.src.getNextUnit(levels.src, number);
+  if (next.dst != levels.dst)
+    cut = std::min(cut, dim.dst.getNextUnit(levels.dst, number));
+  return cut;
 }
 
-void IntervalCutter::cut(size_t level, int64_t src, int64_t dst, int64_t count,
+void IntervalCutter::cut(Levels levels, int64_t begin, int64_t count,
                          const StridedNest &outer) {
-  if (count == 0)
+  if (count <= 0 || pieces.size() > kMaxNests)
     return;
-  if (level == 0) {
-    pieces.push_back(addLoop(outer, 0, count));
-    pieces.back().srcOffset = dim.srcOffset + getOffset(src, dim.srcStrides);
-    pieces.back().dstOffset = dim.dstOffset + getOffset(dst, dim.dstStrides);
+  if (levels.src == 0 && levels.dst == 0) {
+    pieces.push_back(addLoop(outer, levels, count, 1));
+    pieces.back().srcOffset = dim.src.getPosition(dim.src.getIndex(begin));
+    pieces.back().dstOffset = dim.dst.getPosition(dim.dst.getIndex(begin));
     return;
   }
-  int64_t unit = dim.units[level];
-  if (src % unit != dst % unit)
-    return cutShifted(level, src, dst, count, outer);
-  // Up to the first whole unit, whole units, and what is left.
-  int64_t head = std::min(count, (unit - src % unit) % unit);
-  int64_t full = (count - head) / unit, done = head + full * unit;
-  cut(level - 1, src, dst, head, outer);
-  if (full > 0)
-    cut(level - 1, src + head, dst + head, unit, addLoop(outer, level, full));
-  cut(level - 1, src + done, dst + done, count - done, outer);
+  int64_t src = dim.src.getPeriod(levels.src);
+  int64_t dst = dim.dst.getPeriod(levels.dst);
+  // The side with the longer period, if it is whole periods of the other.
+  bool isSrc = levels.src > 0 && (levels.dst == 0 || src % dst == 0);
+  bool isDst = levels.dst > 0 && (levels.src == 0 || dst % src == 0);
+  bool isBoth = !isSrc && !isDst;
+  Levels next = {levels.src - (isSrc || isBoth ? 1 : 0),
+                 levels.dst - (isDst || isBoth ? 1 : 0)};
+  int64_t period = std::lcm(src, dst);
+  // What comes before the first cut.
+  bool isCut =
+      (next.src != levels.src && dim.src.startsUnit(levels.src, begin)) ||
+      (next.dst != levels.dst && dim.dst.startsUnit(levels.dst, begin));
+  int64_t head =
+      isCut ? 0 : std::min(getNextCut(levels, next, begin) - begin, count);
+  cut(next, begin, head, outer);
+  cutPeriods(levels, next, period, begin + head, count - head, outer);
 }
 
-void IntervalCutter::cutShifted(size_t level, int64_t src, int64_t dst,
-                                int64_t count, const StridedNest &outer) {
-  int64_t unit = dim.units[level];
-  int64_t ends[] = {unit - src % unit, unit - dst % unit, unit};
-  llvm::sort(ends);
-  int64_t begin = 0;
-  for (int64_t end : ends) {
-    if (begin == end)
-      continue;
-    int64_t full = count >= end ? (count - end) / unit + 1 : 0;
+void IntervalCutter::cutPeriods(Levels levels, Levels next, int64_t period,
+                                int64_t begin, int64_t count,
+                                const StridedNest &outer) {
+  int64_t from = 0;
+  while (from < std::min(period, count) && pieces.size() <= kMaxNests) {
+    int64_t to =
+        std::min(getNextCut(levels, next, begin + from) - begin, period);
+    int64_t full = count >= to ? (count - to) / period + 1 : 0;
     if (full > 0)
-      cut(level - 1, src + begin, dst + begin, end - begin,
-          addLoop(outer, level, full));
-    int64_t last = begin + full * unit;
-    cut(level - 1, src + last, dst + last, std::max<int64_t>(count - last, 0),
-        outer);
-    begin = end;
+      cut(next, begin + from, to - from, addLoop(outer, levels, full, period));
+    int64_t last = from + full * period;
+    cut(next, begin + last, std::min(to + full * period, count) - last, outer);
+    from = to;
   }
 }
 
 /// The nests over indices [begin, end) of one dimension.
 static Pieces cutInterval(const CutDimension &dim, int64_t begin, int64_t end) {
   IntervalCutter cutter(dim);
-  cutter.cut(dim.units.size() - 1, dim.srcBegin + begin, dim.dstBegin + begin,
+  cutter.cut({dim.src.units.size() - 1, dim.dst.units.size() - 1}, begin,
              end - begin, StridedNest());
   return std::move(cutter.pieces);
 }
@@ -350,8 +349,7 @@ getPaddedDimensions(const AxisList &list) {
     if (terms->empty()) {
       CutDimension unit;
       unit.paddedSize = axis.extent.value;
-      unit.units = {1};
-      unit.srcStrides = unit.dstStrides = {stride};
+      unit.src.strides = unit.dst.strides = {stride};
       dims.push_back(std::move(unit));
     } else if (terms->size() == 1 && terms->front().digit.extent == 0) {
       // The most major digit of its dimension: only it can reach into padding.

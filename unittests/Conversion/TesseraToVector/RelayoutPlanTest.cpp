@@ -323,6 +323,35 @@ TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
   EXPECT_THAT(text, HasSubstr("nest src 3 dst 0"));
 }
 
+// Cuts of both sides, and those of a step that does not divide a tile, repeat
+// after the smallest common multiple.
+TEST(RelayoutPlanTest, cutsWhereTilesDoNotDivideOneAnother) {
+  // In one dimension tiles follow one another.
+  EXPECT_EQ(printPlan("f32[12]{0:T(2)}", "f32[12]{0:T(3)}"),
+            "relayout of 32-bit elements, 12 to 12\n"
+            "nest src 0 dst 0\n"
+            "  copy 1x1 units of 12\n");
+  Box box = {{0, 40, 3}, {0, 32, 1}};
+  auto plan =
+      llvm::cantFail(planRelayout({getAxes("f32[120,32]{1,0:T(8,16)}"), box},
+                                  getAxes("f32[40,32]{1,0}"), 32, false, {}));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan.print(os);
+  EXPECT_EQ(text, "relayout of 32-bit elements, 3840 to 1280\n"
+                  "nest src 0 dst 0\n"
+                  "  for 5  src 768 dst 256\n"
+                  "    for 3  src 48 dst 32\n"
+                  "      for 2  src 128 dst 16\n"
+                  "        copy 1x1 units of 16\n"
+                  "      and src 272 dst 96\n"
+                  "        copy 1x1 units of 16\n"
+                  "  and src 544 dst 192\n"
+                  "    for 2  src 48 dst 32\n"
+                  "      for 2  src 128 dst 16\n"
+                  "        copy 1x1 units of 16\n");
+}
+
 /// A machine on which everything of some megabytes streams.
 static RelayoutTarget streaming(int64_t vectorBytes = 32,
                                 llvm::StringRef cpu = "znver5") {
@@ -623,16 +652,16 @@ TEST(RelayoutPlanTest, joinsPartsOfBytes) {
   EXPECT_EQ(print("s4[512]", "s4[512]", {4, 8, /*isSigned=*/true}),
             "relayout of 8-bit elements, 256 to 512\n"
             "nest src 0 dst 0\n"
-            "  interleave 1x256 units of 1, sign of 4 bits\n"
-            "    byte 0 of bits 0-3 at 0\n"
-            "    byte 1 of bits 4-7 at 0\n"
-            "    columns 256 by 1  src 1 dst 2  columns\n");
+            "  for 256 by 32  src 1 dst 2  columns\n"
+            "    interleave 1x32 units of 1, sign of 4 bits\n"
+            "      byte 0 of bits 0-3 at 0\n"
+            "      byte 1 of bits 4-7 at 0\n");
   EXPECT_EQ(print("s4[511]", "s4[511]", {8, 4, /*isSigned=*/true}),
             "relayout of 8-bit elements, 511 to 256\n"
             "nest src 0 dst 0\n"
-            "  deinterleave 255x1 units of 1\n"
-            "    byte 0 of bits 0-3 at 0, bits 0-3 at 1\n"
-            "    rows 255 by 1  src 2 dst 1  rows\n"
+            "  for 255 by 32  src 2 dst 1  rows\n"
+            "    deinterleave 32x1 units of 1\n"
+            "      byte 0 of bits 0-3 at 0, bits 0-3 at 1\n"
             "nest src 510 dst 255\n"
             "  merge 1x1 units of 1, bits 0x0f\n");
 }
@@ -646,8 +675,11 @@ static std::string planError(llvm::StringRef src, llvm::StringRef dst,
 }
 
 TEST(RelayoutPlanTest, leavesWhatItCannotTake) {
-  EXPECT_THAT(planError("f32[12]{0:T(3)}", "f32[12]{0:T(4)}", 32),
+  EXPECT_THAT(planError("f32[16,4]", "f32[16,4]{1,0:T(8,4)(3,1)}", 32),
               HasSubstr("divisors of dimension 0 that divide one another"));
+  EXPECT_THAT(planError("f32[300,300]{1,0:T(13,17)}",
+                        "f32[300,300]{1,0:T(11,19)}", 32),
+              HasSubstr("remainders that make at most 24 nests"));
   EXPECT_THAT(planError("f32[8]", "f32[8]", 24),
               HasSubstr("elements of 1 to 16 whole bytes, found 24 bits"));
   EXPECT_THAT(

@@ -245,8 +245,8 @@ struct ElementBits {
 /// padding of `dst`, which must be whole, is filled too.
 ///
 /// Errors: *unsupported* where a list is dynamic, where the divisors of a
-/// dimension form no chain, where remainders make more than 24 nests, where
-/// elements are no 1, 2, 4, 8 or 16 bytes (or 1, 2 or 4 bits, see
+/// dimension in one list form no chain, where remainders make more than 24
+/// nests, where elements are no 1, 2, 4, 8 or 16 bytes (or 1, 2 or 4 bits, see
 /// PackedNests.h), and for padding that is not the tail of a dimension.
 llvm::Expected<RelayoutPlan> planRelayout(const PlanSide &src,
                                           const PlanSide &dst, ElementBits bits,
