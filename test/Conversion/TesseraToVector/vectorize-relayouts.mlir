@@ -101,19 +101,19 @@ func.func @fill(%src: memref<30x250xf32>,
 
 // -----
 
-// What has no plan stays: divisors that do not divide one another, bits,
+// What has no plan stays: divisors of one side that do not divide one another, bits,
 // dynamic sizes, unsigned padding.
 
 // CHECK-LABEL: func @left
 // CHECK-COUNT-4: tessera.relayout
 func.func @left(
-    %a: memref<12xf32, #tessera.layout<{0:T(3)}>>,
-    %b: memref<12xf32, #tessera.layout<{0:T(4)}>>,
+    %a: memref<16x4xf32, #tessera.layout<{1,0:T(8,4)(3,1)}>>,
+    %b: memref<16x4xf32, #tessera.layout<{1,0:T(4,4)}>>,
     %c: memref<8xi1>, %d: memref<8xi1, #tessera.layout<{0:T(4)}>>,
     %e: memref<?xf32>, %f: memref<?xf32, #tessera.layout<{0:T(4)}>>,
     %g: memref<6xui8>, %h: memref<6xui8, #tessera.layout<{0:T(4)PV(one)}>>) {
-  tessera.relayout %a into %b : memref<12xf32, #tessera.layout<{0:T(3)}>>,
-      memref<12xf32, #tessera.layout<{0:T(4)}>>
+  tessera.relayout %a into %b : memref<16x4xf32, #tessera.layout<{1,0:T(8,4)(3,1)}>>,
+      memref<16x4xf32, #tessera.layout<{1,0:T(4,4)}>>
   tessera.relayout %c into %d
       : memref<8xi1>, memref<8xi1, #tessera.layout<{0:T(4)}>>
   tessera.relayout %e into %f

@@ -677,9 +677,9 @@ static std::string planError(llvm::StringRef src, llvm::StringRef dst,
 TEST(RelayoutPlanTest, leavesWhatItCannotTake) {
   EXPECT_THAT(planError("f32[16,4]", "f32[16,4]{1,0:T(8,4)(3,1)}", 32),
               HasSubstr("divisors of dimension 0 that divide one another"));
-  EXPECT_THAT(planError("f32[300,300]{1,0:T(13,17)}",
-                        "f32[300,300]{1,0:T(11,19)}", 32),
-              HasSubstr("remainders that make at most 24 nests"));
+  EXPECT_THAT(
+      planError("f32[300,300]{1,0:T(13,17)}", "f32[300,300]{1,0:T(11,19)}", 32),
+      HasSubstr("remainders that make at most 24 nests"));
   EXPECT_THAT(planError("f32[8]", "f32[8]", 24),
               HasSubstr("elements of 1 to 16 whole bytes, found 24 bits"));
   EXPECT_THAT(
