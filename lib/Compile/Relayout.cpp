@@ -260,19 +260,21 @@ static AffineMap getBoxMap(OpBuilder &builder, const ArrayPart &part) {
 static void buildBoxCopy(OpBuilder &builder, Location loc, RelayoutSide source,
                          RelayoutSide destination, const ArrayPart &sourcePart,
                          const ArrayPart &destinationPart,
-                         ConvertElementFn convert) {
+                         ConvertElementFn convert, LoopNestOptions options) {
   OpBuilder::InsertionGuard guard(builder);
+  SmallVector<affine::AffineForOp> loops;
   SmallVector<Value> indices;
   for (int64_t size : sourcePart.dimensions()) {
-    auto loop = affine::AffineForOp::create(builder, loc, 0, size);
-    builder.setInsertionPointToStart(loop.getBody());
-    indices.push_back(loop.getInductionVar());
+    loops.push_back(affine::AffineForOp::create(builder, loc, 0, size));
+    builder.setInsertionPointToStart(loops.back().getBody());
+    indices.push_back(loops.back().getInductionVar());
   }
   Subscripts from{getBoxMap(builder, sourcePart), indices};
   Subscripts to{getBoxMap(builder, destinationPart), indices};
   Value element = source.access.load(builder, loc, source.memref, from);
   destination.access.store(builder, loc, convert(builder, loc, element),
                            destination.memref, to);
+  shareLoops(loops, destination.access, options);
 }
 
 llvm::Error tessera::addRelayoutFunction(ModuleOp module,
@@ -309,23 +311,26 @@ llvm::Error tessera::addRelayoutFunction(ModuleOp module,
   PrimitiveType type = source.elementType();
   Type stored = to->element();
   RelayoutSide target{*to, body->getArgument(1)};
+  LoopNestOptions nestOptions;
+  nestOptions.threads = options.threads;
+  nestOptions.parallelBytes = options.parallelBytes;
   auto convert = [&](OpBuilder &builder, Location loc, Value value) {
     return castInteger(builder, loc, value, stored, type);
   };
   if (!sourcePart.isWhole() || !destinationPart.isWhole()) {
     buildBoxCopy(builder, loc, {*from, body->getArgument(0)}, target,
-                 sourcePart, destinationPart, convert);
+                 sourcePart, destinationPart, convert, nestOptions);
     func::ReturnOp::create(builder, loc);
     return llvm::Error::success();
   }
   RelayoutSizes sizes{source.dimensions(), {}};
   buildElementCopy(builder, loc, {*from, body->getArgument(0)}, target, sizes,
-                   convert);
+                   convert, nestOptions);
   auto padding = getStoredPadding(destination, stored.getIntOrFloatBitWidth());
   if (padding && mayHavePadding(to->axes())) {
     Value value = arith::ConstantOp::create(
         builder, loc, builder.getIntegerAttr(stored, *padding));
-    buildPaddingFill(builder, loc, target, sizes, value);
+    buildPaddingFill(builder, loc, target, sizes, value, nestOptions);
   }
   func::ReturnOp::create(builder, loc);
   return llvm::Error::success();

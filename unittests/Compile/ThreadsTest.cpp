@@ -28,7 +28,7 @@ public:
   static constexpr int64_t kThreads[] = {1, 2, 3, 7};
 
   ThreadedBatch(int64_t vectorBytes, int64_t streamingBytes,
-                llvm::StringRef costsOf)
+                llvm::StringRef costsOf, bool vectorize = true)
       : context(mlir::MLIRContext::Threading::DISABLED) {
     mlir::DialectRegistry registry;
     registerCompileDialects(registry);
@@ -38,6 +38,19 @@ public:
     options.streamingBytes = streamingBytes;
     options.tuning.costsOf = costsOf.str();
     options.parallelBytes = 1;
+    options.vectorize = vectorize;
+  }
+
+  void addAny(const std::pair<Shape, Shape> &pair) { pairs.push_back(pair); }
+
+  /// The module of all functions for so many threads.
+  std::string print(int64_t threads) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = build(threads);
+    llvm::cantFail(lowerToLLVMDialect(*module, options));
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return text;
   }
 
   /// The pair, if it has a plan that is shared.
@@ -80,6 +93,11 @@ public:
 
 private:
   CompiledModule compile(int64_t threads) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = build(threads);
+    return llvm::cantFail(CompiledModule::compile(std::move(module), options));
+  }
+
+  mlir::OwningOpRef<mlir::ModuleOp> build(int64_t threads) {
     options.threads = threads;
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
@@ -88,7 +106,7 @@ private:
       llvm::cantFail(
           addRelayoutFunction(*module, pair.first, pair.second, options));
     }
-    return llvm::cantFail(CompiledModule::compile(std::move(module), options));
+    return module;
   }
 
   /// All functions leave the same bytes, those of padding too.
@@ -141,6 +159,28 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
        {"copy 0", "copy 1", "copy 2", "transpose 0", "transpose 1",
         "transpose 2", "interleave 0", "deinterleave 0", "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never shared";
+}
+
+// Loops over elements are shared too: what has no plan, and all of a relayout
+// that is not to be vectorized; padding as well, but no packed elements.
+TEST(Threads, LoopsOverElementsAgreeWithOneThread) {
+  std::mt19937_64 engine(testSeed());
+  for (bool vectorize : {true, false}) {
+    ThreadedBatch batch(/*vectorBytes=*/32, /*streamingBytes=*/256,
+                        /*costsOf=*/"", vectorize);
+    for (auto [source, destination] :
+         {std::pair("f32[150,70]{1,0}", "f32[150,70]{1,0:T(8,4)(3,1)PV(one)}"),
+          std::pair("s8[150,70]{0,1:T(8,4)(3,1)}", "s8[150,70]{1,0:T(8,128)}"),
+          std::pair("f64[2,999]{0,1:T(4,2)(3,1)}", "f64[2,999]{1,0}"),
+          std::pair("u8[1,1,777]{2,1,0:T(8,4)(3,1)}", "u8[1,1,777]{2,1,0}")})
+      batch.addAny({llvm::cantFail(parseShape(source)),
+                    llvm::cantFail(parseShape(destination))});
+    EXPECT_NE(batch.print(/*threads=*/2).find("omp.parallel"),
+              std::string::npos);
+    batch.run(engine);
+    if (HasFatalFailure())
+      return;
+  }
 }
 
 // The threshold: what is small stays with one thread and needs no runtime.

@@ -119,7 +119,12 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxNests", "max-nests", "unsigned", /*default=*/"16",
            "Main and remainder nests for the elements of a relayout, and for "
-           "each condition that makes a place padding">
+           "each condition that makes a place padding">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "Threads for which a loop of each nest becomes affine.parallel, but "
+           "for packed elements and sizes known at run time only">,
+    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"2097152",
+           "Smallest nest that is shared among threads, in bytes">
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -246,9 +251,11 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
 
     Left alone, for `--tessera-lower-relayouts`, are relayouts of dynamic sizes
     (but those with the same bounds on both sides, which are moved up to them),
-    with divisors that do not divide one another, of elements that are no 1, 2,
-    4, 8 or 16 bytes or no integers or floats, and to layouts with PV where
-    there is padding within a dimension or integers are not signless.
+    with divisors of one side that do not divide one another, of too many
+    remainders, of elements that are no 1, 2, 4, 8 or 16 bytes or no integers or
+    floats (elements with E are packed on both sides or on none), and to layouts
+    with PV where there is padding within a dimension or integers are not
+    signless.
 
     Where stores bypass the cache, they are whole lines: the address of the
     destination is tested, and other code copies to one that is not aligned.

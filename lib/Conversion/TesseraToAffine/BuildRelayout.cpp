@@ -8,13 +8,24 @@
 
 #include "tessera/Conversion/TesseraToAffine/BuildRelayout.h"
 
+#include "mlir/Dialect/Affine/Analysis/LoopAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
 using namespace mlir;
 using namespace tessera;
+
+/// What the busiest thread has to do, as a multiple of a fair share, that needs
+/// no better loop.
+static constexpr double kMostImbalance = 1 + 1.0 / 16;
+/// Times that a loop inside of others may be entered by all threads.
+static constexpr int64_t kMostEntries = 16;
 
 /// Whether affine loops at the insertion point may be bounded by `sizes`.
 static bool areSymbols(OpBuilder &builder, ValueRange sizes) {
@@ -38,8 +49,9 @@ static SmallVector<Value> expandMap(OpBuilder &builder, Location loc,
 }
 
 /// Opens a loop at the insertion point and moves into it.
-static Value buildAffineLoop(OpBuilder &builder, Location loc,
-                             const NestLoop &loop, ValueRange operands) {
+static affine::AffineForOp buildAffineLoop(OpBuilder &builder, Location loc,
+                                           const NestLoop &loop,
+                                           ValueRange operands) {
   SmallVector<Value> lowerOperands(operands), upperOperands(operands);
   AffineMap lower = loop.lower, upper = loop.upper;
   affine::canonicalizeMapAndOperands(&lower, &lowerOperands);
@@ -47,7 +59,7 @@ static Value buildAffineLoop(OpBuilder &builder, Location loc,
   auto loopOp = affine::AffineForOp::create(builder, loc, lowerOperands, lower,
                                             upperOperands, upper);
   builder.setInsertionPointToStart(loopOp.getBody());
-  return loopOp.getInductionVar();
+  return loopOp;
 }
 
 /// The same with scf.for, for sizes that are no affine symbols.
@@ -88,26 +100,77 @@ static void buildExclusion(OpBuilder &builder, Location loc, IntegerSet set,
   builder.setInsertionPointToStart(ifOp.thenBlock());
 }
 
+/// Iterations of each loop, 1 where they are not known.
+static SmallVector<int64_t> getTripCounts(ArrayRef<affine::AffineForOp> loops) {
+  SmallVector<int64_t> trips;
+  for (affine::AffineForOp loop : loops)
+    trips.push_back(affine::getConstantTripCount(loop).value_or(1));
+  return trips;
+}
+
+/// The number of the loop to share. One inside of others is entered anew for
+/// each of their iterations.
+static std::optional<size_t> chooseLoop(ArrayRef<int64_t> trips,
+                                        int64_t threads) {
+  std::optional<size_t> best;
+  double least = static_cast<double>(threads);
+  int64_t entries = 1;
+  for (auto [i, count] : llvm::enumerate(trips)) {
+    double imbalance =
+        static_cast<double>(llvm::divideCeil(count, threads) * threads) /
+        static_cast<double>(std::max<int64_t>(count, 1));
+    if (count > 1 && imbalance < least) {
+      least = imbalance;
+      best = i;
+    }
+    entries *= count;
+    if (least <= kMostImbalance || entries > kMostEntries)
+      return best;
+  }
+  return best;
+}
+
+void tessera::shareLoops(ArrayRef<affine::AffineForOp> loops,
+                         const ElementAccess &access, LoopNestOptions options) {
+  if (options.threads <= 1 || access.isPacked())
+    return;
+  SmallVector<int64_t> trips = getTripCounts(loops);
+  int64_t bytes = std::max<int64_t>(access.bits() / 8, 1);
+  for (int64_t count : trips)
+    bytes *= count;
+  if (bytes < options.parallelBytes)
+    return;
+  if (std::optional<size_t> loop = chooseLoop(trips, options.threads))
+    (void)affine::affineParallelize(loops[*loop]);
+}
+
 /// The loops of `nest`, with what `body` builds from the operands of its maps
 /// inside. `sizes` are the values of the symbols.
 static void buildNest(OpBuilder &builder, Location loc, const LoopNest &nest,
-                      ValueRange sizes,
+                      ValueRange sizes, const ElementAccess &destination,
+                      LoopNestOptions options,
                       llvm::function_ref<void(OpBuilder &, ValueRange)> body) {
   OpBuilder::InsertionGuard guard(builder);
   bool isAffine = areSymbols(builder, sizes);
   SmallVector<Value> variables;
+  SmallVector<affine::AffineForOp> loops;
   auto getOperands = [&] {
     SmallVector<Value> operands = variables;
     llvm::append_range(operands, sizes);
     return operands;
   };
-  for (const NestLoop &loop : nest.loops)
-    variables.push_back(isAffine
-                            ? buildAffineLoop(builder, loc, loop, getOperands())
-                            : buildScfLoop(builder, loc, loop, getOperands()));
+  for (const NestLoop &loop : nest.loops) {
+    if (!isAffine) {
+      variables.push_back(buildScfLoop(builder, loc, loop, getOperands()));
+      continue;
+    }
+    loops.push_back(buildAffineLoop(builder, loc, loop, getOperands()));
+    variables.push_back(loops.back().getInductionVar());
+  }
   if (nest.exclude)
     buildExclusion(builder, loc, *nest.exclude, getOperands(), isAffine);
   body(builder, getOperands());
+  shareLoops(loops, destination, options);
 }
 
 /// The results of `map` as subscripts at the insertion point.
@@ -139,7 +202,7 @@ void tessera::buildElementCopy(OpBuilder &builder, Location loc,
        getElementNests(builder.getContext(), sizes.sizes, indices,
                        destination.access.axes(), options))
     buildNest(
-        builder, loc, nest, sizes.values,
+        builder, loc, nest, sizes.values, destination.access, options,
         [&](OpBuilder &builder, ValueRange operands) {
           Subscripts index =
               makeSubscripts(builder, loc, nest.getVariableMap(), operands);
@@ -183,7 +246,7 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
   const AxisList &axes = access.axes();
   for (const LoopNest &nest : getPaddingNests(builder.getContext(), sizes.sizes,
                                               axes, /*minorCut=*/1, options))
-    buildNest(builder, loc, nest, sizes.values,
+    buildNest(builder, loc, nest, sizes.values, access, options,
               [&](OpBuilder &builder, ValueRange operands) {
                 access.storeAtPlace(builder, loc, value, destination.memref,
                                     makeSubscripts(builder, loc,

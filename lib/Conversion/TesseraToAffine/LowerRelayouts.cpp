@@ -204,7 +204,8 @@ struct LowerRelayoutsPass
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     for (Operation *op : relayouts)
-      lowerRelayout(rewriter, op, LoopNestOptions{maxNests});
+      lowerRelayout(rewriter, op,
+                    LoopNestOptions{maxNests, threads, parallelBytes});
     numRelayouts += relayouts.size();
   }
 };

@@ -12,6 +12,10 @@
 #include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
 #include "tessera/Conversion/TesseraToAffine/LoopNest.h"
 
+namespace mlir::affine {
+class AffineForOp;
+} // namespace mlir::affine
+
 namespace tessera {
 
 /// One side of a relayout: its physical memref and how to reach elements in it.
@@ -43,6 +47,14 @@ void buildElementCopy(mlir::OpBuilder &builder, mlir::Location loc,
 void buildPaddingFill(mlir::OpBuilder &builder, mlir::Location loc,
                       RelayoutSide destination, RelayoutSizes sizes,
                       mlir::Value value, LoopNestOptions options = {});
+
+/// Makes one of the loops of a perfect nest, outermost first, parallel if
+/// `options` have threads: the outermost whose iterations are shared evenly.
+/// Each iteration of the nest must write an element of its own in a buffer of
+/// `access`. Left as they are: nests of few bytes or of sizes that are not
+/// known, and packed elements, as threads would write to the same bytes.
+void shareLoops(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
+                const ElementAccess &access, LoopNestOptions options);
 
 /// Whether there may be a place for buildPaddingFill to write.
 bool mayHavePadding(const AxisList &list);

@@ -104,10 +104,14 @@ public:
                        mlir::Value value, mlir::Value memref,
                        const Subscripts &position) const;
 
+  /// The distance of elements that are neighbours in the buffer.
+  int64_t bits() const { return storageBits; }
+  /// Whether elements share bytes.
+  bool isPacked() const { return storageBits < 8; }
+
 private:
   explicit ElementAccess(AxisList axes) : axisList(std::move(axes)) {}
 
-  bool isPacked() const { return storageBits < 8; }
   mlir::Value buildExtent(mlir::OpBuilder &builder, mlir::Location loc,
                           const Extent &extent, mlir::ValueRange sizes) const;
   Subscripts linearize(mlir::OpBuilder &builder, mlir::Location loc,

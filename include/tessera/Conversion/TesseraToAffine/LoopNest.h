@@ -75,6 +75,10 @@ struct LoopNestOptions {
   /// Main and remainder nests that may be made; beyond it, dimensions get
   /// loops whose bounds depend on the loops outside.
   unsigned maxNests = 16;
+  /// Threads for which a loop of every nest that writes at least
+  /// `parallelBytes` becomes parallel.
+  int64_t threads = 1;
+  int64_t parallelBytes = 2 << 20;
 };
 
 /// Nests that together visit every element of an array of `sizes` (kDynamic
