@@ -145,6 +145,9 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
                         getCostsOf(number));
     for (const auto &pair : getKernelPairs())
       batch.add(pair, kernels);
+    if (number == 2 || number == 5)
+      for (const auto &pair : getRaggedPairs())
+        batch.add(pair, kernels);
     // Runs long enough to be cut, and what is left of them.
     Shape run = llvm::cantFail(parseShape("u8[471,1001]{1,0}"));
     if (number == 0)
@@ -155,9 +158,9 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
     if (HasFatalFailure())
       return;
   }
-  for (const char *kernel :
-       {"copy 0", "copy 1", "copy 2", "transpose 0", "transpose 1",
-        "transpose 2", "interleave 0", "deinterleave 0", "fill 0"})
+  for (const char *kernel : {"copy 0", "copy 1", "copy 2", "transpose 0",
+                             "transpose 1", "transpose 2", "transpose 3",
+                             "interleave 0", "deinterleave 0", "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never shared";
 }
 

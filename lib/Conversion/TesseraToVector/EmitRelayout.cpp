@@ -19,6 +19,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <algorithm>
 
@@ -46,6 +47,8 @@ static constexpr int64_t kMostShuffles = 1152;
 /// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
 /// copies where short loops reach 0.6.
 static constexpr int64_t kUnrolledBytes = 8192;
+/// Lines that are stored under one condition: half the registers.
+static constexpr size_t kCarriedGroup = 16;
 /// Bytes that one iteration of a copy loop moves.
 static constexpr int64_t kChunkBytes = 256;
 /// Lines that a run of unknown alignment must span to be streamed.
@@ -131,9 +134,10 @@ public:
   }
 
 private:
-  /// Where a block begins, over the induction variables so far.
+  /// Where a block begins, over the induction variables so far; for carried
+  /// ones also where the lines of its columns wait.
   struct Offsets {
-    AffineExpr src, dst;
+    AffineExpr src, dst, carry;
   };
   using Body = llvm::function_ref<void(Value iteration)>;
 
@@ -179,6 +183,26 @@ private:
   void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
+  /// A block of a strip; the last strip is shorter, or empty.
+  void emitCarried(Place from, Place to, Place carry,
+                   llvm::ArrayRef<int64_t> rows,
+                   llvm::ArrayRef<int64_t> columns, int64_t phase);
+  /// One line of each column. `isFirst`, if there is such a value, says whether
+  /// it is the first one.
+  void emitCarriedLines(Place from, Place to, Place carry,
+                        llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns, int64_t phase,
+                        Value isFirst);
+  /// A line of a column, which begins `shift` elements behind it.
+  struct CarriedLine {
+    Value value;
+    Place place;
+    int64_t shift;
+  };
+  void storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst);
+  void emitLastLines(Place from, Place to, Place carry,
+                     llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns, int64_t phase);
   /// Streams out the columns that a block left in the buffer, those that follow
   /// one another as one run.
   void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
@@ -215,6 +239,9 @@ private:
   Place advance(Place place, Value iteration, int64_t stride);
   Value createIndex(AffineExpr expr);
   Place getStage();
+  /// Elements of the buffer, and those that a step of each loop takes of it.
+  int64_t countStage() const;
+  int64_t getCarryStride(size_t depth) const;
   /// The steps of the loops `inner`, and `steps` of the loop of `role` that
   /// continues them, as offsets in the source or destination.
   Table getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
@@ -223,6 +250,7 @@ private:
     return RelayoutTarget::kLineBytes / kernels.elementBytes();
   }
   bool isStreaming() const { return nest.stores == StoreKind::Streaming; }
+  bool isCarried() const { return nest.stores == StoreKind::Carried; }
 
   ImplicitLocOpBuilder &b;
   Value src, dst;
@@ -239,6 +267,8 @@ private:
   /// Iterations of all loops around the insertion point.
   int64_t trips = 1;
   llvm::SmallVector<Value, 6> ivs;
+  /// The number of the strip whose blocks are carried on; none for the last.
+  Value strip;
   /// The buffer of staged blocks, one for each thread's scope.
   llvm::DenseMap<Operation *, Value> stages;
 };
@@ -284,10 +314,10 @@ static void emitLoop(ImplicitLocOpBuilder &b, LoopShape shape,
 void NestEmitter::emit(const OpenLoops &shared) {
   ivs = shared.ivs;
   AffineExpr zero = b.getAffineConstantExpr(0);
-  Offsets at = {zero + nest.srcOffset, zero + nest.dstOffset};
+  Offsets at = {zero + nest.srcOffset, zero + nest.dstOffset, zero};
   for (auto [loop, iteration] : llvm::zip(nest.loops, shared.iterations))
     at = {at.src + iteration * loop.srcStride,
-          at.dst + iteration * loop.dstStride};
+          at.dst + iteration * loop.dstStride, zero};
   trips = 1;
   for (const PlanLoop &loop :
        llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()))
@@ -319,10 +349,13 @@ void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
   };
   if (full > 0)
     withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
-  if (rest > 0 && !overlapsBlocks(loop)) {
+  // A strip without rows writes what the others have left.
+  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
+  if ((rest > 0 || isStrip) && !overlapsBlocks(loop)) {
     int64_t begin = full * loop.step;
     Offsets last = {at.src + begin * loop.srcStride,
-                    at.dst + begin * loop.dstStride};
+                    at.dst + begin * loop.dstStride,
+                    at.carry + full * getCarryStride(depth)};
     ++depth;
     withSteps(rest, &NestEmitter::emitLoops, last);
   }
@@ -350,7 +383,8 @@ void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
       ValueRange{serial.getInductionVar()}));
   AffineExpr begin = b.getAffineDimExpr(ivs.size() - 1);
   emitLoops(depth + 1,
-            {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride},
+            {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride,
+             at.carry},
             rows, columns);
   ivs.pop_back();
 }
@@ -364,13 +398,19 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                      nest.stores != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
+  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
   emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+    if (isStrip)
+      strip = ivs.back();
     emitLoops(depth + 1,
               {at.src + iteration * (loop.step * loop.srcStride),
-               at.dst + iteration * (loop.step * loop.dstStride)},
+               at.dst + iteration * (loop.step * loop.dstStride),
+               at.carry + iteration * getCarryStride(depth)},
               rows, columns);
   });
   trips /= shape.trips;
+  if (isStrip)
+    strip = {};
 }
 
 void NestEmitter::repeat(int64_t count, Body body) {
@@ -454,6 +494,19 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   case KernelKind::Merge:
     return emitBits(from, to);
   case KernelKind::Transpose:
+    if (isCarried()) {
+      // Loops move on by whole lines.
+      AffineExpr zero = b.getAffineConstantExpr(0);
+      llvm::SmallVector<AffineExpr> zeros(ivs.size(), zero);
+      int64_t begin =
+          cast<AffineConstantExpr>(at.dst.replaceDims(zeros)).getValue();
+      Place carry = getStage();
+      carry.index = createIndex(at.carry);
+      return emitCarried(from, to, carry,
+                         rows ? llvm::ArrayRef(fromRows)
+                              : llvm::ArrayRef<int64_t>(),
+                         toColumns, begin % lineElements());
+    }
     return emitTranspose(from, to, fromRows, toColumns, isAligned);
   case KernelKind::Interleave:
   case KernelKind::Deinterleave:
@@ -825,6 +878,107 @@ void NestEmitter::emitColumnChunks(Place from, Place to,
   });
 }
 
+void NestEmitter::emitCarried(Place from, Place to, Place carry,
+                              llvm::ArrayRef<int64_t> rows,
+                              llvm::ArrayRef<int64_t> columns, int64_t phase) {
+  int64_t line = lineElements(), size = line / nest.unit;
+  int64_t lines = rows.size() / size;
+  emitPrefetch(from, rows);
+  Value zero = arith::ConstantIndexOp::create(b, 0), isFirst;
+  auto isZero = [&](Value number) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
+  };
+  if (strip)
+    isFirst = isZero(strip);
+  auto stride = getUniformStride(rows.take_front(lines * size), size);
+  if (lines <= kMaxUnrolled || !stride) {
+    for (int64_t i = 0; i < lines; ++i)
+      emitCarriedLines(from, to + i * line, carry, rows.slice(i * size, size),
+                       columns, phase, i == 0 ? isFirst : Value());
+  } else {
+    repeatInLoop(lines, [&](Value i) {
+      Value first = isFirst;
+      if (first)
+        first = arith::AndIOp::create(b, first, isZero(i));
+      emitCarriedLines(advance(from, i, *stride), advance(to, i, line), carry,
+                       rows.take_front(size), columns, phase, first);
+    });
+  }
+  if (!strip)
+    emitLastLines(from, to + lines * line, carry, rows.drop_front(lines * size),
+                  columns, phase);
+}
+
+void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns,
+                                   int64_t phase, Value isFirst) {
+  int64_t line = lineElements();
+  llvm::SmallBitVector isDone(columns.size());
+  llvm::SmallVector<CarriedLine, kCarriedGroup> group;
+  kernels.transposeRows(
+      from, rows, columns.size(), [&](Value column, int64_t number) {
+        if (isDone.test(number))
+          return;
+        isDone.set(number);
+        int64_t shift = (phase + columns[number]) % line;
+        Value whole = column;
+        if (Place kept = carry + number * line; shift) {
+          whole = kernels.joinLines(kernels.load(kept, line), column, shift);
+          kernels.store(column, kept);
+        }
+        group.push_back({whole, to + (columns[number] - shift), shift});
+        if (group.size() < kCarriedGroup && !isDone.all())
+          return;
+        storeLines(group, isFirst);
+        group.clear();
+      });
+}
+
+void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
+  auto storeWhole = [&] {
+    for (const CarriedLine &line : lines)
+      kernels.store(line.value, line.place, /*isStreaming=*/true);
+  };
+  if (!isFirst)
+    return storeWhole();
+  auto choice = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  for (const CarriedLine &line : lines)
+    kernels.storePart(line.value, line.place, line.shift, lineElements());
+  b.setInsertionPointToStart(choice.elseBlock());
+  storeWhole();
+}
+
+void NestEmitter::emitLastLines(Place from, Place to, Place carry,
+                                llvm::ArrayRef<int64_t> rows,
+                                llvm::ArrayRef<int64_t> columns,
+                                int64_t phase) {
+  int64_t line = lineElements(), length = rows.size() * nest.unit;
+  llvm::SmallBitVector isDone(columns.size());
+  auto storeLast = [&](Value column, int64_t number) {
+    int64_t shift = (phase + columns[number]) % line, end = shift + length;
+    if (isDone.test(number) || end == 0)
+      return;
+    isDone.set(number);
+    Place place = to + (columns[number] - shift);
+    Value kept = shift ? kernels.load(carry + number * line, line) : column;
+    column = column ? kernels.widenToLine(column) : kept;
+    Value whole = kernels.joinLines(kept, column, shift);
+    if (end < line)
+      return kernels.storePart(whole, place, 0, end);
+    kernels.store(whole, place, /*isStreaming=*/true);
+    if (end > line)
+      kernels.storePart(kernels.joinLines(column, column, shift), place + line,
+                        0, end - line);
+  };
+  if (!rows.empty())
+    return kernels.transposeRows(from, rows, columns.size(), storeLast);
+  for (size_t number = 0; number < columns.size(); ++number)
+    storeLast({}, number);
+}
+
 /// Fetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch)
@@ -849,6 +1003,37 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
 // Streaming
 //===----------------------------------------------------------------------===//
 
+int64_t NestEmitter::getCarryStride(size_t depth) const {
+  if (!isCarried())
+    return 0;
+  int64_t stride = nest.blockColumns() * lineElements();
+  for (size_t i = nest.loops.size(); i-- > 0;) {
+    const PlanLoop &loop = nest.loops[i];
+    if (loop.role == PlanLoop::Role::Rows)
+      return 0;
+    if (i == depth)
+      break;
+    stride *= loop.numBlocks();
+  }
+  return stride;
+}
+
+int64_t NestEmitter::countStage() const {
+  if (!isCarried())
+    return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
+                             : nest.blockRows()) *
+           nest.blockColumns() * nest.unit *
+           std::max<int64_t>(nest.joined.size(), 1);
+  // What a step of the loop over strips would take.
+  int64_t size = nest.blockColumns() * lineElements();
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    if (loop.role == PlanLoop::Role::Rows)
+      break;
+    size *= loop.numBlocks();
+  }
+  return size;
+}
+
 /// The buffer of a block, allocated once for each thread: loops free what they
 /// allocate only in name.
 Place NestEmitter::getStage() {
@@ -859,12 +1044,8 @@ Place NestEmitter::getStage() {
   if (!stage) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&scope->getRegion(0).front());
-    int64_t rows = nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
-                                    : nest.blockRows();
-    int64_t units =
-        rows * nest.blockColumns() * std::max<int64_t>(nest.joined.size(), 1);
     auto type = MemRefType::get(
-        {units * nest.unit}, cast<MemRefType>(dst.getType()).getElementType());
+        {countStage()}, cast<MemRefType>(dst.getType()).getElementType());
     stage = memref::AllocaOp::create(
         b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
   }
@@ -1056,7 +1237,7 @@ llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
     return llvm::Error::success();
   }
   RelayoutTarget plain = target;
-  plain.hasStreamingStores = false;
+  plain.isLineAligned = false;
   auto plainPlan = planRelayout(src, dst, bits, fillPadding, plain);
   if (!plainPlan)
     return plainPlan.takeError();

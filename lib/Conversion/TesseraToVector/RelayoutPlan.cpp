@@ -59,6 +59,11 @@ static constexpr int64_t kMostRows = 64;
 /// Bytes that a block writes in one go where it takes 64 of each row, and few
 /// rows are in the cache at once.
 static constexpr int64_t kGatheredBytes = 512;
+/// Lines of columns that wait for the next strip of rows: they have to stay in
+/// the second-level cache, and on the stack.
+static constexpr int64_t kCarryBytes = 256 << 10;
+/// Panels of columns for each thread, with lines of their own.
+static constexpr int64_t kPanels = 4;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
 /// Rows that are woven, and columns that are split, at most, and rows where
@@ -74,8 +79,9 @@ static constexpr int64_t kShiftedRunBytes = 64 << 10;
 static constexpr int64_t kLeastShifted = 256;
 /// Blocks between the fetch of a line ahead and its use.
 static constexpr int64_t kPrefetchBlocks = 2;
-/// The same where blocks are dense runs, which are written without a pause.
-static constexpr int64_t kDensePrefetchBlocks = 4;
+/// The same where blocks are dense runs, or hand on what is left of lines: they
+/// take longer to write.
+static constexpr int64_t kLongPrefetchBlocks = 6;
 /// The same where two to eight rows are woven: there is room for more.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
 /// Longer pieces of rows need no help: the processor fetches them itself.
@@ -231,6 +237,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", streaming";
   if (nest.stores == StoreKind::Staged)
     os << ", staged and streaming";
+  if (nest.stores == StoreKind::Carried)
+    os << ", carried and streaming";
   if (nest.gathersRows)
     os << ", rows gathered";
   if (nest.prefetch)
@@ -269,16 +277,18 @@ class NestPlanner {
 public:
   /// `padding`, if any, goes into the nest where its kernel can fill it.
   NestPlanner(const StridedNest &strided, int64_t elementBytes,
-              const RelayoutTarget &target, bool mayStream,
+              const RelayoutTarget &target, bool isLarge,
               std::optional<RunPadding> padding = std::nullopt)
-      : bytes(elementBytes), target(target), mayStream(mayStream),
-        padding(padding) {
+      : strided(strided), bytes(elementBytes), target(target), isLarge(isLarge),
+        mayStream(isLarge && target.isLineAligned), padding(padding) {
     nest.srcOffset = strided.srcOffset;
     nest.dstOffset = strided.dstOffset;
     nest.loops = strided.loops;
   }
 
   PlanNest plan();
+  /// What `plan` has left to other nests.
+  llvm::ArrayRef<PlanNest> getRests() const { return rests; }
   PlanNest planFill();
   /// Bytes of which only `mask` is written.
   PlanNest planBits(const PackedNest &packed, bool isFill);
@@ -307,6 +317,13 @@ private:
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
   bool planDenseTranspose(const Chain &rows, const Chain &columns);
+  bool planCarriedTranspose(const Chain &rows, const Chain &columns);
+  bool orderCarried();
+  void cutCarried();
+  size_t findStrips() const;
+  void cutPanels(size_t depth, int64_t fewest, size_t outside);
+  void leaveRest(PlanLoop &loop, int64_t count);
+  int64_t countCarried(size_t depth) const;
   bool planRaggedTranspose(const Chain &rows, const Chain &columns);
   void planStagedTranspose(const Chain &rows, const Chain &columns);
   int64_t countConflicts() const;
@@ -324,6 +341,11 @@ private:
   bool interleavesRows(const Chain &rows, const Chain &columns) const;
 
   int64_t unitBytes() const { return nest.unit * bytes; }
+  /// Bytes that a block writes straight from registers: 32 rows, within bounds.
+  int64_t getDirectRun() const {
+    return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
+                      2 * kDirectRunBytes);
+  }
   int64_t numJoined() const { return std::max<int64_t>(nest.joined.size(), 1); }
   /// Units of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
@@ -347,11 +369,15 @@ private:
   /// Sorts the loops around a block by a stride, most major first.
   void orderLoops(bool bySource);
 
+  StridedNest strided;
   int64_t bytes;
   const RelayoutTarget &target;
-  bool mayStream;
+  /// Whether both sides outgrow the cache, and stores can bypass it.
+  bool isLarge, mayStream;
+  bool mayCarry = true;
   std::optional<RunPadding> padding;
   PlanNest nest;
+  std::vector<PlanNest> rests;
 };
 } // namespace
 
@@ -643,7 +669,7 @@ int64_t NestPlanner::countConflicts() const {
 /// Fetches rows ahead where the innermost loop moves on along them, and where
 /// the cache has room for what is fetched.
 void NestPlanner::planPrefetch(int64_t blocks) {
-  if (nest.loops.empty() || !mayStream)
+  if (nest.loops.empty() || !isLarge)
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
@@ -664,8 +690,6 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
       target.tuning.isStaged.value_or(false))
     return false;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
-  int64_t run = std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
-                           2 * kDirectRunBytes);
   const PlanNest untouched = nest;
   auto takeBlocks = [&](int64_t high) {
     nest = untouched;
@@ -675,7 +699,7 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
                        countConflicts() > kMostWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
-  bool isDirect = takeBlocks(rowUnits(run));
+  bool isDirect = takeBlocks(rowUnits(getDirectRun()));
   if (isDirect && nest.gathersRows && unitBytes() == 1 &&
       target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
     isDirect = takeBlocks(rowUnits(kGatheredBytes));
@@ -708,6 +732,127 @@ bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   return true;
 }
 
+/// Bytes of the lines that wait for the next iteration of loop `depth`.
+int64_t NestPlanner::countCarried(size_t depth) const {
+  int64_t size = nest.blockColumns() * RelayoutTarget::kLineBytes;
+  for (size_t i = depth + 1; i < nest.loops.size(); ++i)
+    size *= nest.loops[i].numBlocks();
+  return size;
+}
+
+/// Keeps `count` steps of `loop` and leaves the others, which are few, to nests
+/// with less code.
+void NestPlanner::leaveRest(PlanLoop &loop, int64_t count) {
+  StridedNest others = strided;
+  auto find = [&](StridedNest &where) {
+    return llvm::find_if(where.loops, [&](const PlanLoop &other) {
+      return isSameLoop(loop, other);
+    });
+  };
+  find(others)->count = loop.count - count;
+  llvm::erase_if(others.loops, [](const PlanLoop &l) { return l.count == 1; });
+  others.srcOffset += count * loop.srcStride;
+  others.dstOffset += count * loop.dstStride;
+  find(strided)->count = count;
+  loop.count = count;
+  NestPlanner planner(others, bytes, target, isLarge);
+  planner.mayCarry = false;
+  rests.push_back(planner.plan());
+  llvm::append_range(rests, planner.getRests());
+}
+
+/// Cuts loop `depth` into at least `fewest` panels of the same number of
+/// blocks, two at least, with a loop over panels outside of loop `outside`.
+void NestPlanner::cutPanels(size_t depth, int64_t fewest, size_t outside) {
+  PlanLoop &loop = nest.loops[depth];
+  int64_t blocks = loop.count / loop.step;
+  fewest = std::min<int64_t>(llvm::alignTo(fewest, target.threads), blocks / 2);
+  if (fewest < 2)
+    return;
+  // As few blocks as possible are left.
+  int64_t panels = fewest;
+  for (int64_t more = fewest; more < 2 * fewest; more += target.threads)
+    if (blocks % more < blocks % panels)
+      panels = more;
+  int64_t width = blocks / panels * loop.step;
+  if (loop.count > panels * width)
+    leaveRest(loop, panels * width);
+  loop.count = width;
+  PlanLoop outer = {panels, width * loop.srcStride, width * loop.dstStride};
+  nest.loops.insert(nest.loops.begin() + outside, outer);
+}
+
+/// Orders loops so that few lines wait for the next strip, in the end those of
+/// the loop of columns. False where there is none inside of the strips.
+bool NestPlanner::orderCarried() {
+  orderLoops(target.tuning.bySource.value_or(true));
+  size_t strips = findStrips();
+  for (; countCarried(strips) > kCarryBytes; ++strips) {
+    if (strips + 1 == nest.loops.size() ||
+        nest.loops[strips + 1].role != Role::Outer)
+      break;
+    std::swap(nest.loops[strips], nest.loops[strips + 1]);
+  }
+  return countCarried(strips) <= kCarryBytes ||
+         (nest.loops[strips + 1].role == Role::Columns &&
+          countCarried(strips + 1) <= kCarryBytes);
+}
+
+/// Cuts columns so that lines that wait stay in the second-level cache, and
+/// strips so that there is something to share among threads.
+void NestPlanner::cutCarried() {
+  size_t strips = findStrips();
+  if (countCarried(strips) > kCarryBytes) {
+    int64_t most = kCarryBytes / countCarried(strips + 1);
+    int64_t blocks = nest.loops[strips + 1].numBlocks();
+    cutPanels(strips + 1, llvm::divideCeil(blocks, most), strips);
+  }
+  int64_t shares = kPanels * target.threads;
+  auto isEnough = [&](const PlanLoop &loop) { return loop.count >= shares; };
+  strips = findStrips();
+  if (target.threads > 1 &&
+      nest.numElements() * bytes >= target.parallelBytes &&
+      llvm::none_of(llvm::ArrayRef(nest.loops).take_front(strips), isEnough))
+    cutPanels(strips, shares, 0);
+}
+
+size_t NestPlanner::findStrips() const {
+  const PlanLoop *strips = llvm::find_if(
+      nest.loops, [](const PlanLoop &loop) { return loop.role == Role::Rows; });
+  return strips - nest.loops.begin();
+}
+
+/// Beyond the cache, columns that begin anywhere in a line, but all at the same
+/// place of one as those of the blocks before: lines are made of what the strip
+/// above has left and what this one brings.
+bool NestPlanner::planCarriedTranspose(const Chain &rows,
+                                       const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes || !mayCarry ||
+      target.tuning.isStaged.has_value())
+    return false;
+  int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
+  // One register of narrow elements, of which two would be a loop.
+  int64_t high = rowUnits(unitBytes() < 4 ? line : getDirectRun());
+  const PlanNest untouched = nest;
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high, Role::Rows);
+  bool hasStrips = false, isSteady = true;
+  for (const PlanLoop &loop : nest.loops) {
+    isSteady &= loop.dstStride * loop.step * bytes % line == 0;
+    hasStrips |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
+  }
+  if (!hasStrips || !isSteady || !orderCarried()) {
+    nest = untouched;
+    return false;
+  }
+  nest.stores = StoreKind::Carried;
+  cutCarried();
+  for (PlanLoop &loop : nest.loops)
+    if (loop.role == Role::Columns && loop.count % loop.step != 0)
+      leaveRest(loop, loop.count - loop.count % loop.step);
+  return true;
+}
+
 /// Beyond the cache, runs that begin anywhere in a line and are written by
 /// registers as wide as a line: what a strip of rows leaves of its last lines
 /// is still in the cache when the next strip comes, so that stores go through
@@ -720,7 +865,9 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
   int64_t high = rowUnits(std::min(kDirectRunBytes, kMostRows * unitBytes()));
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   takeBlock(rows, high, high + high / 4, Role::Rows);
+  nest.kernel = KernelKind::Transpose;
   nest.stores = StoreKind::Plain;
+  orderLoops(target.tuning.bySource.value_or(true));
   return true;
 }
 
@@ -745,10 +892,13 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
   nest.kernel = KernelKind::Transpose;
   bool isDirect = planDirectTranspose(rows, columns);
   bool isDense = !isDirect && planDenseTranspose(rows, columns);
-  if (!isDirect && !isDense && !planRaggedTranspose(rows, columns))
+  bool isCarried = !isDirect && !isDense && planCarriedTranspose(rows, columns);
+  if (!isDirect && !isDense && !isCarried &&
+      !planRaggedTranspose(rows, columns))
     planStagedTranspose(rows, columns);
-  orderLoops(target.tuning.bySource.value_or(true));
-  planPrefetch(isDense ? kDensePrefetchBlocks : kPrefetchBlocks);
+  if (!isCarried)
+    orderLoops(target.tuning.bySource.value_or(true));
+  planPrefetch(isDense || isCarried ? kLongPrefetchBlocks : kPrefetchBlocks);
 }
 
 PlanNest NestPlanner::plan() {
@@ -768,6 +918,8 @@ PlanNest NestPlanner::plan() {
     planDeinterleave(rows, columns);
   else if (mayStream)
     planStreamingTranspose(rows, columns);
+  else if (isLarge && planRaggedTranspose(rows, columns))
+    planPrefetch(kPrefetchBlocks);
   else
     planTranspose(rows, columns);
   return nest;
@@ -910,16 +1062,18 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
   return std::min(least, count);
 }
 
-/// The plan of a nest in bytes.
-static PlanNest planPackedNest(const PackedNest &nest,
-                               const RelayoutTarget &target, bool mayStream,
-                               bool isFill) {
+/// Adds the plan of a nest in bytes to `nests`.
+static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
+                           bool mayStream, bool isFill,
+                           llvm::SmallVectorImpl<PlanNest> &nests) {
   NestPlanner planner(nest.strided, /*elementBytes=*/1, target, mayStream);
   if (nest.mask != 0xFF)
-    return planner.planBits(nest, isFill);
-  if (!nest.joined.empty())
-    return planner.planJoined(nest);
-  return isFill ? planner.planFill() : planner.plan();
+    nests.push_back(planner.planBits(nest, isFill));
+  else if (!nest.joined.empty())
+    nests.push_back(planner.planJoined(nest));
+  else
+    nests.push_back(isFill ? planner.planFill() : planner.plan());
+  llvm::append_range(nests, planner.getRests());
 }
 
 /// The plan for elements of less than a byte, on one side at least.
@@ -941,13 +1095,12 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
     auto packed = packNests(*nests, bits, isFill);
     if (!packed)
       return packed.takeError();
-    for (const PackedNest &nest : *packed) {
-      PlanNest planned =
-          planPackedNest(nest, target, mayStream && !isFill, isFill);
-      if (!isFill && bits.isSigned && bits.src < bits.dst)
-        planned.signedBits = bits.src;
-      plan.nests.push_back(std::move(planned));
-    }
+    size_t first = plan.nests.size();
+    for (const PackedNest &nest : *packed)
+      planPackedNest(nest, target, mayStream && !isFill, isFill, plan.nests);
+    if (!isFill && bits.isSigned && bits.src < bits.dst)
+      for (PlanNest &nest : llvm::drop_begin(plan.nests, first))
+        nest.signedBits = bits.src;
     return llvm::Error::success();
   };
   if (llvm::Error error = add(cutElements(src, dst), /*isFill=*/false))
@@ -1002,10 +1155,11 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   }
   for (const StridedNest &nest : *copies) {
     std::optional<RunPadding> padding = findPadding(nest, fills);
-    plan.nests.push_back(
-        NestPlanner(nest, bytes, target, mayStream, padding).plan());
+    NestPlanner planner(nest, bytes, target, mayStream, padding);
+    plan.nests.push_back(planner.plan());
     if (plan.nests.back().padding)
       fills.erase(fills.begin() + padding->fill);
+    llvm::append_range(plan.nests, planner.getRests());
   }
   for (const StridedNest &nest : fills)
     plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());

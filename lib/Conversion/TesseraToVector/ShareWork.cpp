@@ -54,6 +54,9 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   PlanLoop *best = nest.loops.end();
   double least = static_cast<double>(threads);
   for (PlanLoop &loop : nest.loops) {
+    // Strips hand on lines from one to the next, column by column.
+    if (nest.stores == StoreKind::Carried && loop.role != PlanLoop::Role::Outer)
+      continue;
     double imbalance = getImbalance(loop, threads);
     if (imbalance < least) {
       least = imbalance;
@@ -66,7 +69,8 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
     return;
   best->isParallel = true;
   std::rotate(nest.loops.begin(), best, best + 1);
-  nest.prefetch &= nest.loops.back().role == PlanLoop::Role::Columns;
+  if (nest.loops.back().role != PlanLoop::Role::Columns)
+    nest.prefetch = 0;
 }
 
 void tessera::shareWork(RelayoutPlan &plan, const RelayoutTarget &target) {

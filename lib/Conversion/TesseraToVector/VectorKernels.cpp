@@ -214,9 +214,9 @@ bool VectorKernels::hasMasks() const {
          (elementType.isInteger() || bytes >= 4);
 }
 
-Value VectorKernels::createMask(int64_t size, int64_t count) {
+Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {
   llvm::SmallVector<bool, 64> bits(size, false);
-  std::fill_n(bits.begin(), count, true);
+  std::fill(bits.begin() + begin, bits.begin() + end, true);
   return arith::ConstantOp::create(
       b, DenseElementsAttr::get(VectorType::get({size}, b.getI1Type()),
                                 ArrayRef<bool>(bits)));
@@ -265,7 +265,7 @@ void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
     Place from = src + whole;
     Value vector = vector::MaskedLoadOp::create(
         b, type, from.memref, ValueRange{getIndex(from)},
-        createMask(size, rest), fillers, llvm::Align(1));
+        createMask(size, 0, rest), fillers, llvm::Align(1));
     storeMemory(vector, dst + whole, isStreaming);
   }
   if (filled < count + padding)
@@ -321,23 +321,56 @@ Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
   return shuffleUnits(result, result, units);
 }
 
-void VectorKernels::storeMasked(Value vector, Place place, int64_t count) {
+void VectorKernels::storeMasked(Value vector, Place place, int64_t begin,
+                                int64_t end) {
   VectorType type = getMemoryType(countUnits(vector) * unit);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
   vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
-                                createMask(type.getNumElements(), count * unit),
+                                createMask(type.getNumElements(), begin, end),
                                 vector, llvm::Align(1));
 }
 
 void VectorKernels::storePieces(Value vector, Place place, int64_t count) {
   if (hasMasks() && !llvm::isPowerOf2_64(count))
-    return storeMasked(vector, place, count);
+    return storeMasked(vector, place, 0, count * unit);
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
     store(slice(vector, done, size), place + done * unit);
     done += size;
+  }
+}
+
+Value VectorKernels::pickElements(Value a, Value c, int64_t begin,
+                                  int64_t count) {
+  auto mask =
+      llvm::to_vector(llvm::seq(begin * factor, (begin + count) * factor));
+  return vector::ShuffleOp::create(b, a, c, mask);
+}
+
+Value VectorKernels::joinLines(Value before, Value after, int64_t shift) {
+  int64_t line = kLineBytes / bytes;
+  return shift ? pickElements(before, after, line - shift, line) : after;
+}
+
+Value VectorKernels::widenToLine(Value vector) {
+  int64_t units = countUnits(vector);
+  llvm::SmallVector<int64_t, 64> whole(kLineBytes / unitBytes(), -1);
+  if (units == static_cast<int64_t>(whole.size()))
+    return vector;
+  std::iota(whole.begin(), whole.begin() + units, 0);
+  return shuffleUnits(vector, vector, whole);
+}
+
+void VectorKernels::storePart(Value line, Place place, int64_t begin,
+                              int64_t end) {
+  if (hasMasks())
+    return storeMasked(line, place, begin, end);
+  while (begin < end) {
+    int64_t size = llvm::bit_floor(static_cast<uint64_t>(end - begin));
+    store(pickElements(line, line, begin, size), place + begin);
+    begin += size;
   }
 }
 
@@ -443,10 +476,8 @@ void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
 /// and number k bring lane groups of rows so chosen that unpacking within lanes
 /// and then splitting lanes leave in order what belongs to a column.
 void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
-                                       Place dst,
-                                       llvm::ArrayRef<int64_t> columns,
-                                       bool isStreaming) {
-  int64_t q = laneUnits(), numRows = rows.size(), numColumns = columns.size();
+                                       int64_t numColumns, ColumnSink sink) {
+  int64_t q = laneUnits(), numRows = rows.size();
   int64_t numLanes = registerLanes(numRows);
   int64_t sets = llvm::divideCeil(numColumns, q);
   int64_t rowsOfSet = q * numLanes / sets;
@@ -463,13 +494,8 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
     for (const auto &list : registers)
       strands.push_back(list[c]);
     splitLanes(strands);
-    for (auto [lane, column] : llvm::enumerate(strands)) {
-      Place place = dst + columns[lane * q + c];
-      if (numRows == numLanes * q)
-        store(column, place, isStreaming);
-      else
-        storePieces(column, place, numRows);
-    }
+    for (auto [lane, column] : llvm::enumerate(strands))
+      sink(column, lane * q + c);
   }
 }
 
@@ -513,16 +539,21 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
     int64_t begin = std::min(row, numRows - size);
     bool fillsLines =
         isStreaming && size * unitBytes() == kLineBytes && begin % size == 0;
-    transposeRows(src, rows.slice(begin, size), dst + begin * unit, columns,
-                  fillsLines);
+    auto storeColumn = [&](Value column, int64_t number) {
+      Place place = dst + begin * unit + columns[number];
+      if (countUnits(column) == size)
+        store(column, place, fillsLines);
+      else
+        storePieces(column, place, size);
+    };
+    transposeRows(src, rows.slice(begin, size), columns.size(), storeColumn);
     row = begin + size;
   }
 }
 
 void VectorKernels::transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
-                                  Place dst, llvm::ArrayRef<int64_t> columns,
-                                  bool isStreaming) {
-  int64_t q = laneUnits(), numColumns = columns.size();
+                                  int64_t numColumns, ColumnSink sink) {
+  int64_t q = laneUnits();
   int64_t width =
       std::min(loadUnits(registerLanes(rows.size()), numColumns), numColumns);
   for (int64_t column = 0; column < numColumns;) {
@@ -532,8 +563,9 @@ void VectorKernels::transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
         width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(rest)));
     int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
     int64_t count = std::min(wide, numColumns);
-    transposeRegisters(src + begin * unit, rows, dst,
-                       columns.slice(begin, count), isStreaming);
+    transposeRegisters(
+        src + begin * unit, rows, count,
+        [&](Value column, int64_t number) { sink(column, begin + number); });
     column = begin + count;
   }
 }

@@ -94,6 +94,20 @@ public:
   void copyAndFill(Place src, Place dst, int64_t count, mlir::Value value,
                    int64_t padding, bool isStreaming = false);
 
+  /// The last `shift` elements of the line `before` and the first ones of the
+  /// line `after`: what lies where `after` would, `shift` elements earlier.
+  mlir::Value joinLines(mlir::Value before, mlir::Value after, int64_t shift);
+  /// Stores elements `begin` to `end` of a line that would lie at `place`.
+  void storePart(mlir::Value line, Place place, int64_t begin, int64_t end);
+
+  /// Gets the register of a column, whose number it is told.
+  using ColumnSink = llvm::function_ref<void(mlir::Value, int64_t)>;
+  /// Transposes as many rows as one register takes. Columns that two loads have
+  /// in common come twice, the same both times.
+  void transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
+                     int64_t numColumns, ColumnSink sink);
+  /// `vector` as the beginning of a line.
+  mlir::Value widenToLine(mlir::Value vector);
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                  llvm::ArrayRef<int64_t> columns, bool isStreaming);
@@ -135,8 +149,8 @@ private:
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
   mlir::Value getIndex(Place place);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
-  /// The first `count` of `size` elements.
-  mlir::Value createMask(int64_t size, int64_t count);
+  /// The elements `begin` to `end` of `size`.
+  mlir::Value createMask(int64_t size, int64_t begin, int64_t end);
   /// Stores a vector of elements.
   void storeMemory(mlir::Value vector, Place place, bool isStreaming);
   /// `count` units of a row, padded to `paddedTo`.
@@ -164,6 +178,9 @@ private:
   /// One vector behind the other.
   mlir::Value join(mlir::Value a, mlir::Value b);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
+  /// `count` elements, not units, of two vectors as one sequence.
+  mlir::Value pickElements(mlir::Value a, mlir::Value b, int64_t begin,
+                           int64_t count);
 
   /// Units of many registers as one.
   mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
@@ -175,7 +192,8 @@ private:
 
   /// `count` units that are no power of two, in pieces that are.
   mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);
-  void storeMasked(mlir::Value vector, Place place, int64_t count);
+  /// Stores elements `begin` to `end` of a register that would lie at `place`.
+  void storeMasked(mlir::Value vector, Place place, int64_t begin, int64_t end);
   void storePieces(mlir::Value vector, Place place, int64_t count);
 
   /// Lanes of 16 bytes in the register of a column of `numRows` rows.
@@ -189,12 +207,9 @@ private:
                         int64_t numLanes, int64_t count);
   void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
   void splitLanes(llvm::SmallVectorImpl<mlir::Value> &registers);
-  /// One register of rows, and all columns.
-  void transposeRows(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                     llvm::ArrayRef<int64_t> columns, bool isStreaming);
   /// One register of rows, and the columns of one load.
-  void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                          llvm::ArrayRef<int64_t> columns, bool isStreaming);
+  void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
+                          int64_t numColumns, ColumnSink sink);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type elementType;

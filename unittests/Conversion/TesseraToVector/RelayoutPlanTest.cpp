@@ -386,7 +386,7 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       "    for 4096 by 16  src 1 dst 4096  columns\n"
       "      transpose 64x16 units of 1, staged and streaming, prefetch 2 "
       "ahead\n");
-  // Registers as wide as a line need no buffer; ragged rows do.
+  // Registers as wide as a line need no buffer.
   EXPECT_THAT(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
       HasSubstr("transpose 32x16 units of 1, streaming\n"));
@@ -394,9 +394,6 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
   EXPECT_THAT(
       printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", streaming(64)),
       HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 ahead\n"));
-  EXPECT_THAT(
-      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(32)),
       HasSubstr("transpose 256x16 units of 1, staged and streaming"));
@@ -412,6 +409,51 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
                 "ahead\n"));
 }
 
+TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
+  EXPECT_EQ(
+      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
+      "relayout of 32-bit elements, 12301099 to 12301099\n"
+      "nest src 0 dst 0\n"
+      "  for 4099 by 32  src 3001 dst 1  rows\n"
+      "    for 2992 by 16  src 1 dst 4099  columns\n"
+      "      transpose 32x16 units of 1, carried and streaming, prefetch 6 "
+      "ahead\n"
+      "nest src 2992 dst 12264208\n"
+      "  for 4099 by 32  src 3001 dst 1  rows\n"
+      "    transpose 32x9 units of 1\n"
+      "      columns 9 by 1  src 1 dst 4099  columns\n");
+  // What waits stays in the second-level cache: columns in panels.
+  EXPECT_THAT(
+      printPlan("s8[7001,6912]{1,0}", "s8[7001,6912]{0,1}", streaming(64)),
+      HasSubstr("  for 2  src 3456 dst 24195456\n"
+                "    for 7001 by 64  src 6912 dst 1  rows\n"
+                "      for 3456 by 64  src 1 dst 7001  columns\n"
+                "        transpose 64x64 units of 1, carried and streaming\n"));
+  // Or batches outside of strips.
+  EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
+                        "f32[999,40,320]{0,2,1:PD(1000,40,320)}",
+                        streaming(64)),
+              HasSubstr("  for 40  src 324 dst 320000\n"
+                        "    for 999 by 32  src 12960 dst 1  rows\n"
+                        "      for 320 by 16  src 1 dst 1000  columns\n"));
+  // Columns that begin elsewhere in every batch go through the cache.
+  EXPECT_THAT(printPlan("f32[9,1001,1001]{2,1,0}", "f32[9,1001,1001]{1,2,0}",
+                        streaming(64)),
+              HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
+  // And so does everything where the destination does not begin at a line.
+  RelayoutTarget target = streaming(64);
+  target.isLineAligned = false;
+  EXPECT_THAT(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
+              HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
+  // Threads get strips of their own.
+  target = streaming(64);
+  target.threads = 2;
+  EXPECT_THAT(printPlan("f32[4099,3008]{1,0}", "f32[4099,3008]{0,1}", target),
+              HasSubstr("  for 8  src 1540096 dst 512  parallel\n"
+                        "    for 512 by 32  src 3008 dst 1  rows\n"
+                        "      for 3008 by 16  src 1 dst 4099  columns\n"));
+}
+
 TEST(RelayoutPlanTest, stagesDenseRuns) {
   EXPECT_EQ(printPlan("f32[96,64,56,56]{3,2,1,0}", "f32[96,64,56,56]{1,3,2,0}",
                       streaming()),
@@ -420,7 +462,7 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "  for 96  src 200704 dst 200704\n"
             "    for 3136 by 16  src 1 dst 64  columns\n"
             "      transpose 64x16 units of 1, staged and streaming, "
-            "prefetch 4 ahead\n"
+            "prefetch 6 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
   // Few rows: as many columns as make a run of 1 KiB, in whole lines.
   EXPECT_THAT(printPlan("f32[500,7,8000]{2,1,0}", "f32[500,7,8000]{1,2,0}",

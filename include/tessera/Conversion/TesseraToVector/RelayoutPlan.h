@@ -76,6 +76,8 @@ struct RelayoutTarget {
   int64_t vectorBytes = 32;
   /// Whether stores can bypass the cache (and need a fence after them).
   bool hasStreamingStores = false;
+  /// Whether the destination begins at a line, which such stores need.
+  bool isLineAligned = true;
   /// Stores bypass the cache where both buffers are at least this large: about
   /// twice the second-level cache.
   int64_t streamingBytes = 4 << 20;
@@ -139,6 +141,8 @@ enum class StoreKind : uint8_t {
   Streaming, ///< Whole aligned lines that bypass the cache.
   Staged,    ///< Into a small buffer first, streamed from there in long runs;
              ///< where few rows are woven, straight from registers.
+  Carried,   ///< Whole lines stream, what is left of one waits for the next
+             ///< strip of rows. Columns may begin anywhere in a line.
 };
 
 /// Bits of a byte of the source on their way into one of the destination.
