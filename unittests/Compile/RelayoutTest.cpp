@@ -225,6 +225,8 @@ TEST(Relayout, PackedKernels) {
         std::tuple("s4[5,7]{1,0:E(4)}", "s4[5,7]{1,0:T(8,128)E(4)}",
                    KernelKind::Merge),
         std::tuple("s4[5,131]{1,0:E(4)}", "s4[5,131]{0,1:E(4)}",
+                   KernelKind::Interleave),
+        std::tuple("s4[37,131]{1,0:E(4)}", "s4[37,131]{0,1:E(4)}",
                    KernelKind::Transpose),
         std::tuple("s2[8,64]{1,0:E(2)}", "s2[8,64]{0,1:E(2)}",
                    KernelKind::Interleave),

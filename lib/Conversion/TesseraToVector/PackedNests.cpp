@@ -18,7 +18,10 @@ using namespace tessera;
 /// Nests are code, and most of these are short.
 static constexpr size_t kMaxPackedNests = 64;
 /// Bytes that a nest writes in each step of its loops.
-static constexpr size_t kMaxJoined = 8;
+static constexpr size_t kMaxJoined = 16;
+/// Elements of a run that is so short that those behind it, as one run, are
+/// better than to merge bits at its ends.
+static constexpr int64_t kMostShort = 16;
 
 namespace {
 /// A place on both sides, in elements.
@@ -31,6 +34,12 @@ struct Places {
 struct Run {
   Places begin;
   int64_t head = 0, bytes = 0, tail = 0;
+};
+
+/// A byte of a run: the number of its first element, and where the run begins.
+struct ByteOfRun {
+  Places begin;
+  int64_t first = 0;
 };
 
 /// Packs the nests of one relayout.
@@ -58,23 +67,38 @@ private:
   Run makeRun(Places begin) const;
   /// Whole bytes of all runs, as far as they all have them, and the others.
   void packRuns(const StridedNest &inBytes, llvm::ArrayRef<Run> runs);
-  /// Elements [first, first + count) of a run that are part of a byte.
+  /// Elements of a run, from number `first` on, that are part of a byte.
   void addPart(const StridedNest &inBytes, const Run &run, int64_t first,
                int64_t count);
-  /// `groups` times the bytes that begin at `places`, `stride` bytes apart.
-  void addBytes(const StridedNest &inBytes, llvm::ArrayRef<Places> places,
+  /// `groups` times the bytes, `stride` bytes apart.
+  void addBytes(const StridedNest &inBytes, llvm::ArrayRef<ByteOfRun> bytes,
                 int64_t groups, int64_t stride);
-  /// `count` elements of a run from `place` on as parts of one byte. Offsets
-  /// count from byte 0 of both buffers.
-  JoinedBytes join(Places place, int64_t count) const;
-  Places advance(Places place, int64_t elements) const {
-    return {place.src + elements * run.srcStride, place.dst + elements};
+  /// `count` elements of a run as parts of one byte. Offsets count from byte 0
+  /// of both buffers.
+  JoinedBytes join(ByteOfRun byte, int64_t count) const;
+  /// Element number `element` of a run.
+  Places getPlace(Places begin, int64_t element) const {
+    return {begin.src + element / run.count * repeat.srcStride +
+                element % run.count * run.srcStride,
+            begin.dst + element};
   }
+  /// Elements of the source that so many of a run, in whole runs where they
+  /// are short, move on by.
+  int64_t getSrcDistance(int64_t elements) const {
+    return repeat.count == 1 ? elements * run.srcStride
+                             : elements / run.count * repeat.srcStride;
+  }
+  /// Bytes of a run after which the source is at the same place within a byte,
+  /// and within a short run, again.
+  int64_t getRunPeriod() const;
+  /// Takes the loop of a stride out of the nest; one step if there is none.
+  PlanLoop takeLoop(StridedNest &nest, int64_t dstStride) const;
 
   int64_t bits, srcBits, srcPerByte, dstPerByte;
   bool forFill;
-  /// The loop of neighbours in the destination, or one step.
-  PlanLoop run;
+  /// The loop of neighbours in the destination, or one step; and the loop over
+  /// short ones of these, one behind the other, which make one long run.
+  PlanLoop run, repeat;
 };
 } // namespace
 
@@ -84,11 +108,24 @@ int64_t NestPacker::getPeriod(const PlanLoop &loop) const {
                   dstPerByte / std::gcd(dstPerByte, loop.dstStride));
 }
 
-JoinedBytes NestPacker::join(Places place, int64_t count) const {
+int64_t NestPacker::getRunPeriod() const {
+  int64_t bytes = 1;
+  auto isWhole = [&] {
+    int64_t elements = bytes * dstPerByte;
+    bool isWholeRuns = repeat.count == 1 || elements % run.count == 0;
+    return isWholeRuns &&
+           (forFill || getSrcDistance(elements) % srcPerByte == 0);
+  };
+  while (!isWhole())
+    ++bytes;
+  return bytes;
+}
+
+JoinedBytes NestPacker::join(ByteOfRun byte, int64_t count) const {
   JoinedBytes result;
-  result.dstOffset = place.dst / dstPerByte;
+  result.dstOffset = (byte.begin.dst + byte.first) / dstPerByte;
   for (int64_t i = 0; i < count && !forFill; ++i) {
-    Places at = advance(place, i);
+    Places at = getPlace(byte.begin, byte.first + i);
     auto to = static_cast<int>(at.dst % dstPerByte * (8 / dstPerByte));
     auto from = static_cast<int>(at.src % srcPerByte * srcBits);
     auto mask = static_cast<uint8_t>(((1 << bits) - 1) << to);
@@ -138,10 +175,9 @@ void NestPacker::addPart(const StridedNest &inBytes, const Run &run,
                          int64_t first, int64_t count) {
   if (count == 0)
     return;
-  Places place = advance(run.begin, first);
-  int64_t bit = place.dst % dstPerByte * bits;
+  int64_t bit = (run.begin.dst + first) % dstPerByte * bits;
   auto mask = static_cast<uint8_t>(((1 << count * bits) - 1) << bit);
-  PackedNest nest = {inBytes, mask, {join(place, count)}};
+  PackedNest nest = {inBytes, mask, {join({run.begin, first}, count)}};
   makeRelative(nest);
   const auto &parts = nest.joined.front().parts;
   if (parts.empty() || (parts.size() == 1 && parts.front().shift == 0))
@@ -150,24 +186,24 @@ void NestPacker::addPart(const StridedNest &inBytes, const Run &run,
 }
 
 void NestPacker::addBytes(const StridedNest &inBytes,
-                          llvm::ArrayRef<Places> places, int64_t groups,
+                          llvm::ArrayRef<ByteOfRun> bytes, int64_t groups,
                           int64_t stride) {
-  if (groups == 0 || places.empty())
+  if (groups == 0 || bytes.empty())
     return;
   // Of a fill, and of what many steps make, each part is a nest.
   size_t most = forFill ? 1 : kMaxJoined;
-  if (places.size() > most) {
-    addBytes(inBytes, places.take_front(most), groups, stride);
-    addBytes(inBytes, places.drop_front(most), groups, stride);
+  if (bytes.size() > most) {
+    addBytes(inBytes, bytes.take_front(most), groups, stride);
+    addBytes(inBytes, bytes.drop_front(most), groups, stride);
     return;
   }
   PackedNest nest = {inBytes, 0xFF, {}};
-  for (Places place : places)
-    nest.joined.push_back(join(place, dstPerByte));
+  for (ByteOfRun byte : bytes)
+    nest.joined.push_back(join(byte, dstPerByte));
   makeRelative(nest);
   if (groups > 1)
     nest.strided.loops.push_back(
-        {groups, forFill ? 0 : stride * dstPerByte * run.srcStride / srcPerByte,
+        {groups, forFill ? 0 : getSrcDistance(stride * dstPerByte) / srcPerByte,
          stride});
   if (forFill || (nest.joined.size() == 1 && isCopy(nest.joined.front())))
     nest.joined.clear();
@@ -176,31 +212,35 @@ void NestPacker::addBytes(const StridedNest &inBytes,
 
 Run NestPacker::makeRun(Places begin) const {
   Run result = {begin};
-  int64_t phase = begin.dst % dstPerByte;
-  result.head = std::min((dstPerByte - phase) % dstPerByte, run.count);
-  result.bytes = (run.count - result.head) / dstPerByte;
-  result.tail = (run.count - result.head) % dstPerByte;
+  int64_t phase = begin.dst % dstPerByte, count = run.count * repeat.count;
+  result.head = std::min((dstPerByte - phase) % dstPerByte, count);
+  result.bytes = (count - result.head) / dstPerByte;
+  result.tail = (count - result.head) % dstPerByte;
   return result;
 }
 
 void NestPacker::packRuns(const StridedNest &inBytes,
                           llvm::ArrayRef<Run> runs) {
-  // After so many bytes the source is at the same place within a byte again.
-  PlanLoop byte = {1, dstPerByte * run.srcStride, dstPerByte};
-  int64_t stride = getPeriod(byte);
-  int64_t groups = runs.front().bytes / stride;
+  int64_t stride = getRunPeriod(), groups = runs.front().bytes / stride;
   for (const Run &run : runs)
     groups = std::min(groups, run.bytes / stride);
-  llvm::SmallVector<Places> common;
-  for (const Run &run : runs) {
-    Places begin = advance(run.begin, run.head);
-    for (int64_t i = 0; groups > 0 && i < stride; ++i)
-      common.push_back(advance(begin, i * dstPerByte));
-    for (int64_t i = groups * stride; i < run.bytes; ++i)
-      addBytes(inBytes, advance(begin, i * dstPerByte), 1, 1);
-  }
-  llvm::sort(common, [](Places a, Places b) { return a.dst < b.dst; });
-  addBytes(inBytes, common, groups, stride);
+  llvm::SmallVector<ByteOfRun> common, others;
+  for (const Run &run : runs)
+    for (int64_t i = 0; i < run.bytes; ++i) {
+      ByteOfRun byte = {run.begin, run.head + i * dstPerByte};
+      if (groups > 0 && i < stride)
+        common.push_back(byte);
+      else if (groups == 0 || i >= groups * stride)
+        others.push_back(byte);
+    }
+  auto add = [&](llvm::MutableArrayRef<ByteOfRun> bytes, int64_t count) {
+    llvm::sort(bytes, [](const ByteOfRun &a, const ByteOfRun &b) {
+      return a.begin.dst + a.first < b.begin.dst + b.first;
+    });
+    addBytes(inBytes, bytes, count, stride);
+  };
+  add(common, groups);
+  add(others, 1);
   for (const Run &run : runs) {
     addPart(inBytes, run, 0, run.head);
     addPart(inBytes, run, run.head + run.bytes * dstPerByte, run.tail);
@@ -251,14 +291,22 @@ void NestPacker::packLoops(StridedNest outer, size_t depth) {
     packLoops(std::move(outer), depth + 1);
 }
 
+PlanLoop NestPacker::takeLoop(StridedNest &nest, int64_t dstStride) const {
+  PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == dstStride;
+  });
+  if (it == nest.loops.end())
+    return {1, 0, dstStride};
+  PlanLoop loop = *it;
+  nest.loops.erase(it);
+  return loop;
+}
+
 void NestPacker::pack(StridedNest nest) {
-  run = {1, 0, 1};
-  PlanLoop *it = llvm::find_if(
-      nest.loops, [&](const PlanLoop &loop) { return loop.dstStride == 1; });
-  if (it != nest.loops.end()) {
-    run = *it;
-    nest.loops.erase(it);
-  }
+  run = takeLoop(nest, 1);
+  repeat = {1, 0, run.count};
+  if (run.count % dstPerByte != 0 && run.count <= kMostShort)
+    repeat = takeLoop(nest, run.count);
   packLoops(std::move(nest), 0);
 }
 

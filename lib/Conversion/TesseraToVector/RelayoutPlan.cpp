@@ -965,6 +965,7 @@ bool NestPlanner::deinterleavesJoined(const Chain &rows,
         return false;
   int64_t units = countSteps(columns) * numParts;
   return isFew(units, /*isInterleave=*/false) && !rows.empty() &&
+         rows.front().dstStride == nest.unit &&
          rows.front().srcStride == units * nest.unit;
 }
 
