@@ -161,10 +161,12 @@ private:
                       bool isAligned);
   void emitTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns, bool isAligned);
-  void emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
-                 llvm::ArrayRef<int64_t> columns);
+  void emitInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                      llvm::ArrayRef<int64_t> columns);
   void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
-                             int64_t numColumns);
+                             int64_t numColumns, WeaveGap gap);
+  void emitDeinterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
   /// All columns of some rows, as many at a time as one load takes.
   void emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                  llvm::ArrayRef<int64_t> columns, bool fillsLines,
@@ -246,6 +248,10 @@ private:
   /// continues them, as offsets in the source or destination.
   Table getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
                  int64_t steps, bool inSource) const;
+  /// Elements of a column of `rows` that are woven.
+  int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
+    return rows.size() * std::max<size_t>(nest.joined.size(), 1) * nest.unit;
+  }
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();
   }
@@ -509,8 +515,9 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     }
     return emitTranspose(from, to, fromRows, toColumns, isAligned);
   case KernelKind::Interleave:
+    return emitInterleave(from, to, fromRows, toColumns);
   case KernelKind::Deinterleave:
-    return emitWeave(from, to, fromRows, toColumns);
+    return emitDeinterleave(from, to, fromRows, toColumns);
   default:
     break;
   }
@@ -603,32 +610,54 @@ void NestEmitter::emitStagedCopy(Place from, Place to,
   emitStreamedRun(stage, to, numRows * nest.unit, isAligned);
 }
 
-void NestEmitter::emitWeave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
-                            llvm::ArrayRef<int64_t> columns) {
-  bool isInterleave = nest.kernel == KernelKind::Interleave;
+void NestEmitter::emitInterleave(Place from, Place to,
+                                 llvm::ArrayRef<int64_t> rows,
+                                 llvm::ArrayRef<int64_t> columns) {
+  int64_t width = getColumnElements(rows), numColumns = columns.size();
+  WeaveGap gap;
+  gap.units = numColumns > 1 ? (columns[1] - width) / nest.unit : 0;
+  gap.isPadding = nest.isPaddingBetween;
+  if (nest.padding)
+    gap.filler = arith::ConstantOp::create(b, padding);
+  bool isWritten =
+      gap.units == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
   // The rest of a long side may be too short for registers of it.
-  if (!kernels.fillsLane(isInterleave ? columns.size() : rows.size()))
-    return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  if (!kernels.fillsLane(numColumns) || !isWritten) {
+    kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+    if (nest.padding)
+      for (int64_t column : columns)
+        kernels.fill(gap.filler, to + (column + width), nest.padding);
+    return;
+  }
   if (nest.stores == StoreKind::Staged)
-    return emitShiftedInterleave(from, to, rows, columns.size());
+    return emitShiftedInterleave(from, to, rows, numColumns, gap);
   emitPrefetch(from, rows);
-  if (isInterleave)
-    return kernels.interleave(from, rows, to, columns.size(), isStreaming());
-  kernels.deinterleave(from, rows.size(), to, columns, isStreaming());
+  kernels.interleave(from, rows, to, numColumns, gap, isStreaming());
+}
+
+void NestEmitter::emitDeinterleave(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  if (!kernels.fillsLane(rows.size()))
+    return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  int64_t parts = nest.joined.empty() ? 1 : nest.joined.front().parts.size();
+  int64_t pitch =
+      rows.size() > 1 ? rows[1] / nest.unit : columns.size() * parts;
+  kernels.deinterleave(from, rows.size(), pitch, to, columns, isStreaming());
 }
 
 /// A run that begins at any column. As many columns as a register holds make
 /// whole lines, so that from one of the first such columns on all is aligned.
 void NestEmitter::emitShiftedInterleave(Place from, Place to,
                                         llvm::ArrayRef<int64_t> rows,
-                                        int64_t numColumns) {
-  int64_t size = kernels.weaveUnits(numColumns), pitch = rows.size();
-  pitch *= nest.unit * std::max<int64_t>(nest.joined.size(), 1);
+                                        int64_t numColumns, WeaveGap gap) {
+  int64_t size = kernels.weaveUnits(numColumns);
+  int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
   auto weave = [&](Place src, Place dst, bool isStreaming) {
-    kernels.interleave(src, rows, dst, size, isStreaming);
+    kernels.interleave(src, rows, dst, size, gap, isStreaming);
   };
   if (numColumns < 2 * size)
-    return kernels.interleave(from, rows, to, numColumns,
+    return kernels.interleave(from, rows, to, numColumns, gap,
                               /*isStreaming=*/false);
   // What comes before the first line, and what is left after the last one.
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})

@@ -73,6 +73,10 @@ static constexpr int64_t kMostSplit = 12;
 static constexpr int64_t kMostWovenNarrow = 6;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMostUnrolledRows = 8;
+/// Bytes from one column to the next where rows are spread, and from one row to
+/// the next where what lies between is passed over.
+static constexpr int64_t kMostSpread = 32;
+static constexpr int64_t kMostPassedOver = 24;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
@@ -164,14 +168,24 @@ int64_t PlanNest::joinedRun() const {
   return length;
 }
 
+int64_t PlanNest::numBlockElements() const {
+  // Padding lies behind each column that is woven; else a block is one run.
+  int64_t units = std::max<size_t>(joined.size(), 1) * unit;
+  if (kernel == KernelKind::Interleave)
+    return (blockRows() * units + padding) * blockColumns();
+  return blockRows() * blockColumns() * units + padding;
+}
+
 int64_t PlanNest::numElements() const {
   int64_t elements = unit * std::max<size_t>(joined.size(), 1);
-  for (llvm::ArrayRef<PlanLoop> list :
-       {llvm::ArrayRef<PlanLoop>(rows), llvm::ArrayRef<PlanLoop>(columns)})
-    for (const PlanLoop &loop : list)
-      elements *= loop.count;
-  // Where there is padding, a block is a run.
-  elements += padding;
+  for (const PlanLoop &loop : rows)
+    elements *= loop.count;
+  // Rows that are woven are all within a block.
+  bool isWoven = kernel == KernelKind::Interleave;
+  elements += isWoven ? padding : 0;
+  for (const PlanLoop &loop : columns)
+    elements *= loop.count;
+  elements += isWoven ? 0 : padding;
   for (const PlanLoop &loop : loops)
     elements *= loop.count;
   return elements;
@@ -233,6 +247,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
                     << nest.blockColumns() << " units of " << nest.unit;
   if (nest.padding)
     os << ", padding of " << nest.padding;
+  if (nest.isPaddingBetween)
+    os << ", padding kept";
   if (nest.stores == StoreKind::Streaming)
     os << ", streaming";
   if (nest.stores == StoreKind::Staged)
@@ -275,12 +291,15 @@ using Role = PlanLoop::Role;
 /// Plans one nest.
 class NestPlanner {
 public:
-  /// `padding`, if any, goes into the nest where its kernel can fill it.
+  /// `padding`, if any, goes into the nest where its kernel can fill it, if
+  /// that is wanted.
   NestPlanner(const StridedNest &strided, int64_t elementBytes,
               const RelayoutTarget &target, bool isLarge,
-              std::optional<RunPadding> padding = std::nullopt)
+              std::optional<RunPadding> padding = std::nullopt,
+              bool mayFill = false)
       : strided(strided), bytes(elementBytes), target(target), isLarge(isLarge),
-        mayStream(isLarge && target.isLineAligned), padding(padding) {
+        mayStream(isLarge && target.isLineAligned), padding(padding),
+        mayFill(mayFill) {
     nest.srcOffset = strided.srcOffset;
     nest.dstOffset = strided.dstOffset;
     nest.loops = strided.loops;
@@ -334,6 +353,9 @@ private:
   bool isFew(int64_t units, bool isInterleave) const;
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
                bool isInterleave) const;
+  bool isSpread(int64_t units, int64_t pitch) const;
+  bool isPaddingBetween(int64_t units, int64_t pitch) const;
+  bool planWeave(const Chain &rows, const Chain &columns);
   int64_t getWeaveBytes(int64_t units) const;
   bool interleavesJoined(const Chain &rows, const Chain &columns) const;
   bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
@@ -376,6 +398,7 @@ private:
   bool isLarge, mayStream;
   bool mayCarry = true;
   std::optional<RunPadding> padding;
+  bool mayFill;
   PlanNest nest;
   std::vector<PlanNest> rests;
 };
@@ -506,7 +529,8 @@ void NestPlanner::planRaggedCopy() {
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(target.tuning.bySource.value_or(false));
-  if (padding && padding->run == nest.unit && nest.kernel == KernelKind::Copy)
+  if (padding && mayFill && padding->run == nest.unit &&
+      nest.kernel == KernelKind::Copy)
     nest.padding = padding->count;
   int64_t run = nest.unit + nest.padding;
   if (!mayStream || run * bytes < kRunBytes)
@@ -561,13 +585,37 @@ bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
 }
 
 /// Whether the loops of `narrow` are few units, and `count` steps of the other
-/// side, at `stride`, go on right behind them.
+/// side, at `stride`, go on right behind them, or so near that it is worth to
+/// pass over what lies between.
 bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
                           bool isInterleave) const {
-  int64_t units = countSteps(narrow);
-  int64_t least = units * unitBytes() <= 16 ? 16 : target.vectorBytes;
-  return isFew(units, isInterleave) && stride == units * nest.unit &&
-         count * unitBytes() >= least;
+  int64_t units = countSteps(narrow), pitch = stride / nest.unit;
+  if (stride % nest.unit != 0 || pitch < units)
+    return false;
+  int64_t least = pitch * unitBytes() <= 16 ? 16 : target.vectorBytes;
+  if (count * unitBytes() < least)
+    return false;
+  if (pitch == units)
+    return isFew(units, isInterleave);
+  return unitBytes() <= 8 &&
+         (isInterleave ? isSpread(units, pitch)
+                       : pitch * unitBytes() <= kMostPassedOver);
+}
+
+/// Whether `units` of `pitch` are written best by registers that have all of
+/// them. What lies between is padding, or there are masks.
+bool NestPlanner::isSpread(int64_t units, int64_t pitch) const {
+  bool isPadding = isPaddingBetween(units, pitch);
+  if (!isPadding && target.vectorBytes != RelayoutTarget::kLineBytes)
+    return false;
+  // Else a transpose writes the units of a column, or there is but one.
+  bool isBest = (isPadding && mayFill) || units == 1;
+  return pitch * unitBytes() <= (isBest ? kMostSpread : kMostSpread / 2);
+}
+
+bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
+  return padding && padding->run == units * nest.unit &&
+         padding->count == (pitch - units) * nest.unit;
 }
 
 /// Bytes of the long side that a block of `units` takes: few rows in one piece
@@ -581,7 +629,7 @@ int64_t NestPlanner::getWeaveBytes(int64_t units) const {
 /// ones, go through the cache, and all between stream.
 void NestPlanner::planShiftedInterleave(const PlanLoop &column,
                                         const PlanNest &untouched) {
-  int64_t pitch = numJoined() * nest.blockRows() * nest.unit;
+  int64_t pitch = column.dstStride;
   int64_t wanted = kShiftedRunBytes / (pitch * bytes);
   // Then there is a column that begins at a line.
   bool isDivided = nest.dstOffset % pitch == 0;
@@ -596,15 +644,18 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows);
-  int64_t wide = columnUnits(getWeaveBytes(units * numJoined()));
-  takeBlock(rows, units, units, Role::Rows);
+  int64_t units = countSteps(rows) * numJoined();
+  int64_t wide = columnUnits(getWeaveBytes(units));
+  int64_t gap = columns.front().dstStride - units * nest.unit;
+  if (isPaddingBetween(units, units + gap / nest.unit)) {
+    nest.padding = mayFill ? gap : 0;
+    nest.isPaddingBetween = !mayFill;
+  }
+  takeBlock(rows, countSteps(rows), countSteps(rows), Role::Rows);
   const PlanNest untouched = nest;
   takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
-  if (mayStream) {
-    int64_t run =
-        numJoined() * nest.blockRows() * nest.blockColumns() * nest.unit;
-    if (isWholeLines(run, {}, /*isDense=*/true))
+  if (mayStream && nest.padding == gap) {
+    if (isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true))
       nest.stores = StoreKind::Streaming;
     else
       planShiftedInterleave(columns.front(), untouched);
@@ -901,22 +952,39 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
   planPrefetch(isDense || isCarried ? kLongPrefetchBlocks : kPrefetchBlocks);
 }
 
+/// One row that is spread, or read from a spread one, has no loop.
+bool NestPlanner::planWeave(const Chain &rows, const Chain &columns) {
+  auto isWovenInto = [&](const Chain &narrow, const Chain &wide,
+                         bool isInterleave) {
+    if (wide.empty())
+      return false;
+    const PlanLoop &loop = wide.front();
+    return isWeave(narrow, loop.count,
+                   isInterleave ? loop.dstStride : loop.srcStride,
+                   isInterleave);
+  };
+  if (isWovenInto(rows, columns, /*isInterleave=*/true))
+    planInterleave(rows, columns);
+  else if (isWovenInto(columns, rows, /*isInterleave=*/false))
+    planDeinterleave(rows, columns);
+  else
+    return false;
+  return true;
+}
+
 PlanNest NestPlanner::plan() {
   takeUnit(/*bothSides=*/true);
   bool fitsRegisters = unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes());
   Chain rows, columns;
   if (fitsRegisters)
     std::tie(rows, columns) = findRowsAndColumns();
+  if (planWeave(rows, columns))
+    return nest;
   if (rows.empty() || columns.empty()) {
     planCopy();
     return nest;
   }
-  const PlanLoop &column = columns.front(), &row = rows.front();
-  if (isWeave(rows, column.count, column.dstStride, /*isInterleave=*/true))
-    planInterleave(rows, columns);
-  else if (isWeave(columns, row.count, row.srcStride, /*isInterleave=*/false))
-    planDeinterleave(rows, columns);
-  else if (mayStream)
+  if (mayStream)
     planStreamingTranspose(rows, columns);
   else if (isLarge && planRaggedTranspose(rows, columns))
     planPrefetch(kPrefetchBlocks);
@@ -1148,20 +1216,26 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                    target.tuning.streams.value_or(true) &&
                    countMoved(src, dst) >= target.streamingBytes / bytes;
   std::vector<StridedNest> fills;
-  if (fillPadding) {
+  // Where nothing is filled, it is of use all the same to know what is padding.
+  if (fillPadding || dst.isWhole()) {
     llvm::Expected<std::vector<StridedNest>> padding = cutPadding(dst.axes);
-    if (!padding)
+    if (padding)
+      fills = std::move(*padding);
+    else if (fillPadding)
       return padding.takeError();
-    fills = std::move(*padding);
+    else
+      llvm::consumeError(padding.takeError());
   }
   for (const StridedNest &nest : *copies) {
     std::optional<RunPadding> padding = findPadding(nest, fills);
-    NestPlanner planner(nest, bytes, target, mayStream, padding);
+    NestPlanner planner(nest, bytes, target, mayStream, padding, fillPadding);
     plan.nests.push_back(planner.plan());
     if (plan.nests.back().padding)
       fills.erase(fills.begin() + padding->fill);
     llvm::append_range(plan.nests, planner.getRests());
   }
+  if (!fillPadding)
+    fills.clear();
   for (const StridedNest &nest : fills)
     plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
   shareWork(plan, target);

@@ -9,6 +9,7 @@
 #include "StridedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -360,6 +361,24 @@ getPaddedDimensions(const AxisList &list) {
   return dims;
 }
 
+/// The dimensions by the distance of neighbours, the nearest last, so that what
+/// lies between the elements of one run is padding of that dimension, and not
+/// part of a box that is padding of another one too.
+static std::vector<CutDimension>
+orderDimensions(llvm::ArrayRef<CutDimension> dims) {
+  llvm::SmallVector<size_t, 8> order =
+      llvm::to_vector<8>(llvm::seq<size_t>(0, dims.size()));
+  llvm::sort(order, [&](size_t a, size_t c) {
+    int64_t first = dims[a].dst.strides.front();
+    int64_t second = dims[c].dst.strides.front();
+    return first != second ? first > second : a < c;
+  });
+  std::vector<CutDimension> result;
+  for (size_t i : order)
+    result.push_back(dims[i]);
+  return result;
+}
+
 /// Whether the indices of the padded dimensions are the places, one to one:
 /// their loops, from the most minor on, continue one another up to the end. Not
 /// so where there is padding in the middle of a dimension too.
@@ -400,6 +419,7 @@ tessera::cutPadding(const AxisList &list) {
       return unsupportedError(
           "relayout plan", "padding at the end of each dimension only",
           "padding within one", "lower it with --tessera-lower-relayouts");
+    *dims = orderDimensions(*dims);
     // Box i: dimensions before i within their size, dimension i beyond it.
     for (size_t i = 0; i < dims->size(); ++i) {
       std::vector<Pieces> box;

@@ -45,6 +45,16 @@ struct UnitPlace {
   int64_t unit;
 };
 
+/// What lies between the columns of a run that rows are woven into.
+struct WeaveGap {
+  /// Units behind those of each column.
+  int64_t units = 0;
+  /// What they get, an element; null where they stay as they are.
+  mlir::Value filler;
+  /// Whether they are padding, so that nobody else reads or writes them.
+  bool isPadding = false;
+};
+
 /// Emits loads, shuffles and stores of elements of one type.
 class VectorKernels {
 public:
@@ -118,11 +128,12 @@ public:
   /// one such register each of all those sets.
   void splitColumns(Place stage, Place dst, llvm::ArrayRef<int64_t> columns,
                     bool isStreaming);
-  /// Weaves rows: column c lies at c * rows in the destination.
+  /// Weaves rows: column c lies at c * (rows + gap) in the destination. Gaps
+  /// stay as they are only where there are masks, or where they are padding.
   void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                  int64_t numColumns, bool isStreaming);
-  /// The mirror image: row r lies at r * columns in the source.
-  void deinterleave(Place src, int64_t numRows, Place dst,
+                  int64_t numColumns, WeaveGap gap, bool isStreaming);
+  /// The mirror image: row r lies at r * pitch in the source.
+  void deinterleave(Place src, int64_t numRows, int64_t pitch, Place dst,
                     llvm::ArrayRef<int64_t> columns, bool isStreaming);
 
   /// Whether `units` are enough for the registers of interleaving.
@@ -165,9 +176,10 @@ private:
   mlir::Value loadJoined(Place place, int64_t count);
   /// Calls `write` with the offset of each byte to join.
   void forEachJoined(llvm::function_ref<void(int64_t dstOffset)> write);
-  /// `numStrands` registers of `size` units, each of every n-th unit of a run.
+  /// `numStrands` registers of `size` units, each of every `pitch`-th unit of a
+  /// run, from neighbouring ones on.
   llvm::SmallVector<mlir::Value, 16> loadStrands(Place src, int64_t numStrands,
-                                                 int64_t size);
+                                                 int64_t pitch, int64_t size);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
@@ -182,6 +194,11 @@ private:
   mlir::Value pickElements(mlir::Value a, mlir::Value b, int64_t begin,
                            int64_t count);
 
+  /// `count` units of `value`.
+  mlir::Value fillRegister(mlir::Value value, int64_t count);
+  void storeUnits(mlir::Value vector, Place place, llvm::ArrayRef<bool> isUnit);
+  void storeBetween(mlir::Value vector, Place place, WeaveGap gap,
+                    llvm::ArrayRef<bool> isUnit);
   /// Units of many registers as one.
   mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
                           llvm::ArrayRef<UnitPlace> places);

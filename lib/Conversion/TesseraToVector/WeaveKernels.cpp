@@ -1,4 +1,4 @@
-//===- WeaveKernels.cpp - Rows woven into a dense run ---------------------===//
+//===- WeaveKernels.cpp - Rows woven into a run ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A register of each of n rows becomes n registers of a dense run, or the other
-// way round, in two steps:
+// A register of each of n rows becomes n registers of a run, or the other way
+// round, in two steps:
 //
 //   1. Rows are woven in groups of a power of two, by rounds of shuffles that
 //      join pairs: a group of w rows is w registers of units w times as wide.
@@ -17,10 +17,14 @@
 // Six rows of four-byte elements are three pairs: 6 shuffles, and 2 for each
 // register of the run. Deinterleaving takes the same steps back.
 //
+// Columns of the run may be further apart than their units. What lies between
+// is a register of padding to gather from, or no place at all.
+//
 //===----------------------------------------------------------------------===//
 
 #include "VectorKernels.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -43,9 +47,9 @@ using UnitPlaces = llvm::SmallVector<UnitPlace, 64>;
 class WeaveGroups {
 public:
   /// Groups of `widest` rows, smaller ones at the end. A register has `size`
-  /// units.
-  WeaveGroups(int64_t numRows, int64_t size, int64_t widest)
-      : numRows(numRows), size(size) {
+  /// units, and columns lie `pitch` units apart in the run.
+  WeaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t widest)
+      : numRows(numRows), pitch(pitch), size(size) {
     for (int64_t first = 0; first < numRows; first += widest) {
       while (widest > numRows - first)
         widest /= 2;
@@ -53,7 +57,8 @@ public:
     }
   }
 
-  /// The places, in groups, of the units of register `reg` of the run.
+  /// The places, in groups, of the units of register `reg` of the run; what
+  /// lies between columns is in the register after those of the rows.
   UnitPlaces getRun(int64_t reg) const;
   /// The places, in the run, of the units of register `reg` of a group.
   UnitPlaces getGroup(int64_t reg) const;
@@ -73,6 +78,7 @@ private:
   }
 
   int64_t numRows;
+  int64_t pitch;
   int64_t size;
 };
 } // namespace
@@ -80,7 +86,11 @@ private:
 UnitPlaces WeaveGroups::getRun(int64_t reg) const {
   UnitPlaces places;
   for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
-    int64_t column = at / numRows, row = at % numRows;
+    int64_t column = at / pitch, row = at % pitch;
+    if (row >= numRows) {
+      places.push_back({numRows, at % size});
+      continue;
+    }
     const Group &group = findGroup(row);
     int64_t unit = column * group.width + row - group.first;
     places.push_back({group.first + unit / size, unit % size});
@@ -94,18 +104,19 @@ UnitPlaces WeaveGroups::getGroup(int64_t reg) const {
   int64_t begin = (reg - group.first) * size;
   for (int64_t unit = begin; unit < begin + size; ++unit) {
     int64_t column = unit / group.width, row = group.first + unit % group.width;
-    int64_t at = column * numRows + row;
+    int64_t at = column * pitch + row;
     places.push_back({at / size, at % size});
   }
   return places;
 }
 
-/// Registers that units come from, in the order of the first of each.
+/// Registers that units come from, in the order of the first of each. There are
+/// `numRegisters`; places in others may hold anything.
 static llvm::SmallVector<int64_t, 8>
-getSources(llvm::ArrayRef<UnitPlace> places) {
+getSources(llvm::ArrayRef<UnitPlace> places, int64_t numRegisters) {
   llvm::SmallVector<int64_t, 8> sources;
   for (UnitPlace place : places)
-    if (!llvm::is_contained(sources, place.reg))
+    if (place.reg < numRegisters && !llvm::is_contained(sources, place.reg))
       sources.push_back(place.reg);
   return sources;
 }
@@ -123,21 +134,22 @@ int64_t WeaveGroups::countShuffles(bool isInterleave) const {
   int64_t count = 0;
   for (Group group : groups)
     count += group.width * llvm::Log2_64(group.width);
-  for (int64_t reg = 0; reg < numRows; ++reg) {
+  int64_t numRegisters = isInterleave ? pitch : numRows;
+  for (int64_t reg = 0; reg < numRegisters; ++reg) {
     UnitPlaces places = isInterleave ? getRun(reg) : getGroup(reg);
     if (!isRegister(places))
-      count += std::max<int64_t>(getSources(places).size() - 1, 1);
+      count += std::max<int64_t>(getSources(places, pitch + 1).size() - 1, 1);
   }
   return count;
 }
 
 /// The groups that take the fewest shuffles, the narrowest of such.
-static WeaveGroups chooseGroups(int64_t numRows, int64_t size,
+static WeaveGroups chooseGroups(int64_t numRows, int64_t pitch, int64_t size,
                                 bool isInterleave) {
-  WeaveGroups best(numRows, size, 1);
+  WeaveGroups best(numRows, pitch, size, 1);
   int64_t least = best.countShuffles(isInterleave);
   for (int64_t widest = 2; widest <= std::min(size, numRows); widest *= 2) {
-    WeaveGroups groups(numRows, size, widest);
+    WeaveGroups groups(numRows, pitch, size, widest);
     int64_t count = groups.countShuffles(isInterleave);
     if (count >= least)
       continue;
@@ -153,7 +165,7 @@ static WeaveGroups chooseGroups(int64_t numRows, int64_t size,
 
 Value VectorKernels::gatherUnits(llvm::ArrayRef<Value> registers,
                                  llvm::ArrayRef<UnitPlace> places) {
-  llvm::SmallVector<int64_t, 8> sources = getSources(places);
+  llvm::SmallVector<int64_t, 8> sources = getSources(places, registers.size());
   Value result = registers[sources.front()];
   if (isRegister(places))
     return result;
@@ -238,14 +250,55 @@ int64_t VectorKernels::weaveUnits(int64_t length) const {
   return size;
 }
 
+Value VectorKernels::fillRegister(Value value, int64_t count) {
+  Value vector =
+      vector::BroadcastOp::create(b, getMemoryType(count * unit), value);
+  VectorType type = getWorkType(count * unit);
+  if (vector.getType() == type)
+    return vector;
+  return vector::BitCastOp::create(b, type, vector);
+}
+
+void VectorKernels::storeUnits(Value vector, Place place,
+                               llvm::ArrayRef<bool> isUnit) {
+  VectorType type = getMemoryType(countUnits(vector) * unit);
+  if (vector.getType() != type)
+    vector = vector::BitCastOp::create(b, type, vector);
+  llvm::SmallVector<bool, 64> bits;
+  for (bool taken : isUnit)
+    bits.append(unit, taken);
+  auto maskType = VectorType::get(type.getShape(), b.getI1Type());
+  Value mask = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
+  vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
+                                mask, vector, llvm::Align(1));
+}
+
+/// Stores a register of a run; what is no unit of a row lies between columns.
+void VectorKernels::storeBetween(Value vector, Place place, WeaveGap gap,
+                                 llvm::ArrayRef<bool> isUnit) {
+  if (gap.filler || !llvm::is_contained(isUnit, false))
+    return store(vector, place);
+  if (hasMasks())
+    return storeUnits(vector, place, isUnit);
+  // Padding gets back what it holds: it belongs to no other element, and to no
+  // other thread, which has columns of its own.
+  llvm::SmallVector<int64_t, 64> units;
+  int64_t size = isUnit.size();
+  for (auto [i, taken] : llvm::enumerate(isUnit))
+    units.push_back(static_cast<int64_t>(i) + (taken ? 0 : size));
+  store(shuffleUnits(vector, load(place, size * unit), units), place);
+}
+
 /// Joined bytes are rows too: those of the first place of all rows before those
 /// of the second.
 void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
-                               Place dst, int64_t numColumns,
+                               Place dst, int64_t numColumns, WeaveGap gap,
                                bool isStreaming) {
   int64_t numRows = rows.size() * std::max<size_t>(joined.size(), 1);
-  int64_t size = weaveUnits(numColumns);
-  WeaveGroups groups = chooseGroups(numRows, size, /*isInterleave=*/true);
+  int64_t size = weaveUnits(numColumns), pitch = numRows + gap.units;
+  WeaveGroups groups =
+      chooseGroups(numRows, pitch, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
     forEachJoined([&](int64_t) {
@@ -256,23 +309,45 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
     for (WeaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
                                                             group.width));
+    if (gap.filler)
+      registers.push_back(fillRegister(gap.filler, size));
     bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
-    for (int64_t i = 0; i < numRows; ++i)
-      store(gatherUnits(registers, groups.getRun(i)),
-            dst + (column * numRows + i * size) * unit,
-            isStreaming && isAligned);
+    for (int64_t i = 0; i < pitch; ++i) {
+      UnitPlaces places = groups.getRun(i);
+      Value vector = gatherUnits(registers, places);
+      Place place = dst + (column * pitch + i * size) * unit;
+      if (isStreaming && isAligned) {
+        store(vector, place, /*isStreaming=*/true);
+        continue;
+      }
+      llvm::SmallVector<bool, 64> isUnit;
+      for (UnitPlace from : places)
+        isUnit.push_back(from.reg < numRows);
+      storeBetween(vector, place, gap, isUnit);
+    }
   }
 }
 
-llvm::SmallVector<Value, 16>
-VectorKernels::loadStrands(Place src, int64_t numStrands, int64_t size) {
-  // Strands are here what rows are where they are woven.
-  WeaveGroups groups = chooseGroups(numStrands, size, /*isInterleave=*/false);
+llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
+                                                        int64_t numStrands,
+                                                        int64_t pitch,
+                                                        int64_t size) {
+  // Strands are here what rows are where they are woven. The last register ends
+  // with the last unit, however little lies behind it.
+  int64_t last = pitch - 1, back = pitch - numStrands;
+  WeaveGroups groups =
+      chooseGroups(numStrands, pitch, size, /*isInterleave=*/false);
   llvm::SmallVector<Value, 16> run, strands;
-  for (int64_t i = 0; i < numStrands; ++i)
-    run.push_back(load(src + i * size * unit, size * unit));
-  for (int64_t i = 0; i < numStrands; ++i)
-    strands.push_back(gatherUnits(run, groups.getGroup(i)));
+  for (int64_t i = 0; i < pitch; ++i) {
+    int64_t begin = i * size - (i == last ? back : 0);
+    run.push_back(load(src + begin * unit, size * unit));
+  }
+  for (int64_t i = 0; i < numStrands; ++i) {
+    UnitPlaces places = groups.getGroup(i);
+    for (UnitPlace &place : places)
+      place.unit += place.reg == last ? back : 0;
+    strands.push_back(gatherUnits(run, places));
+  }
   for (WeaveGroups::Group group : groups.groups)
     unzipRows(
         llvm::MutableArrayRef<Value>(strands).slice(group.first, group.width));
@@ -281,8 +356,8 @@ VectorKernels::loadStrands(Place src, int64_t numStrands, int64_t size) {
 
 /// Parts of joined bytes are strands as columns are: the first parts of all
 /// columns before the second ones.
-void VectorKernels::deinterleave(Place src, int64_t numRows, Place dst,
-                                 llvm::ArrayRef<int64_t> columns,
+void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
+                                 Place dst, llvm::ArrayRef<int64_t> columns,
                                  bool isStreaming) {
   int64_t numColumns = columns.size(), size = weaveUnits(numRows);
   int64_t numParts = joined.empty() ? 1 : joined.front().parts.size();
@@ -294,8 +369,8 @@ void VectorKernels::deinterleave(Place src, int64_t numRows, Place dst,
       int64_t first = current ? current->parts.front().srcOffset : 0;
       auto &strands = loaded[first];
       if (strands.empty())
-        strands = loadStrands(src + (first + row * numStrands * unit),
-                              numStrands, size);
+        strands = loadStrands(src + (first + row * pitch * unit), numStrands,
+                              pitch, size);
       for (int64_t i = 0; i < numColumns; ++i) {
         Value value = joinParts([&](int64_t offset) {
           return strands[(offset - first) / unit + i];

@@ -76,6 +76,14 @@ static void checkSharedLoops(const RelayoutPlan &plan) {
   }
 }
 
+/// Elements from one column of a weave to the next.
+static int64_t getColumnStride(const PlanNest &nest) {
+  for (const PlanLoop &loop : nest.loops)
+    if (loop.role == PlanLoop::Role::Columns)
+      return loop.dstStride;
+  return nest.columns.front().dstStride;
+}
+
 /// What each place of the destination gets: a place of the source, kFilled, or
 /// nothing. A place written twice fails the test.
 static constexpr int64_t kNothing = -1, kFilled = -2;
@@ -86,6 +94,8 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
     EXPECT_EQ(from.at(place), kNothing) << "written twice";
     from.at(place) = value;
   };
+  // Places that are said to be padding.
+  std::vector<int64_t> kept;
   for (const PlanNest &nest : plan.nests) {
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
     loops.append(nest.rows.begin(), nest.rows.end());
@@ -95,17 +105,26 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
       for (int64_t i = 0; i < nest.unit; ++i)
         write(dst + i, isFill ? kFilled : src + i);
     });
-    // Padding is behind the run that a block writes.
+    // Padding is behind the run that a block writes, or behind each column.
     int64_t run = nest.unit;
     for (const PlanLoop &loop : nest.rows)
       run *= loop.count;
-    for (const PlanLoop &loop : nest.columns)
-      run *= loop.count;
-    walk(nest, nest.loops, [&](int64_t, int64_t dst) {
+    llvm::SmallVector<PlanLoop, 8> around(nest.loops.begin(), nest.loops.end());
+    if (nest.kernel == KernelKind::Interleave)
+      around.append(nest.columns.begin(), nest.columns.end());
+    else
+      for (const PlanLoop &loop : nest.columns)
+        run *= loop.count;
+    walk(nest, around, [&](int64_t, int64_t dst) {
       for (int64_t i = 0; i < nest.padding; ++i)
         write(dst + run + i, kFilled);
+      if (nest.isPaddingBetween)
+        for (int64_t i = run; i < getColumnStride(nest); ++i)
+          kept.push_back(dst + i);
     });
   }
+  for (int64_t place : kept)
+    EXPECT_EQ(from.at(place), kNothing) << "no padding";
   checkSharedLoops(plan);
   return from;
 }
@@ -591,6 +610,48 @@ TEST(RelayoutPlanTest, transposesWhatFillsRegisters) {
               HasSubstr("transpose "));
   EXPECT_THAT(print("f32[9,3,3]{2,1,0}", "f32[9,3,3]{1,2,0}", 64),
               HasSubstr("transpose "));
+}
+
+// A row alone in its tile is spread, and padding written with it.
+TEST(RelayoutPlanTest, spreadsOddRows) {
+  const char *rows = "bf16[3,128]{1,0}",
+             *tiles = "bf16[3,128]{1,0:T(8,128)(2,1)PV(zero)}";
+  EXPECT_EQ(printPlan(rows, tiles, streaming(), /*fill=*/true),
+            "relayout of 16-bit elements, 384 to 1024\n"
+            "nest src 0 dst 0\n"
+            "  interleave 2x128 units of 1\n"
+            "    rows 2 by 1  src 128 dst 1  rows\n"
+            "    columns 128 by 1  src 1 dst 2  columns\n"
+            "nest src 256 dst 256\n"
+            "  interleave 1x128 units of 1, padding of 1\n"
+            "    columns 128 by 1  src 1 dst 2  columns\n"
+            "nest dst 512\n"
+            "  fill 1x1 units of 512\n");
+  EXPECT_THAT(printPlan(rows, tiles, streaming()),
+              HasSubstr("interleave 1x128 units of 1, padding kept\n"));
+  EXPECT_THAT(printPlan(tiles, rows, streaming()),
+              HasSubstr("deinterleave 128x1 units of 1\n"));
+  EXPECT_THAT(printPlan("s8[3,128]{1,0}", "s8[3,128]{1,0:T(8,128)(4,1)}"),
+              HasSubstr("interleave 3x128 units of 1, padding kept\n"));
+  EXPECT_THAT(printPlan("f32[2,3,64,64]{3,2,1,0}",
+                        "f32[2,3,64,64]{1,3,2,0:PD(2,4,64,64)PV(zero)}",
+                        streaming(64), /*fill=*/true),
+              HasSubstr("interleave 3x64 units of 1, padding of 1\n"));
+}
+
+// Between the elements of a box lie those of others: only masks pass them over.
+TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
+  Box box = {{0, 64, 2}};
+  auto print = [&](int64_t vectorBytes) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::cantFail(planRelayout(getAxes("s8[64]"), {getAxes("s8[128]"), box}, 8,
+                                /*fillPadding=*/false, streaming(vectorBytes)))
+        .print(os);
+    return text;
+  };
+  EXPECT_THAT(print(64), HasSubstr("interleave 1x64 units of 1\n"));
+  EXPECT_THAT(print(32), HasSubstr("gather 1x1 units of 1\n"));
 }
 
 // What memory bounds is woven wherever lines could not be written otherwise.

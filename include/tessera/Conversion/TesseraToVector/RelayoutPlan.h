@@ -125,7 +125,7 @@ struct PlanLoop {
 enum class KernelKind : uint8_t {
   Copy,         ///< Runs contiguous on both sides.
   Transpose,    ///< Registers of rows become registers of columns.
-  Interleave,   ///< Few rows woven into one run.
+  Interleave,   ///< Few rows woven into one run, or one row spread in it.
   Deinterleave, ///< The mirror image.
   Gather,       ///< Element by element: no side has anything to offer.
   Fill,         ///< Padding gets its value.
@@ -191,9 +191,12 @@ struct PlanNest {
   /// Whether they are fetched into the second-level cache alone: the first has
   /// no room for so many of one set.
   bool fetchesFar = false;
-  /// Elements of padding right behind each run of the destination, which get
-  /// its value.
+  /// Elements of padding right behind each run of the destination, or of each
+  /// column that is woven, which get its value.
   int64_t padding = 0;
+  /// Whether what lies between columns that are woven is padding, and may get
+  /// back what it holds.
+  bool isPaddingBetween = false;
   /// Outermost loops that are those of the nest before: its code and that of
   /// this nest share their bodies.
   size_t numShared = 0;
@@ -204,6 +207,8 @@ struct PlanNest {
   /// Units of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
+  /// Elements that a full block writes, padding included.
+  int64_t numBlockElements() const;
   /// Elements that the nest writes.
   int64_t numElements() const;
 };
