@@ -880,9 +880,15 @@ void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
     stride = getUniformStride(rows, size);
   else
     size = numRows;
+  std::optional<int64_t> inner = getUniformStride(rows.take_front(size), 1);
   repeat(numRows / size, [&](Value i) {
     Place group = advance(from, i, stride.value_or(0));
     Place to = advance(stage, i, size * distance);
+    if (inner)
+      return repeat(size, [&](Value k) {
+        kernels.join(number, advance(group, k, *inner),
+                     advance(to, k, distance), length);
+      });
     for (int64_t k = 0; k < size; ++k)
       kernels.join(number, group + rows[k], to + k * distance, length);
   });
