@@ -135,7 +135,8 @@ public:
 
 private:
   /// Where a block begins, over the induction variables so far; for carried
-  /// ones also where the lines of its columns wait.
+  /// ones also where the lines of its columns wait, or the number of a run
+  /// among those that are joined.
   struct Offsets {
     AffineExpr src, dst, carry;
   };
@@ -213,6 +214,8 @@ private:
   /// Copies a run so that all whole lines in it bypass the cache.
   void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
   void emitMaskedRun(Place from, Place to, int64_t count);
+  /// The run of that number among those that continue one another.
+  void emitJoinedRun(Place from, Place to, AffineExpr number);
   void emitAlignedRun(Place from, Place to, int64_t count);
   /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
   void emitElements(Place from, Place to, AffineExpr begin, AffineExpr end,
@@ -321,9 +324,12 @@ void NestEmitter::emit(const OpenLoops &shared) {
   ivs = shared.ivs;
   AffineExpr zero = b.getAffineConstantExpr(0);
   Offsets at = {zero + nest.srcOffset, zero + nest.dstOffset, zero};
-  for (auto [loop, iteration] : llvm::zip(nest.loops, shared.iterations))
+  for (auto [i, loop, iteration] : llvm::enumerate(
+           llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()),
+           shared.iterations))
     at = {at.src + iteration * loop.srcStride,
-          at.dst + iteration * loop.dstStride, zero};
+          at.dst + iteration * loop.dstStride,
+          at.carry + iteration * getCarryStride(i)};
   trips = 1;
   for (const PlanLoop &loop :
        llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()))
@@ -521,6 +527,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   default:
     break;
   }
+  if (isCarried())
+    return emitJoinedRun(from, to, at.carry);
   if (nest.stores == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
   Table toRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, false);
@@ -1016,22 +1024,24 @@ void NestEmitter::emitLastLines(Place from, Place to, Place carry,
 
 /// Fetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
-  if (!nest.prefetch)
+  if (!nest.prefetch || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
-  int64_t last = cast<MemRefType>(src.getType()).getNumElements() - 1;
-  AffineExpr index = b.getAffineDimExpr(0) + from.offset;
+  int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
+  int64_t last = elements - width - *llvm::max_element(rows);
+  int64_t ahead = from.offset + nest.prefetch * inner.srcStride * inner.step;
+  AffineExpr end = b.getAffineConstantExpr(std::max<int64_t>(last, 0));
+  AffineMap map = AffineMap::get(1, 0, {b.getAffineDimExpr(0) + ahead, end},
+                                 b.getContext());
+  Place begin = {src,
+                 affine::AffineMinOp::create(b, map, ValueRange{from.index})};
   for (int64_t row : rows)
-    for (int64_t i = 0; i < width; i += lineElements()) {
-      int64_t ahead = row + nest.prefetch * inner.srcStride * inner.step + i;
-      AffineMap map = AffineMap::get(
-          1, 0, {index + ahead, b.getAffineConstantExpr(last)}, b.getContext());
-      Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
-      memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
-                                 /*localityHint=*/nest.fetchesFar ? 2 : 3,
-                                 /*isDataCache=*/true);
-    }
+    for (int64_t i = 0; i < width; i += lineElements())
+      memref::PrefetchOp::create(
+          b, src, ValueRange{kernels.getIndex(begin + (row + i))},
+          /*isWrite=*/false, /*localityHint=*/nest.fetchesFar ? 2 : 3,
+          /*isDataCache=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -1041,6 +1051,8 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
 int64_t NestEmitter::getCarryStride(size_t depth) const {
   if (!isCarried())
     return 0;
+  if (nest.kernel == KernelKind::Copy)
+    return nest.loops[depth].dstStride == nest.unit ? 1 : 0;
   int64_t stride = nest.blockColumns() * lineElements();
   for (size_t i = nest.loops.size(); i-- > 0;) {
     const PlanLoop &loop = nest.loops[i];
@@ -1166,6 +1178,45 @@ void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count) {
   for (int64_t done = lines * line; done < count; done += line)
     kernels.copyFirst(from + done, to + done,
                       apply(-index + (count - done), head));
+}
+
+/// All runs begin at the same place of a line, as they are whole lines long: a
+/// run writes whole lines from the first one that it has a part of, which it
+/// shares with the run before. The first run and the last one have masked
+/// stores at their ends.
+void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
+  int64_t line = lineElements(), count = nest.unit;
+  emitPrefetch(from, {0});
+  if (!kernels.hasMasks())
+    return emitStreamedRun(from, to, count, /*isAligned=*/false);
+  const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == count;
+  });
+  AffineExpr index = b.getAffineDimExpr(0);
+  Value shift = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (index + to.offset) % line),
+      ValueRange{to.index});
+  from.index = arith::SubIOp::create(b, from.index, shift);
+  to.index = arith::SubIOp::create(b, to.index, shift);
+  Value run = createIndex(number);
+  auto isRun = [&](int64_t other) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, run,
+                                 arith::ConstantIndexOp::create(b, other));
+  };
+  auto isFirst = scf::IfOp::create(b, isRun(0), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isFirst.thenBlock());
+    kernels.copyLast(from, to, shift);
+    b.setInsertionPointToStart(isFirst.elseBlock());
+    kernels.copySeam(from + (count - chain.srcStride), from, to, shift);
+  }
+  emitAlignedRun(from + line, to + line, count - line);
+  auto isLast =
+      scf::IfOp::create(b, isRun(chain.count - 1), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(isLast.thenBlock());
+  kernels.copyFirst(from + count, to + count, shift);
 }
 
 void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {

@@ -88,6 +88,10 @@ static constexpr int64_t kPrefetchBlocks = 2;
 static constexpr int64_t kLongPrefetchBlocks = 6;
 /// The same where two to eight rows are woven: there is room for more.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
+/// Bytes between the fetch of joined runs and their use, and the longest of
+/// those that are fetched.
+static constexpr int64_t kFetchedBytes = 8 << 10;
+static constexpr int64_t kMostFetchedRun = 1024;
 /// Longer pieces of rows need no help: the processor fetches them itself.
 static constexpr int64_t kMostFetched = 256;
 /// Ways of the first-level cache that a block's rows may take, fetched ahead
@@ -332,6 +336,7 @@ private:
   void planCopy();
   void readSideBySide();
   void planRaggedCopy();
+  bool planJoinedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
@@ -505,10 +510,33 @@ void NestPlanner::orderLoops(bool bySource) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Runs of whole lines that continue one another, all at the same place within
+/// a line: whole lines stream, those at seams made of the ends of two runs.
+/// Reading ends is enough to confuse what fetches lines ahead.
+bool NestPlanner::planJoinedCopy() {
+  auto continues = [&](const PlanLoop &loop) {
+    return loop.dstStride == nest.unit;
+  };
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
+      unitBytes() % RelayoutTarget::kLineBytes != 0 ||
+      llvm::none_of(nest.loops, continues))
+    return false;
+  nest.stores = StoreKind::Carried;
+  orderLoops(target.tuning.bySource.value_or(true));
+  if (nest.loops.back().srcStride == nest.unit &&
+      unitBytes() <= kMostFetchedRun)
+    nest.prefetch =
+        target.tuning.prefetch.value_or(kFetchedBytes / unitBytes());
+  return true;
+}
+
 /// Runs that do not begin on lines. Long ones are written with masked stores at
 /// their ends, where there are such; else those that follow one another are
 /// joined in a buffer.
 void NestPlanner::planRaggedCopy() {
+  if (planJoinedCopy())
+    return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
       unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
     nest.stores = StoreKind::Staged;
