@@ -1142,8 +1142,8 @@ static void shareLoops(RelayoutPlan &plan) {
     if (!mayShareLoops(nest) || !mayShareLoops(before))
       continue;
     nest.numShared = countSharedLoops(before, nest);
-    for (size_t k = 0; k < nest.numShared; ++k)
-      nest.loops[k].isParallel = before.loops[k].isParallel;
+    // A fill takes the strides in the source too, for the nest after it.
+    std::copy_n(before.loops.begin(), nest.numShared, nest.loops.begin());
   }
 }
 
@@ -1258,8 +1258,14 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
     std::optional<RunPadding> padding = findPadding(nest, fills);
     NestPlanner planner(nest, bytes, target, mayStream, padding, fillPadding);
     plan.nests.push_back(planner.plan());
-    if (plan.nests.back().padding)
+    if (padding && fillPadding) {
+      // What the nest leaves is filled next, in the loops that both have.
+      const StridedNest &fill = fills[padding->fill];
+      if (!plan.nests.back().padding)
+        plan.nests.push_back(
+            NestPlanner(fill, bytes, target, false).planFill());
       fills.erase(fills.begin() + padding->fill);
+    }
     llvm::append_range(plan.nests, planner.getRests());
   }
   if (!fillPadding)
