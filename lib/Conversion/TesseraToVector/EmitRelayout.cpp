@@ -49,6 +49,8 @@ static constexpr int64_t kMostShuffles = 1152;
 static constexpr int64_t kUnrolledBytes = 8192;
 /// Lines that are stored under one condition: half the registers.
 static constexpr size_t kCarriedGroup = 16;
+/// Units that an iteration of a loop of gathers moves.
+static constexpr int64_t kUnrolledGathers = 8;
 /// Bytes that one iteration of a copy loop moves.
 static constexpr int64_t kChunkBytes = 256;
 /// Lines that a run of unknown alignment must span to be streamed.
@@ -145,6 +147,8 @@ private:
   /// Emits the loops from number `depth` on. Blocks have `rows` and `columns`
   /// steps of the loops that continue the block's own.
   void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitGathers(LoopShape shape,
+                   llvm::function_ref<void(AffineExpr iteration)> body);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
   bool overlapsBlocks(const PlanLoop &loop) const;
   void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
@@ -401,6 +405,20 @@ void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
   ivs.pop_back();
 }
 
+/// So little is done at a time that a loop is unrolled in part.
+void NestEmitter::emitGathers(
+    LoopShape shape, llvm::function_ref<void(AffineExpr iteration)> body) {
+  int64_t trips = shape.trips, done = trips - trips % kUnrolledGathers;
+  shape.trips = trips / kUnrolledGathers;
+  if (done > 0)
+    emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+      for (int64_t i = 0; i < kUnrolledGathers; ++i)
+        body(iteration * kUnrolledGathers + i);
+    });
+  for (int64_t i = done; i < trips; ++i)
+    body(b.getAffineConstantExpr(i));
+}
+
 void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                                  int64_t columns) {
   const PlanLoop &loop = nest.loops[depth];
@@ -411,7 +429,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
   bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
-  emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+  auto emitIteration = [&](AffineExpr iteration) {
     if (isStrip)
       strip = ivs.back();
     emitLoops(depth + 1,
@@ -419,7 +437,11 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                at.dst + iteration * (loop.step * loop.dstStride),
                at.carry + iteration * getCarryStride(depth)},
               rows, columns);
-  });
+  };
+  if (nest.kernel == KernelKind::Gather && depth + 1 == nest.loops.size())
+    emitGathers(shape, emitIteration);
+  else
+    emitLoop(b, shape, ivs, emitIteration);
   trips /= shape.trips;
   if (isStrip)
     strip = {};

@@ -73,10 +73,9 @@ static constexpr int64_t kMostSplit = 12;
 static constexpr int64_t kMostWovenNarrow = 6;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMostUnrolledRows = 8;
-/// Bytes from one column to the next where rows are spread, and from one row to
-/// the next where what lies between is passed over.
+/// Bytes from one column to the next, or one row, where what lies between is
+/// passed over.
 static constexpr int64_t kMostSpread = 32;
-static constexpr int64_t kMostPassedOver = 24;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
@@ -358,7 +357,7 @@ private:
   bool isFew(int64_t units, bool isInterleave) const;
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
                bool isInterleave) const;
-  bool isSpread(int64_t units, int64_t pitch) const;
+  bool mayPassOver(int64_t units, int64_t pitch) const;
   bool isPaddingBetween(int64_t units, int64_t pitch) const;
   bool planWeave(const Chain &rows, const Chain &columns);
   int64_t getWeaveBytes(int64_t units) const;
@@ -625,20 +624,15 @@ bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
     return false;
   if (pitch == units)
     return isFew(units, isInterleave);
-  return unitBytes() <= 8 &&
-         (isInterleave ? isSpread(units, pitch)
-                       : pitch * unitBytes() <= kMostPassedOver);
+  return unitBytes() <= 8 && pitch * unitBytes() <= kMostSpread &&
+         (!isInterleave || mayPassOver(units, pitch));
 }
 
-/// Whether `units` of `pitch` are written best by registers that have all of
-/// them. What lies between is padding, or there are masks.
-bool NestPlanner::isSpread(int64_t units, int64_t pitch) const {
-  bool isPadding = isPaddingBetween(units, pitch);
-  if (!isPadding && target.vectorBytes != RelayoutTarget::kLineBytes)
-    return false;
-  // Else a transpose writes the units of a column, or there is but one.
-  bool isBest = (isPadding && mayFill) || units == 1;
-  return pitch * unitBytes() <= (isBest ? kMostSpread : kMostSpread / 2);
+/// Whether all of a run of columns may be written, of which `units` of `pitch`
+/// are to be: what lies between is padding, or there are masks.
+bool NestPlanner::mayPassOver(int64_t units, int64_t pitch) const {
+  return isPaddingBetween(units, pitch) ||
+         target.vectorBytes == RelayoutTarget::kLineBytes;
 }
 
 bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
