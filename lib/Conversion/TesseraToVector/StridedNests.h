@@ -38,10 +38,9 @@ struct RunPadding {
   size_t fill = 0;
 };
 
-/// The nest of `fills` whose runs begin where the dense runs of `copy` end. One
-/// that goes on beyond the last run is cut in two.
+/// The nest of `fills` whose runs begin where the dense runs of `copy` end.
 std::optional<RunPadding> findPadding(const StridedNest &copy,
-                                      std::vector<StridedNest> &fills);
+                                      llvm::ArrayRef<StridedNest> fills);
 
 } // namespace tessera
 
