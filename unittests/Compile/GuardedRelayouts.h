@@ -225,16 +225,22 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
   return pairs;
 }
 
-/// Columns that begin anywhere in a line, in several strips of rows, for
-/// registers of 64 bytes.
+/// Columns and runs that begin anywhere in a line, for registers of 64 bytes.
 inline std::vector<std::pair<Shape, Shape>> getRaggedPairs() {
   std::vector<std::pair<Shape, Shape>> pairs;
   for (auto [source, destination] :
-       {std::pair("s8[197,131]{1,0}", "s8[197,131]{0,1}"),
+       {// Several strips of rows.
+        std::pair("s8[197,131]{1,0}", "s8[197,131]{0,1}"),
         std::pair("bf16[101,67]{1,0}", "bf16[101,67]{0,1}"),
         std::pair("f32[2,160,39]{2,1,0}", "f32[2,160,39]{1,2,0:PD(2,161,48)}"),
         std::pair("f64[77,30]{1,0:T(8,16)}", "f64[77,30]{0,1}"),
-        std::pair("c128[61,9]{1,0}", "c128[61,9]{0,1}")})
+        std::pair("c128[61,9]{1,0}", "c128[61,9]{0,1}"),
+        // Runs of whole lines that continue one another from anywhere.
+        std::pair("f32[20,300]{1,0:T(8,128)}", "f32[20,300]{1,0}"),
+        std::pair("bf16[17,450]{1,0:T(8,128)}", "bf16[17,450]{1,0}"),
+        std::pair("s8[9,1100]{1,0:T(8,256)}", "s8[9,1100]{1,0:PD(9,1103)}"),
+        std::pair("f64[5,100]{1,0:T(2,32)}", "f64[5,100]{1,0}"),
+        std::pair("c128[5,70]{1,0:T(2,16)}", "c128[5,70]{1,0}")})
     pairs.push_back({llvm::cantFail(parseShape(source)),
                      llvm::cantFail(parseShape(destination))});
   return pairs;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arrays of elements of 1, 2 and 4 bits, packed on both sides or on one, whole
-// and in boxes: every bit of the destination, those that must stay as they were
-// included, between guard pages.
+// Arrays, whole and in boxes, most of them of elements of 1, 2 and 4 bits,
+// packed on both sides or on one: every bit of the destination, those that must
+// stay as they were included, between guard pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,8 @@ struct BitSide {
   int64_t bits;
 };
 
-/// Pairs of arrays, or of boxes of arrays, of elements of less than a byte.
+/// Pairs of arrays, or of boxes of arrays, most of elements of less than a
+/// byte.
 class PackedPairs {
 public:
   explicit PackedPairs(uint64_t seed) : shapes(seed) {}
@@ -70,14 +71,20 @@ public:
         PrimitiveType::S4, PrimitiveType::U4,  PrimitiveType::F4E2M1FN,
         PrimitiveType::S4, PrimitiveType::S2,  PrimitiveType::U2,
         PrimitiveType::S1, PrimitiveType::Pred};
-    PrimitiveType type = kTypes[shapes.number(0, shapes.oneIn(2) ? 3 : 7)];
+    static constexpr PrimitiveType kWhole[] = {
+        PrimitiveType::S8, PrimitiveType::BF16, PrimitiveType::F32,
+        PrimitiveType::F64};
+    bool isWhole = shapes.oneIn(4);
+    PrimitiveType type =
+        isWhole ? kWhole[shapes.number(0, 3)]
+                : kTypes[shapes.number(0, shapes.oneIn(2) ? 3 : 7)];
     llvm::SmallVector<int64_t> counts(shapes.number(1, 4));
     static constexpr int64_t kLargest[] = {3000, 150, 30, 12};
     for (int64_t &count : counts)
       count = shapes.oneIn(3) ? 8 * shapes.number(1, 5)
                               : shapes.number(1, kLargest[counts.size() - 1]);
-    bool hasBoxes = shapes.oneIn(3);
-    bool isPacked = !shapes.oneIn(4);
+    bool hasBoxes = shapes.oneIn(isWhole ? 1 : 3);
+    bool isPacked = !isWhole && !shapes.oneIn(4);
     return {part(type, counts, false, hasBoxes, isPacked),
             part(type, counts, true, hasBoxes, !isPacked || !shapes.oneIn(4))};
   }

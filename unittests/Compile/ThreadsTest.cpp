@@ -158,9 +158,10 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
     if (HasFatalFailure())
       return;
   }
-  for (const char *kernel : {"copy 0", "copy 1", "copy 2", "transpose 0",
-                             "transpose 1", "transpose 2", "transpose 3",
-                             "interleave 0", "deinterleave 0", "fill 0"})
+  for (const char *kernel :
+       {"copy 0", "copy 1", "copy 2", "copy 3", "transpose 0", "transpose 1",
+        "transpose 2", "transpose 3", "interleave 0", "deinterleave 0",
+        "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never shared";
 }
 

@@ -73,7 +73,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   // Plain (0), streaming (1), staged (2) and carried (3) stores, wherever there
   // are such.
   for (const char *kernel :
-       {"copy 0", "copy 1", "copy 2", "transpose 0", "transpose 1",
+       {"copy 0", "copy 1", "copy 2", "copy 3", "transpose 0", "transpose 1",
         "transpose 1 gathered", "transpose 2", "transpose 3", "interleave 0",
         "interleave 1", "interleave 2", "deinterleave 0", "deinterleave 1",
         "gather 0", "fill 0"})

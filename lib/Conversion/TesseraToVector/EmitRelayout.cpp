@@ -37,18 +37,20 @@ static constexpr int64_t kSquareRows = 64;
 /// as many are faster in a loop.
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Nests that move less than this part of all are not unrolled.
-static constexpr int64_t kLightNests = 32;
+static constexpr int64_t kLightNests = 16;
 /// Nor are those of arrays that fit into the first-level cache.
 static constexpr int64_t kMinUnrolledBytes = 16 << 10;
 /// Shuffles in the unrolled tiles of one relayout: each takes the code
 /// generator some 40 microseconds.
-static constexpr int64_t kMostShuffles = 2176;
+static constexpr int64_t kMostShuffles = 1152;
 /// Loops around a copy or a weave in the cache are unrolled until their code
 /// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
 /// copies where short loops reach 0.6.
 static constexpr int64_t kUnrolledBytes = 8192;
 /// Lines that are stored under one condition: half the registers.
 static constexpr size_t kCarriedGroup = 16;
+/// Units that an iteration of a loop of gathers moves.
+static constexpr int64_t kUnrolledGathers = 8;
 /// Bytes that one iteration of a copy loop moves.
 static constexpr int64_t kChunkBytes = 256;
 /// Lines that a run of unknown alignment must span to be streamed.
@@ -124,9 +126,6 @@ public:
   void emit(const OpenLoops &shared);
   /// Bytes that the loops from number `depth` on move.
   int64_t countBytes(size_t depth) const;
-  /// Shuffles that the nest takes if no tile is unrolled: one for each side's
-  /// whole blocks and remainders.
-  int64_t countTileShuffles() const;
   /// Whether the nest is worth unrolling where it moves few bytes.
   bool isUnrolled() const {
     static constexpr KernelKind kOthers[] = {
@@ -138,7 +137,8 @@ public:
 
 private:
   /// Where a block begins, over the induction variables so far; for carried
-  /// ones also where the lines of its columns wait.
+  /// ones also where the lines of its columns wait, or the number of a run
+  /// among those that are joined.
   struct Offsets {
     AffineExpr src, dst, carry;
   };
@@ -147,6 +147,8 @@ private:
   /// Emits the loops from number `depth` on. Blocks have `rows` and `columns`
   /// steps of the loops that continue the block's own.
   void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitGathers(LoopShape shape,
+                   llvm::function_ref<void(AffineExpr iteration)> body);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
   bool overlapsBlocks(const PlanLoop &loop) const;
   void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
@@ -205,9 +207,9 @@ private:
     int64_t shift;
   };
   void storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst);
-  /// What the strips have kept when there are no more lines.
-  void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
-                     int64_t phase);
+  void emitLastLines(Place from, Place to, Place carry,
+                     llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns, int64_t phase);
   /// Streams out the columns that a block left in the buffer, those that follow
   /// one another as one run.
   void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
@@ -216,6 +218,8 @@ private:
   /// Copies a run so that all whole lines in it bypass the cache.
   void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
   void emitMaskedRun(Place from, Place to, int64_t count);
+  /// The run of that number among those that continue one another.
+  void emitJoinedRun(Place from, Place to, AffineExpr number);
   void emitAlignedRun(Place from, Place to, int64_t count);
   /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
   void emitElements(Place from, Place to, AffineExpr begin, AffineExpr end,
@@ -234,18 +238,13 @@ private:
     int64_t begin;
     Value iteration;
     int64_t stride;
-    /// Entries of the table from one iteration to the next.
-    int64_t step;
   };
   /// Cuts a table into parts of `size` that lie alike, and one of what is left,
-  /// of at least `least`, or parts of which the last one `overlaps`.
+  /// of at least `least`.
   void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
-                   bool unrolls, bool overlaps,
-                   llvm::function_ref<void(const Part &)> body);
+                   bool unrolls, llvm::function_ref<void(const Part &)> body);
   /// Whether tiles of that many units get code of their own each.
   bool unrollsTiles(int64_t rows, int64_t columns);
-  /// Whether blocks of that many units move little of all, here.
-  bool isLight(int64_t rows, int64_t columns) const;
   Place advance(Place place, Value iteration, int64_t stride);
   Value createIndex(AffineExpr expr);
   Place getStage();
@@ -329,9 +328,12 @@ void NestEmitter::emit(const OpenLoops &shared) {
   ivs = shared.ivs;
   AffineExpr zero = b.getAffineConstantExpr(0);
   Offsets at = {zero + nest.srcOffset, zero + nest.dstOffset, zero};
-  for (auto [loop, iteration] : llvm::zip(nest.loops, shared.iterations))
+  for (auto [i, loop, iteration] : llvm::enumerate(
+           llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()),
+           shared.iterations))
     at = {at.src + iteration * loop.srcStride,
-          at.dst + iteration * loop.dstStride, zero};
+          at.dst + iteration * loop.dstStride,
+          at.carry + iteration * getCarryStride(i)};
   trips = 1;
   for (const PlanLoop &loop :
        llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()))
@@ -348,23 +350,6 @@ int64_t NestEmitter::countBytes(size_t depth) const {
   // A block is code, however little it moves.
   return std::max(elements * kernels.elementBytes(),
                   blocks * RelayoutTarget::kLineBytes);
-}
-
-int64_t NestEmitter::countTileShuffles() const {
-  if (nest.kernel != KernelKind::Transpose)
-    return 0;
-  int64_t height = kernels.registerRows(nest.blockRows()), tiles = 1;
-  int64_t width = kernels.registerColumns(height, nest.blockColumns());
-  auto hasRest = [&](PlanLoop::Role role) {
-    return llvm::any_of(nest.loops, [&](const PlanLoop &loop) {
-      return loop.role == role && loop.count % loop.step != 0;
-    });
-  };
-  for (auto [role, units, size] :
-       {std::tuple(PlanLoop::Role::Rows, nest.blockRows(), height),
-        std::tuple(PlanLoop::Role::Columns, nest.blockColumns(), width)})
-    tiles *= 1 + (units % size != 0) + hasRest(role);
-  return tiles * kernels.countShuffles(height, width);
 }
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
@@ -420,6 +405,20 @@ void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
   ivs.pop_back();
 }
 
+/// So little is done at a time that a loop is unrolled in part.
+void NestEmitter::emitGathers(
+    LoopShape shape, llvm::function_ref<void(AffineExpr iteration)> body) {
+  int64_t trips = shape.trips, done = trips - trips % kUnrolledGathers;
+  shape.trips = trips / kUnrolledGathers;
+  if (done > 0)
+    emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+      for (int64_t i = 0; i < kUnrolledGathers; ++i)
+        body(iteration * kUnrolledGathers + i);
+    });
+  for (int64_t i = done; i < trips; ++i)
+    body(b.getAffineConstantExpr(i));
+}
+
 void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                                  int64_t columns) {
   const PlanLoop &loop = nest.loops[depth];
@@ -430,7 +429,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
   bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
-  emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+  auto emitIteration = [&](AffineExpr iteration) {
     if (isStrip)
       strip = ivs.back();
     emitLoops(depth + 1,
@@ -438,7 +437,11 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                at.dst + iteration * (loop.step * loop.dstStride),
                at.carry + iteration * getCarryStride(depth)},
               rows, columns);
-  });
+  };
+  if (nest.kernel == KernelKind::Gather && depth + 1 == nest.loops.size())
+    emitGathers(shape, emitIteration);
+  else
+    emitLoop(b, shape, ivs, emitIteration);
   trips /= shape.trips;
   if (isStrip)
     strip = {};
@@ -546,6 +549,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   default:
     break;
   }
+  if (isCarried())
+    return emitJoinedRun(from, to, at.carry);
   if (nest.stores == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
   Table toRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, false);
@@ -732,12 +737,11 @@ void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
     Place first = advance(from + part.begin * nest.unit, part.iteration,
-                          part.step * nest.unit);
+                          width * nest.unit);
     kernels.transpose(first, rows, advance(to, part.iteration, part.stride),
                       part.entries, fillsLines);
   };
-  forEachPart(columns, width, kernels.laneUnits(), unrolls,
-              /*overlaps=*/!unrolls, emitTile);
+  forEachPart(columns, width, kernels.laneUnits(), unrolls, emitTile);
 }
 
 /// Transposes squares of whole registers in two steps, where that is what the
@@ -758,25 +762,23 @@ bool NestEmitter::emitSquares(Place from, Place to,
   Table lanes;
   for (int64_t i = 0; i < side; i += q)
     lanes.push_back(columns[i]);
-  forEachPart(rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
-              [&](const Part &part) {
-                Place first = advance(from, part.iteration, part.stride);
-                Place column = advance(to, part.iteration, height * nest.unit);
-                forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
-                            /*overlaps=*/false, [&](const Part &set) {
-                              kernels.unpackRows(
-                                  advance(first, set.iteration, set.stride),
-                                  set.entries,
-                                  advance(stage, set.iteration, q * line));
-                            });
-                repeatTiles(q, /*unrolls=*/false, [&](Value i) {
-                  for (int64_t row = 0; row < height; row += side)
-                    kernels.splitColumns(
-                        advance(stage + row * line, i, line),
-                        advance(column + row * nest.unit, i, *columnStride),
-                        lanes, isStreaming());
+  forEachPart(rows, height, height, /*unrolls=*/false, [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    Place column = advance(to, part.iteration, height * nest.unit);
+    forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
+                [&](const Part &set) {
+                  kernels.unpackRows(advance(first, set.iteration, set.stride),
+                                     set.entries,
+                                     advance(stage, set.iteration, q * line));
                 });
-              });
+    repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+      for (int64_t row = 0; row < height; row += side)
+        kernels.splitColumns(
+            advance(stage + row * line, i, line),
+            advance(column + row * nest.unit, i, *columnStride), lanes,
+            isStreaming());
+    });
+  });
   return true;
 }
 
@@ -798,13 +800,12 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
       stageRows.push_back(i * length);
       kernels.copy(first + row, stage + i * length, length);
     }
-    Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           part.step * nest.unit);
+    Place column =
+        advance(to + part.begin * nest.unit, part.iteration, size * nest.unit);
     emitTiles(stage, column, stageRows, columns,
               isStreaming() && part.begin % size == 0, /*unrolls=*/false);
   };
-  forEachPart(rows, size, size, /*unrolls=*/false,
-              /*overlaps=*/!isStreaming(), emitRows);
+  forEachPart(rows, size, size, /*unrolls=*/false, emitRows);
 }
 
 void NestEmitter::emitRowChunks(Place from, Place to,
@@ -816,26 +817,19 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitGatheredRows(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
-  bool fetches = !isLight(rows.size(), columns.size());
-  if (unrolls && fetches)
+  if (unrolls)
     emitPrefetch(from, rows);
   auto emitRows = [&](const Part &part) {
     Place first = advance(from, part.iteration, part.stride);
-    if (!unrolls && fetches)
+    if (!unrolls)
       emitPrefetch(first, part.entries);
     Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           part.step * nest.unit);
+                           height * nest.unit);
     emitTiles(first, column, part.entries, columns,
               isStreaming() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
-  // Lines stream from where registers begin; a register may be stored in part.
-  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls,
-              /*overlaps=*/!unrolls && !isStreaming(), emitRows);
-}
-
-bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
-  return trips * rows * columns * nest.unit < numElements / kLightNests;
+  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls, emitRows);
 }
 
 /// Whether a part of the nest is worth code for each of its tiles: where the
@@ -843,44 +837,32 @@ bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
 /// their own better than for few that return. Large arrays only gain by short
 /// code, and those in the first-level cache lose nothing in loops.
 bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
-  if (isLight(rows, columns) ||
-      numElements * kernels.elementBytes() <= kMinUnrolledBytes)
+  bool isLight = trips * rows * columns * nest.unit < numElements / kLightNests;
+  if (isLight || numElements * kernels.elementBytes() < kMinUnrolledBytes)
     return false;
   int64_t shuffles = kernels.countShuffles(rows, columns);
   if (shuffles > (isInCache ? shufflesLeft : kMaxUnrolledShuffles))
     return false;
-  shufflesLeft -= shuffles;
+  shufflesLeft = std::max<int64_t>(0, shufflesLeft - shuffles);
   return true;
 }
 
 void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
-                              int64_t least, bool unrolls, bool overlaps,
+                              int64_t least, bool unrolls,
                               llvm::function_ref<void(const Part &)> body) {
-  int64_t count = table.size(), full = count / size, rest = count % size;
+  int64_t count = table.size(), full = count / size;
   std::optional<int64_t> stride =
       getUniformStride(table.take_front(full * size), size);
   Value zero = arith::ConstantIndexOp::create(b, 0);
-  if (full == 0 || !stride)
-    return body({table, 0, zero, 0, size});
-  llvm::ArrayRef<int64_t> first = table.take_front(size);
-  std::optional<int64_t> single = getUniformStride(table, 1);
-  if (rest && overlaps && single)
-    // One piece of code for all: the last part overlaps the one before.
-    return repeatTiles(full + 1, unrolls, [&](Value i) {
-      Value begin =
-          arith::MulIOp::create(b, i, arith::ConstantIndexOp::create(b, size));
-      Value last = arith::ConstantIndexOp::create(b, count - size);
-      begin = arith::MinUIOp::create(b, begin, last);
-      body({first, 0, begin, *single, 1});
-    });
-  if (full == 1)
-    body({first, 0, zero, *stride, size});
-  else
-    repeatTiles(full, unrolls,
-                [&](Value i) { body({first, 0, i, *stride, size}); });
-  if (rest) {
+  if (full <= 1 || !stride)
+    return body({table, 0, zero, 0});
+  auto emitPart = [&](Value iteration) {
+    body({table.take_front(size), 0, iteration, *stride});
+  };
+  repeatTiles(full, unrolls, emitPart);
+  if (int64_t rest = count % size) {
     int64_t begin = count - std::max(rest, least);
-    body({table.drop_front(begin), begin, zero, 0, size});
+    body({table.drop_front(begin), begin, zero, 0});
   }
 }
 
@@ -928,9 +910,15 @@ void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
     stride = getUniformStride(rows, size);
   else
     size = numRows;
+  std::optional<int64_t> inner = getUniformStride(rows.take_front(size), 1);
   repeat(numRows / size, [&](Value i) {
     Place group = advance(from, i, stride.value_or(0));
     Place to = advance(stage, i, size * distance);
+    if (inner)
+      return repeat(size, [&](Value k) {
+        kernels.join(number, advance(group, k, *inner),
+                     advance(to, k, distance), length);
+      });
     for (int64_t k = 0; k < size; ++k)
       kernels.join(number, group + rows[k], to + k * distance, length);
   });
@@ -981,15 +969,9 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
                        rows.take_front(size), columns, phase, first);
     });
   }
-  if (strip)
-    return;
-  // What makes no line any more is little: it goes through the cache, by short
-  // code.
-  Place end = to + lines * line;
-  emitKeptLines(end, carry, columns, phase);
-  if (llvm::ArrayRef<int64_t> rest = rows.drop_front(lines * size);
-      !rest.empty())
-    emitRowChunks(from, end, rest, columns);
+  if (!strip)
+    emitLastLines(from, to + lines * line, carry, rows.drop_front(lines * size),
+                  columns, phase);
 }
 
 void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
@@ -1034,38 +1016,54 @@ void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
   storeWhole();
 }
 
-void NestEmitter::emitKeptLines(Place to, Place carry,
+void NestEmitter::emitLastLines(Place from, Place to, Place carry,
+                                llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns,
                                 int64_t phase) {
-  int64_t line = lineElements();
-  for (auto [number, column] : llvm::enumerate(columns)) {
-    int64_t shift = (phase + column) % line;
-    if (shift == 0)
-      continue;
-    Value kept = kernels.load(carry + number * line, line);
-    kernels.storePart(kernels.joinLines(kept, kept, shift),
-                      to + (column - shift), 0, shift);
-  }
+  int64_t line = lineElements(), length = rows.size() * nest.unit;
+  llvm::SmallBitVector isDone(columns.size());
+  auto storeLast = [&](Value column, int64_t number) {
+    int64_t shift = (phase + columns[number]) % line, end = shift + length;
+    if (isDone.test(number) || end == 0)
+      return;
+    isDone.set(number);
+    Place place = to + (columns[number] - shift);
+    Value kept = shift ? kernels.load(carry + number * line, line) : column;
+    column = column ? kernels.widenToLine(column) : kept;
+    Value whole = kernels.joinLines(kept, column, shift);
+    if (end < line)
+      return kernels.storePart(whole, place, 0, end);
+    kernels.store(whole, place, /*isStreaming=*/true);
+    if (end > line)
+      kernels.storePart(kernels.joinLines(column, column, shift), place + line,
+                        0, end - line);
+  };
+  if (!rows.empty())
+    return kernels.transposeRows(from, rows, columns.size(), storeLast);
+  for (size_t number = 0; number < columns.size(); ++number)
+    storeLast({}, number);
 }
 
 /// Fetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
-  if (!nest.prefetch)
+  if (!nest.prefetch || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
-  int64_t last = cast<MemRefType>(src.getType()).getNumElements() - 1;
-  AffineExpr index = b.getAffineDimExpr(0) + from.offset;
+  int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
+  int64_t last = elements - width - *llvm::max_element(rows);
+  int64_t ahead = from.offset + nest.prefetch * inner.srcStride * inner.step;
+  AffineExpr end = b.getAffineConstantExpr(std::max<int64_t>(last, 0));
+  AffineMap map = AffineMap::get(1, 0, {b.getAffineDimExpr(0) + ahead, end},
+                                 b.getContext());
+  Place begin = {src,
+                 affine::AffineMinOp::create(b, map, ValueRange{from.index})};
   for (int64_t row : rows)
-    for (int64_t i = 0; i < width; i += lineElements()) {
-      int64_t ahead = row + nest.prefetch * inner.srcStride * inner.step + i;
-      AffineMap map = AffineMap::get(
-          1, 0, {index + ahead, b.getAffineConstantExpr(last)}, b.getContext());
-      Value place = affine::AffineMinOp::create(b, map, ValueRange{from.index});
-      memref::PrefetchOp::create(b, src, ValueRange{place}, /*isWrite=*/false,
-                                 /*localityHint=*/nest.fetchesFar ? 2 : 3,
-                                 /*isDataCache=*/true);
-    }
+    for (int64_t i = 0; i < width; i += lineElements())
+      memref::PrefetchOp::create(
+          b, src, ValueRange{kernels.getIndex(begin + (row + i))},
+          /*isWrite=*/false, /*localityHint=*/nest.fetchesFar ? 2 : 3,
+          /*isDataCache=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -1075,6 +1073,8 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
 int64_t NestEmitter::getCarryStride(size_t depth) const {
   if (!isCarried())
     return 0;
+  if (nest.kernel == KernelKind::Copy)
+    return nest.loops[depth].dstStride == nest.unit ? 1 : 0;
   int64_t stride = nest.blockColumns() * lineElements();
   for (size_t i = nest.loops.size(); i-- > 0;) {
     const PlanLoop &loop = nest.loops[i];
@@ -1202,6 +1202,45 @@ void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count) {
                       apply(-index + (count - done), head));
 }
 
+/// All runs begin at the same place of a line, as they are whole lines long: a
+/// run writes whole lines from the first one that it has a part of, which it
+/// shares with the run before. The first run and the last one have masked
+/// stores at their ends.
+void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
+  int64_t line = lineElements(), count = nest.unit;
+  emitPrefetch(from, {0});
+  if (!kernels.hasMasks())
+    return emitStreamedRun(from, to, count, /*isAligned=*/false);
+  const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == count;
+  });
+  AffineExpr index = b.getAffineDimExpr(0);
+  Value shift = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (index + to.offset) % line),
+      ValueRange{to.index});
+  from.index = arith::SubIOp::create(b, from.index, shift);
+  to.index = arith::SubIOp::create(b, to.index, shift);
+  Value run = createIndex(number);
+  auto isRun = [&](int64_t other) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, run,
+                                 arith::ConstantIndexOp::create(b, other));
+  };
+  auto isFirst = scf::IfOp::create(b, isRun(0), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isFirst.thenBlock());
+    kernels.copyLast(from, to, shift);
+    b.setInsertionPointToStart(isFirst.elseBlock());
+    kernels.copySeam(from + (count - chain.srcStride), from, to, shift);
+  }
+  emitAlignedRun(from + line, to + line, count - line);
+  auto isLast =
+      scf::IfOp::create(b, isRun(chain.count - 1), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(isLast.thenBlock());
+  kernels.copyFirst(from + count, to + count, shift);
+}
+
 void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
   int64_t line = lineElements(), chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = count / chunk;
@@ -1273,8 +1312,6 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
   for (const PlanNest &nest : plan.nests)
     emitters.emplace_back(b, source, destination, nest, target, padding,
                           shufflesLeft);
-  for (const NestEmitter &emitter : emitters)
-    shufflesLeft -= emitter.countTileShuffles();
   emitNests(b, plan.nests, emitters, {});
   if (plan.isStreaming())
     emitFence(b);

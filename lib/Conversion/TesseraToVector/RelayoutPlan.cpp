@@ -73,10 +73,9 @@ static constexpr int64_t kMostSplit = 12;
 static constexpr int64_t kMostWovenNarrow = 6;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMostUnrolledRows = 8;
-/// Bytes from one column to the next where rows are spread, and from one row to
-/// the next where what lies between is passed over.
+/// Bytes from one column to the next, or one row, where what lies between is
+/// passed over.
 static constexpr int64_t kMostSpread = 32;
-static constexpr int64_t kMostPassedOver = 24;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
@@ -88,6 +87,10 @@ static constexpr int64_t kPrefetchBlocks = 2;
 static constexpr int64_t kLongPrefetchBlocks = 6;
 /// The same where two to eight rows are woven: there is room for more.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
+/// Bytes between the fetch of joined runs and their use, and the longest of
+/// those that are fetched.
+static constexpr int64_t kFetchedBytes = 8 << 10;
+static constexpr int64_t kMostFetchedRun = 1024;
 /// Longer pieces of rows need no help: the processor fetches them itself.
 static constexpr int64_t kMostFetched = 256;
 /// Ways of the first-level cache that a block's rows may take, fetched ahead
@@ -332,6 +335,7 @@ private:
   void planCopy();
   void readSideBySide();
   void planRaggedCopy();
+  bool planJoinedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
@@ -353,7 +357,7 @@ private:
   bool isFew(int64_t units, bool isInterleave) const;
   bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
                bool isInterleave) const;
-  bool isSpread(int64_t units, int64_t pitch) const;
+  bool mayPassOver(int64_t units, int64_t pitch) const;
   bool isPaddingBetween(int64_t units, int64_t pitch) const;
   bool planWeave(const Chain &rows, const Chain &columns);
   int64_t getWeaveBytes(int64_t units) const;
@@ -505,10 +509,33 @@ void NestPlanner::orderLoops(bool bySource) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Runs of whole lines that continue one another, all at the same place within
+/// a line: whole lines stream, those at seams made of the ends of two runs.
+/// Reading ends is enough to confuse what fetches lines ahead.
+bool NestPlanner::planJoinedCopy() {
+  auto continues = [&](const PlanLoop &loop) {
+    return loop.dstStride == nest.unit;
+  };
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
+      unitBytes() % RelayoutTarget::kLineBytes != 0 ||
+      llvm::none_of(nest.loops, continues))
+    return false;
+  nest.stores = StoreKind::Carried;
+  orderLoops(target.tuning.bySource.value_or(true));
+  if (nest.loops.back().srcStride == nest.unit &&
+      unitBytes() <= kMostFetchedRun)
+    nest.prefetch =
+        target.tuning.prefetch.value_or(kFetchedBytes / unitBytes());
+  return true;
+}
+
 /// Runs that do not begin on lines. Long ones are written with masked stores at
 /// their ends, where there are such; else those that follow one another are
 /// joined in a buffer.
 void NestPlanner::planRaggedCopy() {
+  if (planJoinedCopy())
+    return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
       unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
     nest.stores = StoreKind::Staged;
@@ -597,20 +624,15 @@ bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
     return false;
   if (pitch == units)
     return isFew(units, isInterleave);
-  return unitBytes() <= 8 &&
-         (isInterleave ? isSpread(units, pitch)
-                       : pitch * unitBytes() <= kMostPassedOver);
+  return unitBytes() <= 8 && pitch * unitBytes() <= kMostSpread &&
+         (!isInterleave || mayPassOver(units, pitch));
 }
 
-/// Whether `units` of `pitch` are written best by registers that have all of
-/// them. What lies between is padding, or there are masks.
-bool NestPlanner::isSpread(int64_t units, int64_t pitch) const {
-  bool isPadding = isPaddingBetween(units, pitch);
-  if (!isPadding && target.vectorBytes != RelayoutTarget::kLineBytes)
-    return false;
-  // Else a transpose writes the units of a column, or there is but one.
-  bool isBest = (isPadding && mayFill) || units == 1;
-  return pitch * unitBytes() <= (isBest ? kMostSpread : kMostSpread / 2);
+/// Whether all of a run of columns may be written, of which `units` of `pitch`
+/// are to be: what lies between is padding, or there are masks.
+bool NestPlanner::mayPassOver(int64_t units, int64_t pitch) const {
+  return isPaddingBetween(units, pitch) ||
+         target.vectorBytes == RelayoutTarget::kLineBytes;
 }
 
 bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
@@ -1114,8 +1136,8 @@ static void shareLoops(RelayoutPlan &plan) {
     if (!mayShareLoops(nest) || !mayShareLoops(before))
       continue;
     nest.numShared = countSharedLoops(before, nest);
-    for (size_t k = 0; k < nest.numShared; ++k)
-      nest.loops[k].isParallel = before.loops[k].isParallel;
+    // A fill takes the strides in the source too, for the nest after it.
+    std::copy_n(before.loops.begin(), nest.numShared, nest.loops.begin());
   }
 }
 
@@ -1230,8 +1252,14 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
     std::optional<RunPadding> padding = findPadding(nest, fills);
     NestPlanner planner(nest, bytes, target, mayStream, padding, fillPadding);
     plan.nests.push_back(planner.plan());
-    if (plan.nests.back().padding)
+    if (padding && fillPadding) {
+      // What the nest leaves is filled next, in the loops that both have.
+      const StridedNest &fill = fills[padding->fill];
+      if (!plan.nests.back().padding)
+        plan.nests.push_back(
+            NestPlanner(fill, bytes, target, false).planFill());
       fills.erase(fills.begin() + padding->fill);
+    }
     llvm::append_range(plan.nests, planner.getRests());
   }
   if (!fillPadding)

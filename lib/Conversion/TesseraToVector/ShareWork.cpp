@@ -67,10 +67,11 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   }
   if (best == nest.loops.end())
     return;
+  // Rows are fetched ahead along the innermost loop.
+  if (best == &nest.loops.back())
+    nest.prefetch = 0;
   best->isParallel = true;
   std::rotate(nest.loops.begin(), best, best + 1);
-  if (nest.loops.back().role != PlanLoop::Role::Columns)
-    nest.prefetch = 0;
 }
 
 void tessera::shareWork(RelayoutPlan &plan, const RelayoutTarget &target) {

@@ -462,10 +462,28 @@ getLoopsAround(const StridedNest &nest, int64_t run) {
   return around;
 }
 
+/// Cuts `nests[i]`, if its outermost loop is that of `around`, behind `count`
+/// steps of it.
+static bool cutOutermost(std::vector<StridedNest> &nests, size_t i,
+                         std::pair<int64_t, int64_t> around, int64_t count) {
+  PlanLoop &outer = nests[i].loops.front();
+  if (std::pair(outer.count, outer.dstStride) != around || count >= outer.count)
+    return false;
+  StridedNest rest = nests[i];
+  rest.loops.front().count -= count;
+  rest.srcOffset += count * outer.srcStride;
+  rest.dstOffset += count * outer.dstStride;
+  outer.count = count;
+  normalize(nests[i]);
+  normalize(rest);
+  nests.push_back(std::move(rest));
+  return true;
+}
+
 std::optional<RunPadding>
-tessera::findPadding(const StridedNest &copy,
-                     llvm::ArrayRef<StridedNest> fills) {
-  for (auto [i, fill] : llvm::enumerate(fills)) {
+tessera::findPadding(const StridedNest &copy, std::vector<StridedNest> &fills) {
+  for (size_t i = 0; i < fills.size(); ++i) {
+    const StridedNest &fill = fills[i];
     int64_t run = fill.dstOffset - copy.dstOffset;
     if (run <= 0)
       continue;
@@ -473,7 +491,17 @@ tessera::findPadding(const StridedNest &copy,
     int64_t count = isRun ? fill.loops.back().count : 1;
     auto aroundFill = getLoopsAround(fill, count);
     auto aroundCopy = getLoopsAround(copy, run);
-    if (aroundFill && aroundCopy && *aroundFill == *aroundCopy)
+    if (!aroundFill || !aroundCopy)
+      continue;
+    if (*aroundFill == *aroundCopy)
+      return RunPadding{run, count, i};
+    // The fill may go on beyond the copy.
+    if (aroundFill->empty() || aroundCopy->empty() ||
+        aroundCopy->back().second != aroundFill->back().second)
+      continue;
+    int64_t steps = aroundCopy->pop_back_val().first;
+    auto outer = aroundFill->pop_back_val();
+    if (*aroundFill == *aroundCopy && cutOutermost(fills, i, outer, steps))
       return RunPadding{run, count, i};
   }
   return std::nullopt;

@@ -38,9 +38,10 @@ struct RunPadding {
   size_t fill = 0;
 };
 
-/// The nest of `fills` whose runs begin where the dense runs of `copy` end.
+/// The nest of `fills` whose runs begin where the dense runs of `copy` end. One
+/// that goes on beyond the last run is cut in two.
 std::optional<RunPadding> findPadding(const StridedNest &copy,
-                                      llvm::ArrayRef<StridedNest> fills);
+                                      std::vector<StridedNest> &fills);
 
 } // namespace tessera
 

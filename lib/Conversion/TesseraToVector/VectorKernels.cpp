@@ -222,17 +222,45 @@ Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {
                                 ArrayRef<bool>(bits)));
 }
 
-void VectorKernels::copyFirst(Place src, Place dst, Value count) {
-  int64_t size = vectorBytes / bytes;
-  VectorType type = getMemoryType(size);
-  Value mask = vector::CreateMaskOp::create(
-      b, VectorType::get({size}, b.getI1Type()), ValueRange{count});
-  Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  Value vector = vector::MaskedLoadOp::create(b, type, src.memref,
-                                              ValueRange{getIndex(src)}, mask,
-                                              none, llvm::Align(1));
+Value VectorKernels::createFirst(Value count) {
+  auto type = VectorType::get({vectorBytes / bytes}, b.getI1Type());
+  return vector::CreateMaskOp::create(b, type, ValueRange{count});
+}
+
+Value VectorKernels::loadMasked(Place place, Value mask, Value others) {
+  VectorType type = getMemoryType(vectorBytes / bytes);
+  if (!others)
+    others = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, place.memref,
+                                      ValueRange{getIndex(place)}, mask, others,
+                                      llvm::Align(1));
+}
+
+void VectorKernels::copyMasked(Place src, Place dst, Value mask) {
   vector::MaskedStoreOp::create(b, dst.memref, ValueRange{getIndex(dst)}, mask,
-                                vector, llvm::Align(1));
+                                loadMasked(src, mask, {}), llvm::Align(1));
+}
+
+void VectorKernels::copyFirst(Place src, Place dst, Value count) {
+  copyMasked(src, dst, createFirst(count));
+}
+
+void VectorKernels::copyLast(Place src, Place dst, Value begin) {
+  copyMasked(src, dst, createNot(createFirst(begin)));
+}
+
+void VectorKernels::copySeam(Place first, Place second, Place dst,
+                             Value begin) {
+  Value mask = createFirst(begin);
+  Value vector =
+      loadMasked(second, createNot(mask), loadMasked(first, mask, {}));
+  storeMemory(vector, dst, /*isStreaming=*/true);
+}
+
+Value VectorKernels::createNot(Value mask) {
+  Value all = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(cast<VectorType>(mask.getType()), true));
+  return arith::XOrIOp::create(b, mask, all);
 }
 
 void VectorKernels::fill(Value value, Place dst, int64_t count,
@@ -352,6 +380,15 @@ Value VectorKernels::pickElements(Value a, Value c, int64_t begin,
 Value VectorKernels::joinLines(Value before, Value after, int64_t shift) {
   int64_t line = kLineBytes / bytes;
   return shift ? pickElements(before, after, line - shift, line) : after;
+}
+
+Value VectorKernels::widenToLine(Value vector) {
+  int64_t units = countUnits(vector);
+  llvm::SmallVector<int64_t, 64> whole(kLineBytes / unitBytes(), -1);
+  if (units == static_cast<int64_t>(whole.size()))
+    return vector;
+  std::iota(whole.begin(), whole.begin() + units, 0);
+  return shuffleUnits(vector, vector, whole);
 }
 
 void VectorKernels::storePart(Value line, Place place, int64_t begin,

@@ -96,6 +96,12 @@ public:
   /// Copies the first `count` elements, an index, of a line at most; none if it
   /// is negative.
   void copyFirst(Place src, Place dst, mlir::Value count);
+  /// Copies all elements of a line but the first ones, up to `begin`.
+  void copyLast(Place src, Place dst, mlir::Value begin);
+  /// Writes the line at `dst`: elements from `first`, and from `begin` on those
+  /// of `second`.
+  void copySeam(Place first, Place second, Place dst, mlir::Value begin);
+  mlir::Value getIndex(Place place);
   /// Writes `value`, a scalar of the element type, `count` times. With
   /// `isStreaming` the destination is aligned to lines.
   void fill(mlir::Value value, Place dst, int64_t count,
@@ -116,6 +122,8 @@ public:
   /// in common come twice, the same both times.
   void transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
                      int64_t numColumns, ColumnSink sink);
+  /// `vector` as the beginning of a line.
+  mlir::Value widenToLine(mlir::Value vector);
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                  llvm::ArrayRef<int64_t> columns, bool isStreaming);
@@ -156,7 +164,13 @@ private:
   void copyRun(Place src, Place dst, int64_t count, bool isStreaming);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
-  mlir::Value getIndex(Place place);
+  /// Masks of a register: the first `count` elements, and all but those of a
+  /// mask.
+  mlir::Value createFirst(mlir::Value count);
+  mlir::Value createNot(mlir::Value mask);
+  /// The elements of `mask`; the others are those of `others`, or zero.
+  mlir::Value loadMasked(Place place, mlir::Value mask, mlir::Value others);
+  void copyMasked(Place src, Place dst, mlir::Value mask);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
   /// The elements `begin` to `end` of `size`.
   mlir::Value createMask(int64_t size, int64_t begin, int64_t end);

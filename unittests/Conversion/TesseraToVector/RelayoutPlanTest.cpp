@@ -25,6 +25,7 @@
 
 using namespace tessera;
 using testing::HasSubstr;
+using testing::Not;
 
 static AxisList getAxes(llvm::StringRef text) {
   return llvm::cantFail(AxisList::get(llvm::cantFail(parseShape(text))));
@@ -471,6 +472,24 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
               HasSubstr("  for 8  src 1540096 dst 512  parallel\n"
                         "    for 512 by 32  src 3008 dst 1  rows\n"
                         "      for 3008 by 16  src 1 dst 4099  columns\n"));
+}
+
+TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
+  llvm::StringRef tiled = "f32[4099,3001]{1,0:T(8,128)}";
+  llvm::StringRef plain = "f32[4099,3001]{1,0}";
+  EXPECT_THAT(
+      printPlan(tiled, plain, streaming(64)),
+      HasSubstr(
+          "    for 23  src 1024 dst 128\n"
+          "      for 8  src 128 dst 3001\n"
+          "        copy 1x1 units of 128, carried and streaming, prefetch 16 "
+          "ahead\n"));
+  // Narrower registers join them in a buffer.
+  EXPECT_THAT(printPlan(tiled, plain, streaming(32)),
+              HasSubstr("copy 23x1 units of 128, staged and streaming"));
+  // Runs of other lengths begin elsewhere each time.
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, streaming(64)),
+              Not(HasSubstr("carried")));
 }
 
 TEST(RelayoutPlanTest, stagesDenseRuns) {
