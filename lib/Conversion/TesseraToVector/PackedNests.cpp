@@ -225,14 +225,16 @@ void NestPacker::packRuns(const StridedNest &inBytes,
   for (const Run &run : runs)
     groups = std::min(groups, run.bytes / stride);
   llvm::SmallVector<ByteOfRun> common, others;
-  for (const Run &run : runs)
-    for (int64_t i = 0; i < run.bytes; ++i) {
-      ByteOfRun byte = {run.begin, run.head + i * dstPerByte};
-      if (groups > 0 && i < stride)
-        common.push_back(byte);
-      else if (groups == 0 || i >= groups * stride)
-        others.push_back(byte);
-    }
+  auto addRange = [&](const Run &run, int64_t begin, int64_t end,
+                      llvm::SmallVector<ByteOfRun> &bytes) {
+    for (int64_t i = begin; i < end; ++i)
+      bytes.push_back({run.begin, run.head + i * dstPerByte});
+  };
+  for (const Run &run : runs) {
+    if (groups > 0)
+      addRange(run, 0, stride, common);
+    addRange(run, groups * stride, run.bytes, others);
+  }
   auto add = [&](llvm::MutableArrayRef<ByteOfRun> bytes, int64_t count) {
     llvm::sort(bytes, [](const ByteOfRun &a, const ByteOfRun &b) {
       return a.begin.dst + a.first < b.begin.dst + b.first;
