@@ -688,7 +688,11 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Deinterleave;
-  int64_t units = countSteps(columns), wide = rowUnits(getWeaveBytes(units));
+  int64_t units = countSteps(columns), run = getWeaveBytes(units);
+  // Single lines to each of several columns, a page apart, are half as fast.
+  if (mayStream)
+    run = std::max(run, kDirectRunBytes);
+  int64_t wide = rowUnits(run);
   takeBlock(columns, units, units, Role::Columns);
   takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
   if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
