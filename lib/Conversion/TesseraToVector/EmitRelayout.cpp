@@ -381,9 +381,12 @@ void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
 /// one of its own: where blocks are much code. Not where another thread may
 /// have that one, or where lines must be aligned.
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
-  return nest.kernel == KernelKind::Transpose && !nest.joined.empty() &&
+  bool isTranspose = nest.kernel == KernelKind::Transpose;
+  bool isAligned =
+      isStreaming() && !(isTranspose && loop.role == PlanLoop::Role::Columns);
+  return !nest.joined.empty() && nest.stores != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
-         (!isStreaming() || loop.role == PlanLoop::Role::Columns);
+         !isAligned;
 }
 
 void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,

@@ -101,6 +101,31 @@ func.func @fill(%src: memref<30x250xf32>,
 
 // -----
 
+// Packed elements on both sides are bytes that are joined from parts of bytes;
+// on one side only they stay: a memref of i4 is no memref of bytes.
+
+// CHECK-LABEL: func @packed
+// CHECK: vector.load {{.*}} : memref<512xi8>
+// CHECK: arith.shli
+// CHECK: vector.shuffle
+// CHECK: vector.store {{.*}} : memref<512xi8>
+// CHECK: tessera.relayout
+// CHECK-NOT: tessera.relayout
+func.func @packed(
+    %a: memref<8x128xi4, #tessera.layout<{1,0:E(4)}>>,
+    %b: memref<8x128xi4, #tessera.layout<{1,0:T(8,128)(8,1)E(4)}>>,
+    %c: memref<8x128xi4>) {
+  tessera.relayout %a into %b
+      : memref<8x128xi4, #tessera.layout<{1,0:E(4)}>>,
+        memref<8x128xi4, #tessera.layout<{1,0:T(8,128)(8,1)E(4)}>>
+  tessera.relayout %c into %b
+      : memref<8x128xi4>,
+        memref<8x128xi4, #tessera.layout<{1,0:T(8,128)(8,1)E(4)}>>
+  return
+}
+
+// -----
+
 // What has no plan stays: divisors of one side that do not divide one another, bits,
 // dynamic sizes, unsigned padding.
 
