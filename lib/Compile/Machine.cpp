@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -21,6 +22,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -289,6 +291,43 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   }
 }
 
+namespace {
+/// Leaves out passes of the code generator that take time by the square of the
+/// accesses in one block, or of the addresses in one loop, where these are
+/// many.
+class LongCodeGate : public llvm::OptPassGate {
+public:
+  explicit LongCodeGate(const llvm::Module &module) {
+    for (const llvm::Function &function : module) {
+      hasLongFunctions |= function.getInstructionCount() >= kLongFunction;
+      if (llvm::any_of(function, [](const llvm::BasicBlock &block) {
+            return block.size() >= kLongBlock;
+          }))
+        longBlocks.insert(("function (" + function.getName() + ")").str());
+    }
+  }
+
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass,
+                     llvm::StringRef description) const override {
+    // Long blocks are tiles in the cache, in an order as good as any other.
+    // Between large arrays the order of loads matters, and blocks are short.
+    if (pass == "machine-scheduler" || pass == "post-RA-sched")
+      return !longBlocks.contains(description);
+    // Loops do not say what function they are in.
+    if (pass == "Loop Strength Reduction")
+      return !hasLongFunctions;
+    return true;
+  }
+
+private:
+  static constexpr unsigned kLongFunction = 720, kLongBlock = 2000;
+  bool hasLongFunctions = false;
+  /// The functions that have any, as passes describe them.
+  llvm::StringSet<> longBlocks;
+};
+} // namespace
+
 llvm::Expected<std::string> tessera::emitObject(llvm::Module &module,
                                                 const CompileOptions &options) {
   auto machine = createTargetMachine(options);
@@ -301,6 +340,10 @@ llvm::Expected<std::string> tessera::emitObject(llvm::Module &module,
                                       llvm::CodeGenFileType::ObjectFile))
     return unsupportedError("code generation", "object files",
                             "a target without them");
+  LongCodeGate gate(module);
+  llvm::OptPassGate &before = module.getContext().getOptPassGate();
+  module.getContext().setOptPassGate(gate);
+  llvm::scope_exit restore([&] { module.getContext().setOptPassGate(before); });
   manager.run(module);
   return std::string(object.begin(), object.end());
 }

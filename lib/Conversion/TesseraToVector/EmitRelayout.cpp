@@ -37,12 +37,12 @@ static constexpr int64_t kSquareRows = 64;
 /// as many are faster in a loop.
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Nests that move less than this part of all are not unrolled.
-static constexpr int64_t kLightNests = 16;
+static constexpr int64_t kLightNests = 32;
 /// Nor are those of arrays that fit into the first-level cache.
 static constexpr int64_t kMinUnrolledBytes = 16 << 10;
 /// Shuffles in the unrolled tiles of one relayout: each takes the code
 /// generator some 40 microseconds.
-static constexpr int64_t kMostShuffles = 1152;
+static constexpr int64_t kMostShuffles = 2176;
 /// Loops around a copy or a weave in the cache are unrolled until their code
 /// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
 /// copies where short loops reach 0.6.
@@ -126,6 +126,9 @@ public:
   void emit(const OpenLoops &shared);
   /// Bytes that the loops from number `depth` on move.
   int64_t countBytes(size_t depth) const;
+  /// Shuffles that the nest takes if no tile is unrolled: one for each side's
+  /// whole blocks and remainders.
+  int64_t countTileShuffles() const;
   /// Whether the nest is worth unrolling where it moves few bytes.
   bool isUnrolled() const {
     static constexpr KernelKind kOthers[] = {
@@ -207,9 +210,9 @@ private:
     int64_t shift;
   };
   void storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst);
-  void emitLastLines(Place from, Place to, Place carry,
-                     llvm::ArrayRef<int64_t> rows,
-                     llvm::ArrayRef<int64_t> columns, int64_t phase);
+  /// What the strips have kept when there are no more lines.
+  void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
+                     int64_t phase);
   /// Streams out the columns that a block left in the buffer, those that follow
   /// one another as one run.
   void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
@@ -238,13 +241,18 @@ private:
     int64_t begin;
     Value iteration;
     int64_t stride;
+    /// Entries of the table from one iteration to the next.
+    int64_t step;
   };
   /// Cuts a table into parts of `size` that lie alike, and one of what is left,
-  /// of at least `least`.
+  /// of at least `least`, or parts of which the last one `overlaps`.
   void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
-                   bool unrolls, llvm::function_ref<void(const Part &)> body);
+                   bool unrolls, bool overlaps,
+                   llvm::function_ref<void(const Part &)> body);
   /// Whether tiles of that many units get code of their own each.
   bool unrollsTiles(int64_t rows, int64_t columns);
+  /// Whether blocks of that many units move little of all, here.
+  bool isLight(int64_t rows, int64_t columns) const;
   Place advance(Place place, Value iteration, int64_t stride);
   Value createIndex(AffineExpr expr);
   Place getStage();
@@ -350,6 +358,23 @@ int64_t NestEmitter::countBytes(size_t depth) const {
   // A block is code, however little it moves.
   return std::max(elements * kernels.elementBytes(),
                   blocks * RelayoutTarget::kLineBytes);
+}
+
+int64_t NestEmitter::countTileShuffles() const {
+  if (nest.kernel != KernelKind::Transpose)
+    return 0;
+  int64_t height = kernels.registerRows(nest.blockRows()), tiles = 1;
+  int64_t width = kernels.registerColumns(height, nest.blockColumns());
+  auto hasRest = [&](PlanLoop::Role role) {
+    return llvm::any_of(nest.loops, [&](const PlanLoop &loop) {
+      return loop.role == role && loop.count % loop.step != 0;
+    });
+  };
+  for (auto [role, units, size] :
+       {std::tuple(PlanLoop::Role::Rows, nest.blockRows(), height),
+        std::tuple(PlanLoop::Role::Columns, nest.blockColumns(), width)})
+    tiles *= 1 + (units % size != 0) + hasRest(role);
+  return tiles * kernels.countShuffles(height, width);
 }
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
@@ -740,11 +765,12 @@ void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
     Place first = advance(from + part.begin * nest.unit, part.iteration,
-                          width * nest.unit);
+                          part.step * nest.unit);
     kernels.transpose(first, rows, advance(to, part.iteration, part.stride),
                       part.entries, fillsLines);
   };
-  forEachPart(columns, width, kernels.laneUnits(), unrolls, emitTile);
+  forEachPart(columns, width, kernels.laneUnits(), unrolls,
+              /*overlaps=*/!unrolls, emitTile);
 }
 
 /// Transposes squares of whole registers in two steps, where that is what the
@@ -765,23 +791,25 @@ bool NestEmitter::emitSquares(Place from, Place to,
   Table lanes;
   for (int64_t i = 0; i < side; i += q)
     lanes.push_back(columns[i]);
-  forEachPart(rows, height, height, /*unrolls=*/false, [&](const Part &part) {
-    Place first = advance(from, part.iteration, part.stride);
-    Place column = advance(to, part.iteration, height * nest.unit);
-    forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
-                [&](const Part &set) {
-                  kernels.unpackRows(advance(first, set.iteration, set.stride),
-                                     set.entries,
-                                     advance(stage, set.iteration, q * line));
+  forEachPart(rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
+              [&](const Part &part) {
+                Place first = advance(from, part.iteration, part.stride);
+                Place column = advance(to, part.iteration, height * nest.unit);
+                forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
+                            /*overlaps=*/false, [&](const Part &set) {
+                              kernels.unpackRows(
+                                  advance(first, set.iteration, set.stride),
+                                  set.entries,
+                                  advance(stage, set.iteration, q * line));
+                            });
+                repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+                  for (int64_t row = 0; row < height; row += side)
+                    kernels.splitColumns(
+                        advance(stage + row * line, i, line),
+                        advance(column + row * nest.unit, i, *columnStride),
+                        lanes, isStreaming());
                 });
-    repeatTiles(q, /*unrolls=*/false, [&](Value i) {
-      for (int64_t row = 0; row < height; row += side)
-        kernels.splitColumns(
-            advance(stage + row * line, i, line),
-            advance(column + row * nest.unit, i, *columnStride), lanes,
-            isStreaming());
-    });
-  });
+              });
   return true;
 }
 
@@ -803,12 +831,13 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
       stageRows.push_back(i * length);
       kernels.copy(first + row, stage + i * length, length);
     }
-    Place column =
-        advance(to + part.begin * nest.unit, part.iteration, size * nest.unit);
+    Place column = advance(to + part.begin * nest.unit, part.iteration,
+                           part.step * nest.unit);
     emitTiles(stage, column, stageRows, columns,
               isStreaming() && part.begin % size == 0, /*unrolls=*/false);
   };
-  forEachPart(rows, size, size, /*unrolls=*/false, emitRows);
+  forEachPart(rows, size, size, /*unrolls=*/false,
+              /*overlaps=*/!isStreaming(), emitRows);
 }
 
 void NestEmitter::emitRowChunks(Place from, Place to,
@@ -820,19 +849,26 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitGatheredRows(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
-  if (unrolls)
+  bool fetches = !isLight(rows.size(), columns.size());
+  if (unrolls && fetches)
     emitPrefetch(from, rows);
   auto emitRows = [&](const Part &part) {
     Place first = advance(from, part.iteration, part.stride);
-    if (!unrolls)
+    if (!unrolls && fetches)
       emitPrefetch(first, part.entries);
     Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           height * nest.unit);
+                           part.step * nest.unit);
     emitTiles(first, column, part.entries, columns,
               isStreaming() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
-  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls, emitRows);
+  // Lines stream from where registers begin; a register may be stored in part.
+  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls,
+              /*overlaps=*/!unrolls && !isStreaming(), emitRows);
+}
+
+bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
+  return trips * rows * columns * nest.unit < numElements / kLightNests;
 }
 
 /// Whether a part of the nest is worth code for each of its tiles: where the
@@ -840,32 +876,44 @@ void NestEmitter::emitRowChunks(Place from, Place to,
 /// their own better than for few that return. Large arrays only gain by short
 /// code, and those in the first-level cache lose nothing in loops.
 bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
-  bool isLight = trips * rows * columns * nest.unit < numElements / kLightNests;
-  if (isLight || numElements * kernels.elementBytes() < kMinUnrolledBytes)
+  if (isLight(rows, columns) ||
+      numElements * kernels.elementBytes() <= kMinUnrolledBytes)
     return false;
   int64_t shuffles = kernels.countShuffles(rows, columns);
   if (shuffles > (isInCache ? shufflesLeft : kMaxUnrolledShuffles))
     return false;
-  shufflesLeft = std::max<int64_t>(0, shufflesLeft - shuffles);
+  shufflesLeft -= shuffles;
   return true;
 }
 
 void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
-                              int64_t least, bool unrolls,
+                              int64_t least, bool unrolls, bool overlaps,
                               llvm::function_ref<void(const Part &)> body) {
-  int64_t count = table.size(), full = count / size;
+  int64_t count = table.size(), full = count / size, rest = count % size;
   std::optional<int64_t> stride =
       getUniformStride(table.take_front(full * size), size);
   Value zero = arith::ConstantIndexOp::create(b, 0);
-  if (full <= 1 || !stride)
-    return body({table, 0, zero, 0});
-  auto emitPart = [&](Value iteration) {
-    body({table.take_front(size), 0, iteration, *stride});
-  };
-  repeatTiles(full, unrolls, emitPart);
-  if (int64_t rest = count % size) {
+  if (full == 0 || !stride)
+    return body({table, 0, zero, 0, size});
+  llvm::ArrayRef<int64_t> first = table.take_front(size);
+  std::optional<int64_t> single = getUniformStride(table, 1);
+  if (rest && overlaps && single)
+    // One piece of code for all: the last part overlaps the one before.
+    return repeatTiles(full + 1, unrolls, [&](Value i) {
+      Value begin =
+          arith::MulIOp::create(b, i, arith::ConstantIndexOp::create(b, size));
+      Value last = arith::ConstantIndexOp::create(b, count - size);
+      begin = arith::MinUIOp::create(b, begin, last);
+      body({first, 0, begin, *single, 1});
+    });
+  if (full == 1)
+    body({first, 0, zero, *stride, size});
+  else
+    repeatTiles(full, unrolls,
+                [&](Value i) { body({first, 0, i, *stride, size}); });
+  if (rest) {
     int64_t begin = count - std::max(rest, least);
-    body({table.drop_front(begin), begin, zero, 0});
+    body({table.drop_front(begin), begin, zero, 0, size});
   }
 }
 
@@ -972,9 +1020,15 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
                        rows.take_front(size), columns, phase, first);
     });
   }
-  if (!strip)
-    emitLastLines(from, to + lines * line, carry, rows.drop_front(lines * size),
-                  columns, phase);
+  if (strip)
+    return;
+  // What makes no line any more is little: it goes through the cache, by short
+  // code.
+  Place end = to + lines * line;
+  emitKeptLines(end, carry, columns, phase);
+  if (llvm::ArrayRef<int64_t> rest = rows.drop_front(lines * size);
+      !rest.empty())
+    emitRowChunks(from, end, rest, columns);
 }
 
 void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
@@ -1019,32 +1073,18 @@ void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
   storeWhole();
 }
 
-void NestEmitter::emitLastLines(Place from, Place to, Place carry,
-                                llvm::ArrayRef<int64_t> rows,
+void NestEmitter::emitKeptLines(Place to, Place carry,
                                 llvm::ArrayRef<int64_t> columns,
                                 int64_t phase) {
-  int64_t line = lineElements(), length = rows.size() * nest.unit;
-  llvm::SmallBitVector isDone(columns.size());
-  auto storeLast = [&](Value column, int64_t number) {
-    int64_t shift = (phase + columns[number]) % line, end = shift + length;
-    if (isDone.test(number) || end == 0)
-      return;
-    isDone.set(number);
-    Place place = to + (columns[number] - shift);
-    Value kept = shift ? kernels.load(carry + number * line, line) : column;
-    column = column ? kernels.widenToLine(column) : kept;
-    Value whole = kernels.joinLines(kept, column, shift);
-    if (end < line)
-      return kernels.storePart(whole, place, 0, end);
-    kernels.store(whole, place, /*isStreaming=*/true);
-    if (end > line)
-      kernels.storePart(kernels.joinLines(column, column, shift), place + line,
-                        0, end - line);
-  };
-  if (!rows.empty())
-    return kernels.transposeRows(from, rows, columns.size(), storeLast);
-  for (size_t number = 0; number < columns.size(); ++number)
-    storeLast({}, number);
+  int64_t line = lineElements();
+  for (auto [number, column] : llvm::enumerate(columns)) {
+    int64_t shift = (phase + column) % line;
+    if (shift == 0)
+      continue;
+    Value kept = kernels.load(carry + number * line, line);
+    kernels.storePart(kernels.joinLines(kept, kept, shift),
+                      to + (column - shift), 0, shift);
+  }
 }
 
 /// Fetches what the same rows have some blocks of columns ahead.
@@ -1315,6 +1355,8 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
   for (const PlanNest &nest : plan.nests)
     emitters.emplace_back(b, source, destination, nest, target, padding,
                           shufflesLeft);
+  for (const NestEmitter &emitter : emitters)
+    shufflesLeft -= emitter.countTileShuffles();
   emitNests(b, plan.nests, emitters, {});
   if (plan.isStreaming())
     emitFence(b);

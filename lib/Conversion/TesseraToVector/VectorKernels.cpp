@@ -382,15 +382,6 @@ Value VectorKernels::joinLines(Value before, Value after, int64_t shift) {
   return shift ? pickElements(before, after, line - shift, line) : after;
 }
 
-Value VectorKernels::widenToLine(Value vector) {
-  int64_t units = countUnits(vector);
-  llvm::SmallVector<int64_t, 64> whole(kLineBytes / unitBytes(), -1);
-  if (units == static_cast<int64_t>(whole.size()))
-    return vector;
-  std::iota(whole.begin(), whole.begin() + units, 0);
-  return shuffleUnits(vector, vector, whole);
-}
-
 void VectorKernels::storePart(Value line, Place place, int64_t begin,
                               int64_t end) {
   if (hasMasks())

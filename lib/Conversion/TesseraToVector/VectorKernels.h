@@ -122,8 +122,6 @@ public:
   /// in common come twice, the same both times.
   void transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
                      int64_t numColumns, ColumnSink sink);
-  /// `vector` as the beginning of a line.
-  mlir::Value widenToLine(mlir::Value vector);
   /// Transposes a block. Stores stream where they fill aligned lines.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
                  llvm::ArrayRef<int64_t> columns, bool isStreaming);
