@@ -210,7 +210,8 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("bf16[3,300]{1,0}", "bf16[3,300]{1,0:T(8,128)(2,1)}"),
         std::pair("bf16[1,900]{1,0}", "bf16[1,900]{1,0:T(2,128)(2,1)PV(one)}"),
         std::pair("s8[7,300]{1,0:T(8,128)(4,1)}", "s8[7,300]{1,0}"),
-        // Elements too far apart for any register.
+        // Elements too far apart for narrow registers, and for any.
+        std::pair("f64[70]{0:T(8,16)}", "f64[70]{0:T(8,16)(4,1)}"),
         std::pair("bf16[90,1]{1,0}", "bf16[90,1]{1,0:T(1,128)}"),
         // Dense runs that begin anywhere.
         std::pair("s8[3,23,100]{2,1,0}", "s8[3,23,100]{1,2,0}"),

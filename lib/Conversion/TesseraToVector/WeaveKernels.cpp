@@ -314,6 +314,11 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
     bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
     for (int64_t i = 0; i < pitch; ++i) {
       UnitPlaces places = groups.getRun(i);
+      // Narrow registers may have room for nothing but what stays as it is.
+      int64_t numSources = registers.size();
+      auto isKept = [&](UnitPlace from) { return from.reg >= numSources; };
+      if (llvm::all_of(places, isKept))
+        continue;
       Value vector = gatherUnits(registers, places);
       Place place = dst + (column * pitch + i * size) * unit;
       if (isStreaming && isAligned) {
