@@ -321,7 +321,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kLongFunction = 720, kLongBlock = 2000;
+  static constexpr unsigned kLongFunction = 500, kLongBlock = 2000;
   bool hasLongFunctions = false;
   /// The functions that have any, as passes describe them.
   llvm::StringSet<> longBlocks;
