@@ -38,8 +38,10 @@ static constexpr int64_t kSquareRows = 64;
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Nests that move less than this part of all are not unrolled.
 static constexpr int64_t kLightNests = 32;
-/// Nor are those of arrays that fit into the first-level cache.
-static constexpr int64_t kMinUnrolledBytes = 16 << 10;
+/// Arrays that fit into the first-level cache are unrolled where that takes few
+/// shuffles: rolled tiles of odd sides overlap.
+static constexpr int64_t kFirstLevelBytes = 16 << 10;
+static constexpr int64_t kMostFirstLevelShuffles = 512;
 /// Shuffles in the unrolled tiles of one relayout: each takes the code
 /// generator some 40 microseconds.
 static constexpr int64_t kMostShuffles = 2176;
@@ -874,13 +876,15 @@ bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
 /// Whether a part of the nest is worth code for each of its tiles: where the
 /// data is in the second-level cache, processors fetch ahead for many loads of
 /// their own better than for few that return. Large arrays only gain by short
-/// code, and those in the first-level cache lose nothing in loops.
+/// code, and those in the first-level cache lose little in loops.
 bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
-  if (isLight(rows, columns) ||
-      numElements * kernels.elementBytes() <= kMinUnrolledBytes)
+  if (isLight(rows, columns))
     return false;
+  int64_t most = isInCache ? shufflesLeft : kMaxUnrolledShuffles;
+  if (numElements * kernels.elementBytes() <= kFirstLevelBytes)
+    most = std::min(most, kMostFirstLevelShuffles);
   int64_t shuffles = kernels.countShuffles(rows, columns);
-  if (shuffles > (isInCache ? shufflesLeft : kMaxUnrolledShuffles))
+  if (shuffles > most)
     return false;
   shufflesLeft -= shuffles;
   return true;
