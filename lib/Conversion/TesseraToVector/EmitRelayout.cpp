@@ -972,10 +972,11 @@ void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
     if (inner)
       return repeat(size, [&](Value k) {
         kernels.join(number, advance(group, k, *inner),
-                     advance(to, k, distance), length);
+                     advance(to, k, distance), length, nest.columnPitch);
       });
     for (int64_t k = 0; k < size; ++k)
-      kernels.join(number, group + rows[k], to + k * distance, length);
+      kernels.join(number, group + rows[k], to + k * distance, length,
+                   nest.columnPitch);
   });
 }
 

@@ -99,6 +99,8 @@ static constexpr int64_t kMostConflicts = 3;
 /// Beyond this many rows in one set, a line is gone before the second of
 /// several loads takes its part.
 static constexpr int64_t kMostWays = 6;
+/// Bytes between columns that are picked from registers.
+static constexpr int64_t kMostColumnPitch = 4;
 static constexpr int64_t kPageBytes = 4096;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
@@ -265,6 +267,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
        << (nest.fetchesFar ? " to L2" : "");
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);
+  if (nest.columnPitch != 1)
+    os << ", columns " << nest.columnPitch << " apart";
   if (nest.signedBits)
     os << ", sign of " << nest.signedBits << " bits";
   os << "\n";
@@ -363,6 +367,7 @@ private:
   int64_t getWeaveBytes(int64_t units) const;
   bool interleavesJoined(const Chain &rows, const Chain &columns) const;
   bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
+  Chain findSpreadColumns(const Chain &rows) const;
   void planJoinedTranspose(const Chain &rows, const Chain &columns);
   bool interleavesRows(const Chain &rows, const Chain &columns) const;
 
@@ -1063,6 +1068,20 @@ bool NestPlanner::deinterleavesJoined(const Chain &rows,
          rows.front().srcStride == units * nest.unit;
 }
 
+/// The columns where there are no neighbours in the source, but every few bytes
+/// one: as where whole bytes become parts of bytes in rows of odd sizes.
+Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
+  if (rows.empty() || nest.unit != 1)
+    return {};
+  for (const PlanLoop &loop : nest.loops) {
+    bool isRow = llvm::any_of(
+        rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
+    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMostColumnPitch)
+      return {loop};
+  }
+  return {};
+}
+
 /// A block of lines, joined in a buffer of half of what is one otherwise: the
 /// source has as many lines again in the cache.
 void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
@@ -1094,6 +1113,9 @@ PlanNest NestPlanner::planJoined(const PackedNest &packed) {
     planDeinterleave(rows, columns);
   } else if (!rows.empty() && !columns.empty()) {
     planJoinedTranspose(rows, columns);
+  } else if (Chain spread = findSpreadColumns(rows); !spread.empty()) {
+    nest.columnPitch = spread.front().srcStride;
+    planJoinedTranspose(rows, spread);
   } else {
     // Buffers are copied from as they are.
     mayStream &= isWholeLines(nest.unit);

@@ -97,9 +97,19 @@ void VectorKernels::copy(Place src, Place dst, int64_t count,
   });
 }
 
-void VectorKernels::join(size_t number, Place src, Place dst, int64_t count) {
+void VectorKernels::join(size_t number, Place src, Place dst, int64_t count,
+                         int64_t pitch) {
   current = &joined[number];
-  copyRun(src, dst, count, /*isStreaming=*/false);
+  int64_t size =
+      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+  for (int64_t begin : getWindows(count, size)) {
+    Place from = src + begin * pitch;
+    Value bytes = joinParts([&](int64_t offset) {
+      return pitch == 1 ? load(from + offset, size)
+                        : loadStrands(from + offset, 1, pitch, size).front();
+    });
+    store(bytes, dst + begin);
+  }
   current = nullptr;
 }
 

@@ -89,8 +89,9 @@ public:
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isStreaming` the destination is aligned to lines.
   void copy(Place src, Place dst, int64_t count, bool isStreaming = false);
-  /// Copies `count` bytes, joined as those of `number` are.
-  void join(size_t number, Place src, Place dst, int64_t count);
+  /// Copies `count` bytes, joined as those of `number` are, from every
+  /// `pitch`-th byte.
+  void join(size_t number, Place src, Place dst, int64_t count, int64_t pitch);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it

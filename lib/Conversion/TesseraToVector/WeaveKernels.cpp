@@ -337,20 +337,21 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
                                                         int64_t numStrands,
                                                         int64_t pitch,
                                                         int64_t size) {
-  // Strands are here what rows are where they are woven. The last register ends
-  // with the last unit, however little lies behind it.
-  int64_t last = pitch - 1, back = pitch - numStrands;
+  // Strands are here what rows are where they are woven. No register ends
+  // behind the last unit, however little lies there.
+  int64_t count = pitch * (size - 1) + numStrands;
+  auto getBegin = [&](int64_t reg) {
+    return std::min(reg * size, count - size);
+  };
   WeaveGroups groups =
       chooseGroups(numStrands, pitch, size, /*isInterleave=*/false);
   llvm::SmallVector<Value, 16> run, strands;
-  for (int64_t i = 0; i < pitch; ++i) {
-    int64_t begin = i * size - (i == last ? back : 0);
-    run.push_back(load(src + begin * unit, size * unit));
-  }
+  for (int64_t i = 0; i < pitch; ++i)
+    run.push_back(load(src + getBegin(i) * unit, size * unit));
   for (int64_t i = 0; i < numStrands; ++i) {
     UnitPlaces places = groups.getGroup(i);
     for (UnitPlace &place : places)
-      place.unit += place.reg == last ? back : 0;
+      place.unit += place.reg * size - getBegin(place.reg);
     strands.push_back(gatherUnits(run, places));
   }
   for (WeaveGroups::Group group : groups.groups)

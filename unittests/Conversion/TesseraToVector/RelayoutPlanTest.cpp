@@ -786,6 +786,9 @@ TEST(RelayoutPlanTest, joinsPartsOfBytes) {
             "      byte 0 of bits 0-3 at 0, bits 0-3 at 1\n"
             "nest src 510 dst 255\n"
             "  merge 1x1 units of 1, bits 0x0f\n");
+  // Columns that begin within a byte are every other one of the source.
+  EXPECT_THAT(print("s4[63,33]{1,0}", "s4[63,33]{0,1}", {8, 4, true}),
+              HasSubstr("rows gathered, columns 2 apart"));
 }
 
 static std::string planError(llvm::StringRef src, llvm::StringRef dst,

@@ -181,6 +181,8 @@ struct PlanNest {
   /// Units to write for each step of the loops, joined from parts of bytes.
   /// None: those of the source as they are. Loops and units are bytes then.
   llvm::SmallVector<JoinedBytes, 2> joined;
+  /// Bytes between neighbouring columns of joined bytes to transpose.
+  int64_t columnPitch = 1;
   /// For joined bytes of one element of fewer bits each: the bits of the
   /// element, whose sign goes into those above. 0: zeros do.
   int64_t signedBits = 0;
