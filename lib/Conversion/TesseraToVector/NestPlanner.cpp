@@ -1,0 +1,342 @@
+//===- NestPlanner.cpp - How to copy one strided nest ---------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestPlanner.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
+
+using namespace tessera;
+
+/// Runs whose ragged ends are worth masked stores of their own.
+static constexpr int64_t kMaskedRunBytes = 512;
+/// Bytes between the fetch of joined runs and their use, and the longest of
+/// those that are fetched.
+static constexpr int64_t kFetchedBytes = 8 << 10;
+static constexpr int64_t kMostFetchedRun = 1024;
+/// Longer pieces of rows need no help: the processor fetches them itself.
+static constexpr int64_t kMostFetched = 256;
+/// Ways of the first-level cache that a block's rows may take, fetched ahead
+/// twice. A way is a page.
+static constexpr int64_t kMostConflicts = 3;
+/// Bytes between columns that are picked from registers.
+static constexpr int64_t kMostColumnPitch = 4;
+static constexpr int64_t kPageBytes = 4096;
+
+ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
+  ProcessorCosts costs;
+  if (cpu != "znver5")
+    return costs;
+  costs.copyStreams = 1;
+  costs.fetchedConflicts = kMostConflicts;
+  costs.gatheredBytes = 4;
+  costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
+  return costs;
+}
+
+void NestPlanner::takeUnit(bool bothSides) {
+  PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == 1 && (!bothSides || loop.srcStride == 1);
+  });
+  if (it == nest.loops.end())
+    return;
+  nest.unit = it->count;
+  nest.loops.erase(it);
+}
+
+Chain NestPlanner::findChain(bool inDestination,
+                             llvm::ArrayRef<PlanLoop> taken) const {
+  Chain chain;
+  int64_t next = nest.unit * (inDestination ? nest.joinedRun() : 1);
+  while (true) {
+    const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+      return (inDestination ? loop.dstStride : loop.srcStride) == next;
+    });
+    bool ends = it == nest.loops.end() ||
+                llvm::any_of(taken, [&](const PlanLoop &loop) {
+                  return isSameLoop(*it, loop);
+                });
+    if (ends)
+      return chain;
+    chain.push_back(*it);
+    next *= it->count;
+  }
+}
+
+std::pair<Chain, Chain> NestPlanner::findRowsAndColumns() const {
+  Chain source = findChain(/*inDestination=*/false, {});
+  source.truncate(std::min<size_t>(source.size(), 1));
+  Chain rows = findChain(/*inDestination=*/true, source);
+  return {rows, findChain(/*inDestination=*/false, rows)};
+}
+
+void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
+                            int64_t most, Role role) {
+  auto &inner = role == Role::Rows ? nest.rows : nest.columns;
+  int64_t units = 1;
+  for (const PlanLoop &loop : chain) {
+    PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &other) {
+      return isSameLoop(loop, other);
+    });
+    if (units * loop.count <= most) {
+      inner.push_back(loop);
+      inner.back().role = role;
+      units *= loop.count;
+      nest.loops.erase(it);
+      continue;
+    }
+    int64_t step = std::max<int64_t>(wanted / units, 1);
+    if (step > 1 || units == 1) {
+      it->step = step;
+      it->role = role;
+    }
+    return;
+  }
+}
+
+bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
+                               bool isDense) const {
+  int64_t line = RelayoutTarget::kLineBytes;
+  bool result = nest.dstOffset * bytes % line == 0 && run * bytes % line == 0;
+  for (const PlanLoop &loop : nest.loops) {
+    bool isWhole = loop.role != Role::Columns || isDense;
+    int64_t stride = loop.dstStride * (isWhole ? loop.step : 1);
+    result &= stride * bytes % line == 0;
+  }
+  for (const PlanLoop &loop : inner)
+    result &= loop.dstStride * bytes % line == 0;
+  for (size_t i = 0; i < nest.joined.size(); i += nest.joinedRun())
+    result &= isDense || nest.joined[i].dstOffset % line == 0;
+  return result;
+}
+
+void NestPlanner::orderLoops(bool bySource) {
+  llvm::sort(nest.loops, [&](const PlanLoop &a, const PlanLoop &b) {
+    auto src = std::pair(a.srcStride * a.step, b.srcStride * b.step);
+    auto dst = std::pair(a.dstStride * a.step, b.dstStride * b.step);
+    auto [first, second] = bySource ? std::pair(src, dst) : std::pair(dst, src);
+    return first.first != first.second ? first.first > first.second
+                                       : second.first > second.second;
+  });
+}
+
+/// Runs of whole lines that continue one another, all at the same place within
+/// a line: whole lines stream, those at seams made of the ends of two runs.
+/// Reading ends is enough to confuse what fetches lines ahead.
+bool NestPlanner::planJoinedCopy() {
+  auto continues = [&](const PlanLoop &loop) {
+    return loop.dstStride == nest.unit;
+  };
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
+      unitBytes() % RelayoutTarget::kLineBytes != 0 ||
+      llvm::none_of(nest.loops, continues))
+    return false;
+  nest.stores = StoreKind::Carried;
+  orderLoops(target.tuning.bySource.value_or(true));
+  if (nest.loops.back().srcStride == nest.unit &&
+      unitBytes() <= kMostFetchedRun)
+    nest.prefetch =
+        target.tuning.prefetch.value_or(kFetchedBytes / unitBytes());
+  return true;
+}
+
+/// Runs that do not begin on lines. Long ones are written with masked stores at
+/// their ends, where there are such; else those that follow one another are
+/// joined in a buffer.
+void NestPlanner::planRaggedCopy() {
+  if (planJoinedCopy())
+    return;
+  if (target.vectorBytes == RelayoutTarget::kLineBytes &&
+      unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+    nest.stores = StoreKind::Staged;
+    orderLoops(target.tuning.bySource.value_or(true));
+    return;
+  }
+  Chain rows = findChain(/*inDestination=*/true, {});
+  int64_t wanted = kStageBytes / unitBytes();
+  if (wanted > 1)
+    takeBlock(rows, wanted, wanted, Role::Rows);
+  if (nest.blockRows() * unitBytes() >= kRaggedRunBytes)
+    nest.stores = StoreKind::Staged;
+}
+
+/// Runs that are contiguous on both sides. Where they stream, several are read
+/// side by side, or the source from end to end: lines that bypass the cache may
+/// go anywhere.
+void NestPlanner::planCopy() {
+  nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
+  orderLoops(target.tuning.bySource.value_or(false));
+  if (padding && mayFill && padding->run == nest.unit &&
+      nest.kernel == KernelKind::Copy)
+    nest.padding = padding->count;
+  int64_t run = nest.unit + nest.padding;
+  if (!mayStream || run * bytes < kRunBytes)
+    return;
+  if (!isWholeLines(run)) {
+    if (unitBytes() < kRunBytes)
+      return;
+    nest.padding = 0;
+    planRaggedCopy();
+    return;
+  }
+  nest.stores = StoreKind::Streaming;
+  if (target.costs.copyStreams > 1)
+    readSideBySide();
+  else
+    orderLoops(target.tuning.bySource.value_or(true));
+}
+
+/// Lets several runs advance side by side. The loop over those is the shortest
+/// one that is dense on either side, because it stays within a tile.
+void NestPlanner::readSideBySide() {
+  auto isTile = [&](const PlanLoop &loop) {
+    return loop.srcStride == nest.unit || loop.dstStride == nest.unit;
+  };
+  auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
+    return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
+  };
+  PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
+  if (streams == nest.loops.end())
+    return;
+  streams->role = Role::Rows;
+  streams->step = std::min(streams->count, target.costs.copyStreams);
+  std::rotate(streams, streams + 1, nest.loops.end());
+}
+
+/// The most rows of a block that fall into one set of the first-level cache, by
+/// the lines at which they begin. Powers of two as pitches put all into one.
+int64_t NestPlanner::countConflicts() const {
+  llvm::SmallVector<int64_t> begins = {0};
+  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
+    size_t size = begins.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < size; ++k)
+        begins.push_back(begins[k] + i * loop.srcStride * bytes);
+  };
+  for (const PlanLoop &loop : nest.rows)
+    addLoop(loop, loop.count);
+  for (const PlanLoop &loop : nest.loops)
+    if (loop.role == Role::Rows)
+      addLoop(loop, loop.step);
+  std::array<int64_t, kPageBytes / RelayoutTarget::kLineBytes> sets = {};
+  for (int64_t begin : begins)
+    ++sets[begin % kPageBytes / RelayoutTarget::kLineBytes];
+  return *llvm::max_element(sets);
+}
+
+/// Fetches rows ahead where the innermost loop moves on along them, and where
+/// the cache has room for what is fetched.
+void NestPlanner::planPrefetch(int64_t blocks) {
+  if (nest.loops.empty() || !isLarge)
+    return;
+  const PlanLoop &inner = nest.loops.back();
+  int64_t width = nest.blockColumns() * nest.unit;
+  bool isWeave = nest.kernel == KernelKind::Interleave;
+  if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
+      (isWeave || nest.stores == StoreKind::Staged ||
+       countConflicts() <= target.costs.fetchedConflicts)) {
+    nest.prefetch = target.tuning.prefetch.value_or(blocks);
+    nest.fetchesFar = !isWeave && nest.stores == StoreKind::Streaming &&
+                      countConflicts() > kMostConflicts;
+  }
+}
+
+PlanNest NestPlanner::plan() {
+  takeUnit(/*bothSides=*/true);
+  bool fitsRegisters = unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes());
+  Chain rows, columns;
+  if (fitsRegisters)
+    std::tie(rows, columns) = findRowsAndColumns();
+  if (planWeave(rows, columns))
+    return nest;
+  if (rows.empty() || columns.empty()) {
+    planCopy();
+    return nest;
+  }
+  if (mayStream)
+    planStreamingTranspose(rows, columns);
+  else if (isLarge && planRaggedTranspose(rows, columns))
+    planPrefetch(kPrefetchBlocks);
+  else
+    planTranspose(rows, columns);
+  return nest;
+}
+
+PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
+  nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
+  nest.mask = packed.mask;
+  nest.joined = packed.joined;
+  takeUnit(/*bothSides=*/!isFill);
+  orderLoops(/*bySource=*/false);
+  return nest;
+}
+
+/// The columns where there are no neighbours in the source, but every few bytes
+/// one: as where whole bytes become parts of bytes in rows of odd sizes.
+Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
+  if (rows.empty() || nest.unit != 1)
+    return {};
+  for (const PlanLoop &loop : nest.loops) {
+    bool isRow = llvm::any_of(
+        rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
+    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMostColumnPitch)
+      return {loop};
+  }
+  return {};
+}
+
+/// A block of lines, joined in a buffer of half of what is one otherwise: the
+/// source has as many lines again in the cache.
+void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  nest.gathersRows = true;
+  int64_t run = nest.joinedRun();
+  int64_t high =
+      std::max<int64_t>(rowUnits(RelayoutTarget::kLineBytes) / run, 1);
+  takeBlock(rows, high, high, Role::Rows);
+  int64_t bytes = nest.blockRows() * nest.joined.size();
+  int64_t wide = columnUnits(
+      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMostFetched));
+  takeBlock(columns, wide, wide, Role::Columns);
+  if (mayStream && target.vectorBytes == RelayoutTarget::kLineBytes &&
+      isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))
+    nest.stores = StoreKind::Streaming;
+  orderLoops(target.tuning.bySource.value_or(mayStream));
+}
+
+PlanNest NestPlanner::planJoined(const PackedNest &packed) {
+  nest.joined = packed.joined;
+  takeUnit(/*bothSides=*/true);
+  Chain rows, columns;
+  if (unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes()))
+    std::tie(rows, columns) = findRowsAndColumns();
+  if (interleavesJoined(rows, columns)) {
+    planInterleave(rows, columns);
+  } else if (deinterleavesJoined(rows, columns)) {
+    planDeinterleave(rows, columns);
+  } else if (!rows.empty() && !columns.empty()) {
+    planJoinedTranspose(rows, columns);
+  } else if (Chain spread = findSpreadColumns(rows); !spread.empty()) {
+    nest.columnPitch = spread.front().srcStride;
+    planJoinedTranspose(rows, spread);
+  } else {
+    // Buffers are copied from as they are.
+    mayStream &= isWholeLines(nest.unit);
+    planCopy();
+  }
+  return nest;
+}
+
+PlanNest NestPlanner::planFill() {
+  nest.kernel = KernelKind::Fill;
+  takeUnit(/*bothSides=*/false);
+  orderLoops(/*bySource=*/false);
+  return nest;
+}

@@ -1,0 +1,187 @@
+//===- NestPlanner.h - How to copy one strided nest -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rule, in the order in which it is applied to a nest (the figures behind
+// it are in docs/performance.md):
+//
+//   1. A loop contiguous on both sides is the unit. Units of 16 bytes and less
+//      can be shuffled in registers; longer ones are copied.
+//   2. The loops contiguous in the destination are the rows of a block, those
+//      contiguous in the source its columns. Few rows that weave into a dense
+//      run are interleaved, the mirror image deinterleaved, all else is
+//      transposed. Without rows or columns there is only the gather.
+//   3. Where both sides outgrow the cache, stores bypass it, but only as whole
+//      lines: directly where lines are complete and aligned, else through a
+//      small buffer. Loops then follow the source, so that it is read in long
+//      streams, unless the destination is one sequential run.
+//   4. In cache, loops follow the destination.
+//   5. Padding behind runs is filled by the nest that writes them, and nests
+//      that walk along the same loops share them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
+#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
+
+#include "PackedNests.h"
+#include "StridedNests.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+/// The buffer of a staged block stays within half the first-level cache.
+inline constexpr int64_t kStageBytes = 16 << 10;
+/// What a block writes in one go: a few lines, so that memory sees a run.
+inline constexpr int64_t kRunBytes = 256;
+/// The same from registers as wide as a line, and the least rows that go with
+/// it: so few that what was fetched ahead is still there.
+inline constexpr int64_t kDirectRunBytes = 128;
+inline constexpr int64_t kDirectRows = 32;
+/// What it writes where runs begin within a line: their ragged ends matter.
+inline constexpr int64_t kRaggedRunBytes = 1024;
+/// Blocks between the fetch of a line ahead and its use.
+inline constexpr int64_t kPrefetchBlocks = 2;
+
+/// Loops that continue one another, most minor first.
+using Chain = llvm::SmallVector<PlanLoop, 6>;
+using Role = PlanLoop::Role;
+
+inline bool isSameLoop(const PlanLoop &a, const PlanLoop &b) {
+  return a.srcStride == b.srcStride && a.dstStride == b.dstStride;
+}
+
+inline int64_t countSteps(llvm::ArrayRef<PlanLoop> chain) {
+  int64_t steps = 1;
+  for (const PlanLoop &loop : chain)
+    steps *= loop.count;
+  return steps;
+}
+
+/// Plans one nest: takes loops into its block, chooses a kernel and how it
+/// stores, and orders the loops that are left.
+class NestPlanner {
+public:
+  /// `padding`, if any, goes into the nest where its kernel can fill it, if
+  /// that is wanted.
+  NestPlanner(const StridedNest &strided, int64_t elementBytes,
+              const RelayoutTarget &target, bool isLarge,
+              std::optional<RunPadding> padding = std::nullopt,
+              bool mayFill = false)
+      : strided(strided), bytes(elementBytes), target(target), isLarge(isLarge),
+        mayStream(isLarge && target.isLineAligned), padding(padding),
+        mayFill(mayFill) {
+    nest.srcOffset = strided.srcOffset;
+    nest.dstOffset = strided.dstOffset;
+    nest.loops = strided.loops;
+  }
+
+  PlanNest plan();
+  /// What `plan` has left to other nests.
+  llvm::ArrayRef<PlanNest> getRests() const { return rests; }
+  PlanNest planFill();
+  /// Bytes of which only `mask` is written.
+  PlanNest planBits(const PackedNest &packed, bool isFill);
+  /// Bytes that are joined from parts of others.
+  PlanNest planJoined(const PackedNest &packed);
+
+private:
+  /// Takes the loop of stride 1 (on both sides, or in the destination) out of
+  /// the nest as the unit.
+  void takeUnit(bool bothSides);
+  /// The loops that continue the unit, and one another, in the destination or
+  /// the source, most minor first. A loop that is in `taken` ends it.
+  Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
+  /// The rows and columns of a block. A loop that continues both chains goes to
+  /// the one that starts with it, else to the rows.
+  std::pair<Chain, Chain> findRowsAndColumns() const;
+  /// Makes blocks of about `wanted` units of `chain`, or up to `most` where
+  /// that avoids a cut: whole loops move into the block, and one is cut.
+  void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,
+                 Role role);
+
+  void planCopy();
+  void readSideBySide();
+  void planRaggedCopy();
+  bool planJoinedCopy();
+  void planTranspose(const Chain &rows, const Chain &columns);
+  void planStreamingTranspose(const Chain &rows, const Chain &columns);
+  bool planDirectTranspose(const Chain &rows, const Chain &columns);
+  bool planDenseTranspose(const Chain &rows, const Chain &columns);
+  bool planCarriedTranspose(const Chain &rows, const Chain &columns);
+  bool orderCarried();
+  void cutCarried();
+  size_t findStrips() const;
+  void cutPanels(size_t depth, int64_t fewest, size_t outside);
+  void leaveRest(PlanLoop &loop, int64_t count);
+  int64_t countCarried(size_t depth) const;
+  bool planRaggedTranspose(const Chain &rows, const Chain &columns);
+  void planStagedTranspose(const Chain &rows, const Chain &columns);
+  int64_t countConflicts() const;
+  void planPrefetch(int64_t blocks);
+  void planInterleave(const Chain &rows, const Chain &columns);
+  void planDeinterleave(const Chain &rows, const Chain &columns);
+  void planShiftedInterleave(const PlanLoop &column, const PlanNest &untouched);
+  bool isFew(int64_t units, bool isInterleave) const;
+  bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
+               bool isInterleave) const;
+  bool mayPassOver(int64_t units, int64_t pitch) const;
+  bool isPaddingBetween(int64_t units, int64_t pitch) const;
+  bool planWeave(const Chain &rows, const Chain &columns);
+  int64_t getWeaveBytes(int64_t units) const;
+  bool interleavesJoined(const Chain &rows, const Chain &columns) const;
+  bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
+  Chain findSpreadColumns(const Chain &rows) const;
+  void planJoinedTranspose(const Chain &rows, const Chain &columns);
+
+  int64_t unitBytes() const { return nest.unit * bytes; }
+  /// Bytes that a block writes straight from registers: 32 rows, within bounds.
+  int64_t getDirectRun() const {
+    return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
+                      2 * kDirectRunBytes);
+  }
+  int64_t numJoined() const { return std::max<int64_t>(nest.joined.size(), 1); }
+  /// Units of a block along the destination and the source, of `wanted` bytes
+  /// unless the tuning has others.
+  int64_t rowUnits(int64_t wanted) const {
+    int64_t tuned = target.tuning.rowBytes;
+    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+  }
+  int64_t columnUnits(int64_t wanted) const {
+    int64_t tuned = target.tuning.columnBytes;
+    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+  }
+  /// Whether all runs of `run` elements in the destination are whole lines: a
+  /// run for each step of the loops around a block and of `inner`.
+  /// Columns of a block are runs of their own unless they are `dense`.
+  bool isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner = {},
+                    bool isDense = false) const;
+  /// Whether copies and weaves read the source from end to end.
+  bool followsSource() const {
+    return mayStream && target.costs.copyStreams == 1;
+  }
+  /// Sorts the loops around a block by a stride, most major first.
+  void orderLoops(bool bySource);
+
+  StridedNest strided;
+  int64_t bytes;
+  const RelayoutTarget &target;
+  /// Whether both sides outgrow the cache, and stores can bypass it.
+  bool isLarge, mayStream;
+  bool mayCarry = true;
+  std::optional<RunPadding> padding;
+  bool mayFill;
+  PlanNest nest;
+  std::vector<PlanNest> rests;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H

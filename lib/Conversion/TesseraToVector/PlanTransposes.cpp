@@ -1,0 +1,272 @@
+//===- PlanTransposes.cpp - Blocks of transposes --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestPlanner.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace tessera;
+
+/// Rows of a block from which lines are taken in several loads.
+static constexpr int64_t kMostRows = 64;
+/// Bytes that a block writes in one go where it takes 64 of each row, and few
+/// rows are in the cache at once.
+static constexpr int64_t kGatheredBytes = 512;
+/// Lines of columns that wait for the next strip of rows: they have to stay in
+/// the second-level cache, and on the stack.
+static constexpr int64_t kCarryBytes = 256 << 10;
+/// Panels of columns for each thread, with lines of their own.
+static constexpr int64_t kPanels = 4;
+/// Bytes of a row that a block in the cache reads at most.
+static constexpr int64_t kMostWide = 1024;
+/// The same where blocks are dense runs, or hand on what is left of lines: they
+/// take longer to write.
+static constexpr int64_t kLongPrefetchBlocks = 6;
+/// Beyond this many rows in one set, a line is gone before the second of
+/// several loads takes its part.
+static constexpr int64_t kMostWays = 6;
+
+/// In cache: a block writes runs of four registers, which is what one piece of
+/// code without loops writes, and blocks follow the destination. It reads a
+/// line of each row. Where one load takes a line it reads more: many loads that
+/// each move on by the same distance are what processors fetch ahead best, as
+/// long as rows do not push one another out of the cache.
+void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  int64_t line = RelayoutTarget::kLineBytes, wide = line;
+  int64_t high =
+      rowUnits(std::min(4 * target.vectorBytes, kMostRows * unitBytes()));
+  takeBlock(rows, high, high + high / 4, Role::Rows);
+  if (target.vectorBytes == line && unitBytes() >= 4 &&
+      target.costs.cachedLoadBytes == line)
+    wide =
+        countConflicts() > kMostWays
+            ? 2 * line
+            : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMostWide);
+  wide = columnUnits(wide);
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  orderLoops(target.tuning.bySource.value_or(false));
+}
+
+/// Beyond the cache, registers as wide as a line write whole lines themselves,
+/// and blocks follow the source.
+bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.value_or(false))
+    return false;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  const PlanNest untouched = nest;
+  auto takeBlocks = [&](int64_t high) {
+    nest = untouched;
+    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+    takeBlock(rows, high, high + high / 4, Role::Rows);
+    nest.gathersRows = unitBytes() < target.costs.gatheredBytes &&
+                       countConflicts() > kMostWays;
+    return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+  };
+  bool isDirect = takeBlocks(rowUnits(getDirectRun()));
+  if (isDirect && nest.gathersRows && unitBytes() == 1 &&
+      target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
+    isDirect = takeBlocks(rowUnits(kGatheredBytes));
+  // Rows that stay where they are have to be few enough to stay in the cache.
+  if (isDirect && !nest.gathersRows && nest.blockRows() > kMostRows)
+    isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));
+  if (!isDirect)
+    nest = untouched;
+  else
+    nest.stores = StoreKind::Streaming;
+  return isDirect;
+}
+
+/// Where all rows fit in a block and columns go on behind them, a block is one
+/// run of the destination. It reads a line of each row, so that reading and
+/// writing take turns in short steps (0.7 against 1.3 of memcpy for four), or
+/// as many as make a run.
+bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
+  int64_t allRows = countSteps(rows);
+  int64_t line = columnUnits(RelayoutTarget::kLineBytes);
+  const PlanLoop &column = columns.front();
+  if (allRows > 2 * rowUnits(kRunBytes) || column.count < line ||
+      column.dstStride != allRows * nest.unit)
+    return false;
+  int64_t lines =
+      llvm::divideCeil(kRaggedRunBytes, line * allRows * unitBytes());
+  takeBlock(rows, allRows, allRows, Role::Rows);
+  takeBlock(column, lines * line, lines * line, Role::Columns);
+  nest.stores = StoreKind::Staged;
+  return true;
+}
+
+/// Bytes of the lines that wait for the next iteration of loop `depth`.
+int64_t NestPlanner::countCarried(size_t depth) const {
+  int64_t size = nest.blockColumns() * RelayoutTarget::kLineBytes;
+  for (size_t i = depth + 1; i < nest.loops.size(); ++i)
+    size *= nest.loops[i].numBlocks();
+  return size;
+}
+
+/// Keeps `count` steps of `loop` and leaves the others, which are few, to nests
+/// with less code.
+void NestPlanner::leaveRest(PlanLoop &loop, int64_t count) {
+  StridedNest others = strided;
+  auto find = [&](StridedNest &where) {
+    return llvm::find_if(where.loops, [&](const PlanLoop &other) {
+      return isSameLoop(loop, other);
+    });
+  };
+  find(others)->count = loop.count - count;
+  llvm::erase_if(others.loops, [](const PlanLoop &l) { return l.count == 1; });
+  others.srcOffset += count * loop.srcStride;
+  others.dstOffset += count * loop.dstStride;
+  find(strided)->count = count;
+  loop.count = count;
+  NestPlanner planner(others, bytes, target, isLarge);
+  planner.mayCarry = false;
+  rests.push_back(planner.plan());
+  llvm::append_range(rests, planner.getRests());
+}
+
+/// Cuts loop `depth` into at least `fewest` panels of the same number of
+/// blocks, two at least, with a loop over panels outside of loop `outside`.
+void NestPlanner::cutPanels(size_t depth, int64_t fewest, size_t outside) {
+  PlanLoop &loop = nest.loops[depth];
+  int64_t blocks = loop.count / loop.step;
+  fewest = std::min<int64_t>(llvm::alignTo(fewest, target.threads), blocks / 2);
+  if (fewest < 2)
+    return;
+  // As few blocks as possible are left.
+  int64_t panels = fewest;
+  for (int64_t more = fewest; more < 2 * fewest; more += target.threads)
+    if (blocks % more < blocks % panels)
+      panels = more;
+  int64_t width = blocks / panels * loop.step;
+  if (loop.count > panels * width)
+    leaveRest(loop, panels * width);
+  loop.count = width;
+  PlanLoop outer = {panels, width * loop.srcStride, width * loop.dstStride};
+  nest.loops.insert(nest.loops.begin() + outside, outer);
+}
+
+/// Orders loops so that few lines wait for the next strip, in the end those of
+/// the loop of columns. False where there is none inside of the strips.
+bool NestPlanner::orderCarried() {
+  orderLoops(target.tuning.bySource.value_or(true));
+  size_t strips = findStrips();
+  for (; countCarried(strips) > kCarryBytes; ++strips) {
+    if (strips + 1 == nest.loops.size() ||
+        nest.loops[strips + 1].role != Role::Outer)
+      break;
+    std::swap(nest.loops[strips], nest.loops[strips + 1]);
+  }
+  return countCarried(strips) <= kCarryBytes ||
+         (nest.loops[strips + 1].role == Role::Columns &&
+          countCarried(strips + 1) <= kCarryBytes);
+}
+
+/// Cuts columns so that lines that wait stay in the second-level cache, and
+/// strips so that there is something to share among threads.
+void NestPlanner::cutCarried() {
+  size_t strips = findStrips();
+  if (countCarried(strips) > kCarryBytes) {
+    int64_t most = kCarryBytes / countCarried(strips + 1);
+    int64_t blocks = nest.loops[strips + 1].numBlocks();
+    cutPanels(strips + 1, llvm::divideCeil(blocks, most), strips);
+  }
+  int64_t shares = kPanels * target.threads;
+  auto isEnough = [&](const PlanLoop &loop) { return loop.count >= shares; };
+  strips = findStrips();
+  if (target.threads > 1 &&
+      nest.numElements() * bytes >= target.parallelBytes &&
+      llvm::none_of(llvm::ArrayRef(nest.loops).take_front(strips), isEnough))
+    cutPanels(strips, shares, 0);
+}
+
+size_t NestPlanner::findStrips() const {
+  const PlanLoop *strips = llvm::find_if(
+      nest.loops, [](const PlanLoop &loop) { return loop.role == Role::Rows; });
+  return strips - nest.loops.begin();
+}
+
+/// Beyond the cache, columns that begin anywhere in a line, but all at the same
+/// place of one as those of the blocks before: lines are made of what the strip
+/// above has left and what this one brings.
+bool NestPlanner::planCarriedTranspose(const Chain &rows,
+                                       const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes || !mayCarry ||
+      target.tuning.isStaged.has_value())
+    return false;
+  int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
+  // One register of narrow elements, of which two would be a loop.
+  int64_t high = rowUnits(unitBytes() < 4 ? line : getDirectRun());
+  const PlanNest untouched = nest;
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high, Role::Rows);
+  bool hasStrips = false, isSteady = true;
+  for (const PlanLoop &loop : nest.loops) {
+    isSteady &= loop.dstStride * loop.step * bytes % line == 0;
+    hasStrips |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
+  }
+  if (!hasStrips || !isSteady || !orderCarried()) {
+    nest = untouched;
+    return false;
+  }
+  nest.stores = StoreKind::Carried;
+  cutCarried();
+  for (PlanLoop &loop : nest.loops)
+    if (loop.role == Role::Columns && loop.count % loop.step != 0)
+      leaveRest(loop, loop.count - loop.count % loop.step);
+  return true;
+}
+
+/// Beyond the cache, runs that begin anywhere in a line and are written by
+/// registers as wide as a line: what a strip of rows leaves of its last lines
+/// is still in the cache when the next strip comes, so that stores go through
+/// it.
+bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged.value_or(false))
+    return false;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t high = rowUnits(std::min(kDirectRunBytes, kMostRows * unitBytes()));
+  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(rows, high, high + high / 4, Role::Rows);
+  nest.kernel = KernelKind::Transpose;
+  nest.stores = StoreKind::Plain;
+  orderLoops(target.tuning.bySource.value_or(true));
+  return true;
+}
+
+/// Beyond the cache, whatever cannot write whole lines from registers: a block
+/// is transposed in a small buffer and streamed out in runs of several lines.
+void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
+  const PlanNest untouched = nest;
+  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  for (int64_t run : {kRunBytes, kRaggedRunBytes}) {
+    nest = untouched;
+    int64_t high = rowUnits(run);
+    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+    takeBlock(rows, high, 2 * high, Role::Rows);
+    if (isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+      break;
+  }
+  nest.stores = StoreKind::Staged;
+}
+
+void NestPlanner::planStreamingTranspose(const Chain &rows,
+                                         const Chain &columns) {
+  nest.kernel = KernelKind::Transpose;
+  bool isDirect = planDirectTranspose(rows, columns);
+  bool isDense = !isDirect && planDenseTranspose(rows, columns);
+  bool isCarried = !isDirect && !isDense && planCarriedTranspose(rows, columns);
+  if (!isDirect && !isDense && !isCarried &&
+      !planRaggedTranspose(rows, columns))
+    planStagedTranspose(rows, columns);
+  if (!isCarried)
+    orderLoops(target.tuning.bySource.value_or(true));
+  planPrefetch(isDense || isCarried ? kLongPrefetchBlocks : kPrefetchBlocks);
+}

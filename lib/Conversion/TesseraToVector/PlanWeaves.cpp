@@ -1,0 +1,188 @@
+//===- PlanWeaves.cpp - Few rows that weave into a run --------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestPlanner.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace tessera;
+
+/// Rows that are woven, and columns that are split, at most, and rows where
+/// shuffles across lanes are few and slow.
+static constexpr int64_t kMostWoven = 24;
+static constexpr int64_t kMostSplit = 12;
+static constexpr int64_t kMostWovenNarrow = 6;
+/// Rows of which a block takes more than a register.
+static constexpr int64_t kMostUnrolledRows = 8;
+/// Bytes from one column to the next, or one row, where what lies between is
+/// passed over.
+static constexpr int64_t kMostSpread = 32;
+/// What a block writes of a run that begins anywhere in a line, and the columns
+/// that it must have.
+static constexpr int64_t kShiftedRunBytes = 64 << 10;
+static constexpr int64_t kLeastShifted = 256;
+/// The same where two to eight rows are woven: there is room for more.
+static constexpr int64_t kWeavePrefetchBlocks = 8;
+
+/// Whether `units` are so few that weaving them takes fewer shuffles than a
+/// transpose, or better ones. A transpose is best where the units of a column
+/// fill a register of a power of two; and it needs no shuffles from one lane of
+/// 16 bytes into another, which narrower registers lack.
+bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
+  int64_t width = units * unitBytes();
+  if (target.vectorBytes != RelayoutTarget::kLineBytes)
+    return units <= kMostWovenNarrow || (units == 8 && width <= 16);
+  if (width <= 16)
+    return true;
+  if (!isInterleave)
+    return units <= kMostSplit && !llvm::isPowerOf2_64(units);
+  if (mayStream)
+    return units <= kMostWoven && width % RelayoutTarget::kLineBytes != 0;
+  int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
+  return width <= target.vectorBytes && 4 * units <= 3 * filled;
+}
+
+/// Whether the loops of `narrow` are few units, and `count` steps of the other
+/// side, at `stride`, go on right behind them, or so near that it is worth to
+/// pass over what lies between.
+bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
+                          bool isInterleave) const {
+  int64_t units = countSteps(narrow), pitch = stride / nest.unit;
+  if (stride % nest.unit != 0 || pitch < units)
+    return false;
+  int64_t least = pitch * unitBytes() <= 16 ? 16 : target.vectorBytes;
+  if (count * unitBytes() < least)
+    return false;
+  if (pitch == units)
+    return isFew(units, isInterleave);
+  return unitBytes() <= 8 && pitch * unitBytes() <= kMostSpread &&
+         (!isInterleave || mayPassOver(units, pitch));
+}
+
+/// Whether all of a run of columns may be written, of which `units` of `pitch`
+/// are to be: what lies between is padding, or there are masks.
+bool NestPlanner::mayPassOver(int64_t units, int64_t pitch) const {
+  return isPaddingBetween(units, pitch) ||
+         target.vectorBytes == RelayoutTarget::kLineBytes;
+}
+
+bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
+  return padding && padding->run == units * nest.unit &&
+         padding->count == (pitch - units) * nest.unit;
+}
+
+/// Bytes of the long side that a block of `units` takes: few rows in one piece
+/// of code, of many a register each.
+int64_t NestPlanner::getWeaveBytes(int64_t units) const {
+  bool isUnrolled = units <= kMostUnrolledRows && nest.joined.empty();
+  return isUnrolled ? kRunBytes : target.vectorBytes;
+}
+
+/// Columns of a run that begins anywhere: those up to a line, and the last
+/// ones, go through the cache, and all between stream.
+void NestPlanner::planShiftedInterleave(const PlanLoop &column,
+                                        const PlanNest &untouched) {
+  int64_t pitch = column.dstStride;
+  int64_t wanted = kShiftedRunBytes / (pitch * bytes);
+  // Then there is a column that begins at a line.
+  bool isDivided = nest.dstOffset % pitch == 0;
+  for (const PlanLoop &loop : nest.loops)
+    isDivided &= loop.dstStride % pitch == 0;
+  if (!isDivided || std::min(column.count, wanted) < kLeastShifted)
+    return;
+  nest = untouched;
+  takeBlock(column, wanted, wanted, Role::Columns);
+  nest.stores = StoreKind::Staged;
+}
+
+void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Interleave;
+  int64_t units = countSteps(rows) * numJoined();
+  int64_t wide = columnUnits(getWeaveBytes(units));
+  int64_t gap = columns.front().dstStride - units * nest.unit;
+  if (isPaddingBetween(units, units + gap / nest.unit)) {
+    nest.padding = mayFill ? gap : 0;
+    nest.isPaddingBetween = !mayFill;
+  }
+  takeBlock(rows, countSteps(rows), countSteps(rows), Role::Rows);
+  const PlanNest untouched = nest;
+  takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
+  if (mayStream && nest.padding == gap) {
+    if (isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true))
+      nest.stores = StoreKind::Streaming;
+    else
+      planShiftedInterleave(columns.front(), untouched);
+  }
+  orderLoops(target.tuning.bySource.value_or(followsSource()));
+  planPrefetch(kWeavePrefetchBlocks);
+}
+
+void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
+  nest.kernel = KernelKind::Deinterleave;
+  int64_t units = countSteps(columns), run = getWeaveBytes(units);
+  // Single lines to each of several columns, a page apart, are half as fast.
+  if (mayStream)
+    run = std::max(run, kDirectRunBytes);
+  int64_t wide = rowUnits(run);
+  takeBlock(columns, units, units, Role::Columns);
+  takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
+  if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+    nest.stores = StoreKind::Streaming;
+  orderLoops(target.tuning.bySource.value_or(followsSource()));
+}
+
+/// One row that is spread, or read from a spread one, has no loop.
+bool NestPlanner::planWeave(const Chain &rows, const Chain &columns) {
+  auto isWovenInto = [&](const Chain &narrow, const Chain &wide,
+                         bool isInterleave) {
+    if (wide.empty())
+      return false;
+    const PlanLoop &loop = wide.front();
+    return isWeave(narrow, loop.count,
+                   isInterleave ? loop.dstStride : loop.srcStride,
+                   isInterleave);
+  };
+  if (isWovenInto(rows, columns, /*isInterleave=*/true))
+    planInterleave(rows, columns);
+  else if (isWovenInto(columns, rows, /*isInterleave=*/false))
+    planDeinterleave(rows, columns);
+  else
+    return false;
+  return true;
+}
+
+/// Whether the joined bytes of a few rows, those of the first place of all rows
+/// before those of the second, are one run, which the next column continues.
+bool NestPlanner::interleavesJoined(const Chain &rows,
+                                    const Chain &columns) const {
+  int64_t run = countSteps(rows) * nest.unit;
+  int64_t units = countSteps(rows) * nest.joined.size();
+  for (auto [i, joined] : llvm::enumerate(nest.joined))
+    if (joined.dstOffset != static_cast<int64_t>(i) * run)
+      return false;
+  return isFew(units, /*isInterleave=*/true) && !columns.empty() &&
+         columns.front().dstStride == units * nest.unit;
+}
+
+/// Whether the parts of a few columns, the first parts of all columns before
+/// the second ones, are one run of the source, which the next row continues.
+bool NestPlanner::deinterleavesJoined(const Chain &rows,
+                                      const Chain &columns) const {
+  int64_t run = countSteps(columns) * nest.unit;
+  size_t numParts = nest.joined.front().parts.size();
+  for (const JoinedBytes &joined : nest.joined)
+    for (auto [i, part] : llvm::enumerate(joined.parts))
+      if (joined.parts.size() != numParts ||
+          part.srcOffset - joined.parts.front().srcOffset !=
+              static_cast<int64_t>(i) * run)
+        return false;
+  int64_t units = countSteps(columns) * numParts;
+  return isFew(units, /*isInterleave=*/false) && !rows.empty() &&
+         rows.front().dstStride == nest.unit &&
+         rows.front().srcStride == units * nest.unit;
+}
