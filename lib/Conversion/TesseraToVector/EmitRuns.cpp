@@ -1,0 +1,241 @@
+//===- EmitRuns.cpp - Code for runs around the cache ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace mlir;
+
+/// Lines that a run of unknown alignment must span to be streamed.
+static constexpr int64_t kMinLines = 4;
+
+/// Rows one behind the other into the buffer, which then streams as one run. A
+/// single row needs no buffer.
+void NestEmitter::emitStagedCopy(Place from, Place to,
+                                 llvm::ArrayRef<int64_t> rows, bool isAligned) {
+  int64_t numRows = rows.size();
+  if (numRows == 1)
+    return emitStreamedRun(from, to, nest.unit, isAligned);
+  Place stage = getStage();
+  auto copyRow = [&](Place row, Place place) {
+    kernels.copy(row, place, nest.unit);
+  };
+  if (std::optional<int64_t> stride = getUniformStride(rows, 1))
+    repeat(numRows, [&](Value i) {
+      copyRow(advance(from, i, *stride), advance(stage, i, nest.unit));
+    });
+  else
+    for (auto [i, row] : llvm::enumerate(rows))
+      copyRow(from + row, stage + i * nest.unit);
+  emitStreamedRun(stage, to, numRows * nest.unit, isAligned);
+}
+
+int64_t NestEmitter::getCarryStride(size_t depth) const {
+  if (!isCarried())
+    return 0;
+  if (nest.kernel == KernelKind::Copy)
+    return nest.loops[depth].dstStride == nest.unit ? 1 : 0;
+  int64_t stride = nest.blockColumns() * lineElements();
+  for (size_t i = nest.loops.size(); i-- > 0;) {
+    const PlanLoop &loop = nest.loops[i];
+    if (loop.role == PlanLoop::Role::Rows)
+      return 0;
+    if (i == depth)
+      break;
+    stride *= loop.numBlocks();
+  }
+  return stride;
+}
+
+int64_t NestEmitter::countStage() const {
+  if (!isCarried())
+    return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
+                             : nest.blockRows()) *
+           nest.blockColumns() * nest.unit *
+           std::max<int64_t>(nest.joined.size(), 1);
+  // What a step of the loop over strips would take.
+  int64_t size = nest.blockColumns() * lineElements();
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    if (loop.role == PlanLoop::Role::Rows)
+      break;
+    size *= loop.numBlocks();
+  }
+  return size;
+}
+
+/// The buffer of a block, allocated once for each thread: loops free what they
+/// allocate only in name.
+Place NestEmitter::getStage() {
+  Operation *scope = b.getInsertionBlock()->getParentOp();
+  while (!isa<affine::AffineParallelOp, FunctionOpInterface>(scope))
+    scope = scope->getParentOp();
+  Value &stage = stages[scope];
+  if (!stage) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&scope->getRegion(0).front());
+    auto type = MemRefType::get(
+        {countStage()}, cast<MemRefType>(dst.getType()).getElementType());
+    stage = memref::AllocaOp::create(
+        b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
+  }
+  return {stage, arith::ConstantIndexOp::create(b, 0)};
+}
+
+void NestEmitter::emitStagedColumns(Place stage, Place to,
+                                    llvm::ArrayRef<int64_t> columns,
+                                    int64_t length, bool isAligned) {
+  // Columns that all follow one another are one run.
+  auto emitColumns = [&](Place from, Place at, int64_t count, bool aligned) {
+    emitStreamedRun(from, at, count * length, aligned);
+  };
+  int64_t numColumns = columns.size(), group = 1;
+  while (group < numColumns && columns[group] == group * length)
+    ++group;
+  bool isDivided = numColumns % group == 0;
+  std::optional<int64_t> stride;
+  if (isDivided)
+    stride = getUniformStride(columns, group);
+  if (stride)
+    return repeat(numColumns / group, [&](Value i) {
+      emitColumns(advance(stage, i, group * length), advance(to, i, *stride),
+                  group, isAligned && *stride % lineElements() == 0);
+    });
+  for (auto [i, column] : llvm::enumerate(columns))
+    emitColumns(stage + i * length, to + column, 1,
+                isAligned && column % lineElements() == 0);
+}
+
+void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
+                                  bool isAligned) {
+  int64_t line = lineElements();
+  if (isAligned)
+    return emitAlignedRun(from, to, count);
+  if (count < kMinLines * line) {
+    kernels.copy(from, to, count);
+    return;
+  }
+  if (kernels.hasMasks())
+    return emitMaskedRun(from, to, count);
+  // Elements up to the first line, whole lines, and what is left.
+  AffineExpr index = b.getAffineDimExpr(0);
+  Value head = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (-(index + to.offset)) % line),
+      ValueRange{to.index});
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  AffineExpr lines = (b.getAffineConstantExpr(count) - index).floorDiv(line);
+  emitElements(from, to, zero, index, head);
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(
+      b, ValueRange{}, AffineMap::get(0, 0, zero), ValueRange{head},
+      AffineMap::get(1, 0, lines));
+  emitElements(from, to, index + lines * line, b.getAffineConstantExpr(count),
+               head);
+  b.setInsertionPointToStart(loop.getBody());
+  auto atLine = [&](Place place) {
+    AffineExpr i = b.getAffineDimExpr(1), start = b.getAffineDimExpr(2);
+    Value moved = affine::AffineApplyOp::create(
+        b, AffineMap::get(3, 0, index + start + i * line),
+        ValueRange{place.index, loop.getInductionVar(), head});
+    return Place{place.memref, moved, place.offset};
+  };
+  kernels.copy(atLine(from), atLine(to), line, /*isStreaming=*/true);
+}
+
+/// A run that begins anywhere, without a branch: one masked store up to the
+/// first line, as many lines as there are wherever it begins, and masked stores
+/// for the one or two lines that are left.
+void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count) {
+  int64_t line = lineElements(), lines = (count - line + 1) / line;
+  AffineExpr index = b.getAffineDimExpr(0);
+  auto apply = [&](AffineExpr expr, Value operand) -> Value {
+    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                         ValueRange{operand});
+  };
+  Value head = apply((-(index + to.offset)) % line, to.index);
+  kernels.copyFirst(from, to, head);
+  from = {from.memref, arith::AddIOp::create(b, from.index, head), from.offset};
+  to = {to.memref, arith::AddIOp::create(b, to.index, head), to.offset};
+  emitAlignedRun(from, to, lines * line);
+  // What is left of `count - lines * line` elements once the head is gone.
+  for (int64_t done = lines * line; done < count; done += line)
+    kernels.copyFirst(from + done, to + done,
+                      apply(-index + (count - done), head));
+}
+
+/// All runs begin at the same place of a line, as they are whole lines long: a
+/// run writes whole lines from the first one that it has a part of, which it
+/// shares with the run before. The first run and the last one have masked
+/// stores at their ends.
+void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
+  int64_t line = lineElements(), count = nest.unit;
+  emitPrefetch(from, {0});
+  if (!kernels.hasMasks())
+    return emitStreamedRun(from, to, count, /*isAligned=*/false);
+  const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
+    return loop.dstStride == count;
+  });
+  AffineExpr index = b.getAffineDimExpr(0);
+  Value shift = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (index + to.offset) % line),
+      ValueRange{to.index});
+  from.index = arith::SubIOp::create(b, from.index, shift);
+  to.index = arith::SubIOp::create(b, to.index, shift);
+  Value run = createIndex(number);
+  auto isRun = [&](int64_t other) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, run,
+                                 arith::ConstantIndexOp::create(b, other));
+  };
+  auto isFirst = scf::IfOp::create(b, isRun(0), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isFirst.thenBlock());
+    kernels.copyLast(from, to, shift);
+    b.setInsertionPointToStart(isFirst.elseBlock());
+    kernels.copySeam(from + (count - chain.srcStride), from, to, shift);
+  }
+  emitAlignedRun(from + line, to + line, count - line);
+  auto isLast =
+      scf::IfOp::create(b, isRun(chain.count - 1), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(isLast.thenBlock());
+  kernels.copyFirst(from + count, to + count, shift);
+}
+
+void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
+  int64_t line = lineElements(), chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = count / chunk;
+  repeat(chunks, [&](Value i) {
+    kernels.copy(advance(from, i, chunk), advance(to, i, chunk), chunk,
+                 /*isStreaming=*/true);
+  });
+  int64_t done = chunks * chunk, lines = (count - done) / line * line;
+  if (lines)
+    kernels.copy(from + done, to + done, lines, /*isStreaming=*/true);
+  done += lines;
+  if (done < count)
+    kernels.copy(from + done, to + done, count - done);
+}
+
+void NestEmitter::emitElements(Place from, Place to, AffineExpr begin,
+                               AffineExpr end, Value head) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(
+      b, ValueRange{head}, AffineMap::get(1, 0, begin), ValueRange{head},
+      AffineMap::get(1, 0, end));
+  b.setInsertionPointToStart(loop.getBody());
+  Place src = advance(from, loop.getInductionVar(), 1);
+  kernels.store(kernels.load(src, 1), advance(to, loop.getInductionVar(), 1));
+}

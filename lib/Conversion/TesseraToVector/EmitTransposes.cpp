@@ -1,0 +1,404 @@
+//===- EmitTransposes.cpp - Code for blocks of transposes -----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace tessera;
+using namespace mlir;
+
+/// The same for the shuffles of a block's tiles between large arrays, where
+/// memory hides what a loop costs.
+static constexpr int64_t kMaxUnrolledShuffles = 192;
+/// Rows of such that are unpacked at once, with code for each such set: twice
+/// as many are faster in a loop.
+static constexpr int64_t kMaxUnrolledRows = 8;
+/// Nests that move less than this part of all are not unrolled.
+static constexpr int64_t kLightNests = 32;
+/// Arrays that fit into the first-level cache are unrolled where that takes few
+/// shuffles: rolled tiles of odd sides overlap.
+static constexpr int64_t kFirstLevelBytes = 16 << 10;
+static constexpr int64_t kMostFirstLevelShuffles = 512;
+/// Lines that are stored under one condition: half the registers.
+static constexpr size_t kCarriedGroup = 16;
+
+void NestEmitter::emitTranspose(Place from, Place to,
+                                llvm::ArrayRef<int64_t> rows,
+                                llvm::ArrayRef<int64_t> columns,
+                                bool isAligned) {
+  if (nest.stores != StoreKind::Staged)
+    return emitRowChunks(from, to, rows, columns);
+  // In the buffer, columns lie one behind the other.
+  Place stage = getStage();
+  int64_t length = rows.size() * nest.unit;
+  Table stageColumns;
+  for (size_t i = 0; i < columns.size(); ++i)
+    stageColumns.push_back(i * length);
+  emitRowChunks(from, stage, rows, stageColumns);
+  emitStagedColumns(stage, to, columns, length, isAligned);
+}
+
+void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                            llvm::ArrayRef<int64_t> columns, bool fillsLines,
+                            bool unrolls) {
+  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+  auto emitTile = [&](const Part &part) {
+    Place first = advance(from + part.begin * nest.unit, part.iteration,
+                          part.step * nest.unit);
+    kernels.transpose(first, rows, advance(to, part.iteration, part.stride),
+                      part.entries, fillsLines);
+  };
+  forEachPart(columns, width, kernels.laneUnits(), unrolls,
+              /*overlaps=*/!unrolls, emitTile);
+}
+
+/// Transposes squares of whole registers in two steps, where that is what the
+/// block consists of: rows are unpacked into the buffer of the block, and
+/// columns put together from there.
+bool NestEmitter::emitSquares(Place from, Place to,
+                              llvm::ArrayRef<int64_t> rows,
+                              llvm::ArrayRef<int64_t> columns) {
+  int64_t q = kernels.laneUnits(), line = lineElements(),
+          side = line / nest.unit;
+  int64_t numRows = rows.size(), numColumns = columns.size();
+  int64_t height = std::min(numRows, kSquareRows);
+  std::optional<int64_t> columnStride = getUniformStride(columns, 1);
+  if (numColumns != side || numRows % height != 0 || height % side != 0 ||
+      !columnStride || !getUniformStride(rows, q))
+    return false;
+  Place stage = getStage();
+  Table lanes;
+  for (int64_t i = 0; i < side; i += q)
+    lanes.push_back(columns[i]);
+  forEachPart(rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
+              [&](const Part &part) {
+                Place first = advance(from, part.iteration, part.stride);
+                Place column = advance(to, part.iteration, height * nest.unit);
+                forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
+                            /*overlaps=*/false, [&](const Part &set) {
+                              kernels.unpackRows(
+                                  advance(first, set.iteration, set.stride),
+                                  set.entries,
+                                  advance(stage, set.iteration, q * line));
+                            });
+                repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+                  for (int64_t row = 0; row < height; row += side)
+                    kernels.splitColumns(
+                        advance(stage + row * line, i, line),
+                        advance(column + row * nest.unit, i, *columnStride),
+                        lanes, isStreaming());
+                });
+              });
+  return true;
+}
+
+/// Loads each row once, side by side into the buffer of the block, from where
+/// the kernel takes its parts.
+void NestEmitter::emitGatheredRows(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  if (hasWideLoads && emitSquares(from, to, rows, columns))
+    return;
+  int64_t size =
+      std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
+  int64_t length = columns.size() * nest.unit;
+  Place stage = getStage();
+  auto emitRows = [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    Table stageRows;
+    for (auto [i, row] : llvm::enumerate(part.entries)) {
+      stageRows.push_back(i * length);
+      kernels.copy(first + row, stage + i * length, length);
+    }
+    Place column = advance(to + part.begin * nest.unit, part.iteration,
+                           part.step * nest.unit);
+    emitTiles(stage, column, stageRows, columns,
+              isStreaming() && part.begin % size == 0, /*unrolls=*/false);
+  };
+  forEachPart(rows, size, size, /*unrolls=*/false,
+              /*overlaps=*/!isStreaming(), emitRows);
+}
+
+void NestEmitter::emitRowChunks(Place from, Place to,
+                                llvm::ArrayRef<int64_t> rows,
+                                llvm::ArrayRef<int64_t> columns) {
+  if (!nest.joined.empty())
+    return emitJoinedTranspose(from, to, rows, columns);
+  if (nest.gathersRows)
+    return emitGatheredRows(from, to, rows, columns);
+  int64_t height = kernels.registerRows(rows.size());
+  bool unrolls = unrollsTiles(rows.size(), columns.size());
+  bool fetches = !isLight(rows.size(), columns.size());
+  if (unrolls && fetches)
+    emitPrefetch(from, rows);
+  auto emitRows = [&](const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    if (!unrolls && fetches)
+      emitPrefetch(first, part.entries);
+    Place column = advance(to + part.begin * nest.unit, part.iteration,
+                           part.step * nest.unit);
+    emitTiles(first, column, part.entries, columns,
+              isStreaming() && part.begin % height == 0,
+              unrolls || unrollsTiles(part.entries.size(), columns.size()));
+  };
+  // Lines stream from where registers begin; a register may be stored in part.
+  forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls,
+              /*overlaps=*/!unrolls && !isStreaming(), emitRows);
+}
+
+bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
+  return trips * rows * columns * nest.unit < numElements / kLightNests;
+}
+
+/// Whether a part of the nest is worth code for each of its tiles: where the
+/// data is in the second-level cache, processors fetch ahead for many loads of
+/// their own better than for few that return. Large arrays only gain by short
+/// code, and those in the first-level cache lose little in loops.
+bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
+  if (isLight(rows, columns))
+    return false;
+  int64_t most = isInCache ? shufflesLeft : kMaxUnrolledShuffles;
+  if (numElements * kernels.elementBytes() <= kFirstLevelBytes)
+    most = std::min(most, kMostFirstLevelShuffles);
+  int64_t shuffles = kernels.countShuffles(rows, columns);
+  if (shuffles > most)
+    return false;
+  shufflesLeft -= shuffles;
+  return true;
+}
+
+void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
+                              int64_t least, bool unrolls, bool overlaps,
+                              llvm::function_ref<void(const Part &)> body) {
+  int64_t count = table.size(), full = count / size, rest = count % size;
+  std::optional<int64_t> stride =
+      getUniformStride(table.take_front(full * size), size);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  if (full == 0 || !stride)
+    return body({table, 0, zero, 0, size});
+  llvm::ArrayRef<int64_t> first = table.take_front(size);
+  std::optional<int64_t> single = getUniformStride(table, 1);
+  if (rest && overlaps && single)
+    // One piece of code for all: the last part overlaps the one before.
+    return repeatTiles(full + 1, unrolls, [&](Value i) {
+      Value begin =
+          arith::MulIOp::create(b, i, arith::ConstantIndexOp::create(b, size));
+      Value last = arith::ConstantIndexOp::create(b, count - size);
+      begin = arith::MinUIOp::create(b, begin, last);
+      body({first, 0, begin, *single, 1});
+    });
+  if (full == 1)
+    body({first, 0, zero, *stride, size});
+  else
+    repeatTiles(full, unrolls,
+                [&](Value i) { body({first, 0, i, *stride, size}); });
+  if (rest) {
+    int64_t begin = count - std::max(rest, least);
+    body({table.drop_front(begin), begin, zero, 0, size});
+  }
+}
+
+/// Joins the rows of a block side by side in the buffer of the block, once for
+/// each byte of a unit, and transposes them from there as bytes: there is one
+/// piece of code for all columns, and but a loop for each byte.
+void NestEmitter::emitJoinedTranspose(Place from, Place to,
+                                      llvm::ArrayRef<int64_t> rows,
+                                      llvm::ArrayRef<int64_t> columns) {
+  int64_t length = columns.size() * nest.unit, run = nest.joinedRun();
+  int64_t numRows = rows.size() * run, numJoined = nest.joined.size();
+  Place stage = getStage();
+  Table stageRows, places;
+  for (int64_t i = 0; i < numJoined; ++i) {
+    if (i % run == 0)
+      places.push_back(nest.joined[i].dstOffset);
+    int64_t row = i / run * numRows + i % run;
+    emitJoinedRows(i, from, stage + row * length, rows, length);
+  }
+  for (int64_t i = 0; i < numRows; ++i)
+    stageRows.push_back(i * length);
+  auto transposeAll = [&](Place rowsAt, Place columnsAt) {
+    emitColumnChunks(rowsAt, columnsAt, stageRows, columns);
+  };
+  if (std::optional<int64_t> stride = getUniformStride(places, 1);
+      stride && places.size() > 1)
+    return repeatInLoop(places.size(), [&](Value i) {
+      transposeAll(advance(stage, i, numRows * length),
+                   advance(to, i, *stride));
+    });
+  for (auto [i, place] : llvm::enumerate(places))
+    transposeAll(stage + i * numRows * length, to + place);
+}
+
+/// The rows of a block in the buffer, of the joined bytes of one number: at a
+/// distance where others come between.
+void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
+                                 llvm::ArrayRef<int64_t> rows, int64_t length) {
+  int64_t numRows = rows.size(), size = 1;
+  int64_t distance = nest.joinedRun() * length;
+  while (size < numRows && !getUniformStride(rows, size))
+    ++size;
+  std::optional<int64_t> stride;
+  if (numRows % size == 0)
+    stride = getUniformStride(rows, size);
+  else
+    size = numRows;
+  std::optional<int64_t> inner = getUniformStride(rows.take_front(size), 1);
+  repeat(numRows / size, [&](Value i) {
+    Place group = advance(from, i, stride.value_or(0));
+    Place to = advance(stage, i, size * distance);
+    if (inner)
+      return repeat(size, [&](Value k) {
+        kernels.join(number, advance(group, k, *inner),
+                     advance(to, k, distance), length, nest.columnPitch);
+      });
+    for (int64_t k = 0; k < size; ++k)
+      kernels.join(number, group + rows[k], to + k * distance, length,
+                   nest.columnPitch);
+  });
+}
+
+/// As many columns at a time as one load takes, the last of which overlap.
+void NestEmitter::emitColumnChunks(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  int64_t size = 16 / nest.unit, numColumns = columns.size();
+  std::optional<int64_t> stride = getUniformStride(columns, 1);
+  if (numColumns <= size || !stride)
+    return kernels.transpose(from, rows, to, columns, isStreaming());
+  AffineExpr part = b.getAffineDimExpr(0) * size;
+  AffineExpr last = b.getAffineConstantExpr(numColumns - size);
+  repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
+    Value begin = affine::AffineMinOp::create(
+        b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
+    kernels.transpose(advance(from, begin, nest.unit), rows,
+                      advance(to, begin, *stride), columns.take_front(size),
+                      isStreaming());
+  });
+}
+
+void NestEmitter::emitCarried(Place from, Place to, Place carry,
+                              llvm::ArrayRef<int64_t> rows,
+                              llvm::ArrayRef<int64_t> columns, int64_t phase) {
+  int64_t line = lineElements(), size = line / nest.unit;
+  int64_t lines = rows.size() / size;
+  emitPrefetch(from, rows);
+  Value zero = arith::ConstantIndexOp::create(b, 0), isFirst;
+  auto isZero = [&](Value number) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
+  };
+  if (strip)
+    isFirst = isZero(strip);
+  auto stride = getUniformStride(rows.take_front(lines * size), size);
+  if (lines <= kMaxUnrolled || !stride) {
+    for (int64_t i = 0; i < lines; ++i)
+      emitCarriedLines(from, to + i * line, carry, rows.slice(i * size, size),
+                       columns, phase, i == 0 ? isFirst : Value());
+  } else {
+    repeatInLoop(lines, [&](Value i) {
+      Value first = isFirst;
+      if (first)
+        first = arith::AndIOp::create(b, first, isZero(i));
+      emitCarriedLines(advance(from, i, *stride), advance(to, i, line), carry,
+                       rows.take_front(size), columns, phase, first);
+    });
+  }
+  if (strip)
+    return;
+  // What makes no line any more is little: it goes through the cache, by short
+  // code.
+  Place end = to + lines * line;
+  emitKeptLines(end, carry, columns, phase);
+  if (llvm::ArrayRef<int64_t> rest = rows.drop_front(lines * size);
+      !rest.empty())
+    emitRowChunks(from, end, rest, columns);
+}
+
+void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns,
+                                   int64_t phase, Value isFirst) {
+  int64_t line = lineElements();
+  llvm::SmallBitVector isDone(columns.size());
+  llvm::SmallVector<CarriedLine, kCarriedGroup> group;
+  kernels.transposeRows(
+      from, rows, columns.size(), [&](Value column, int64_t number) {
+        if (isDone.test(number))
+          return;
+        isDone.set(number);
+        int64_t shift = (phase + columns[number]) % line;
+        Value whole = column;
+        if (Place kept = carry + number * line; shift) {
+          whole = kernels.joinLines(kernels.load(kept, line), column, shift);
+          kernels.store(column, kept);
+        }
+        group.push_back({whole, to + (columns[number] - shift), shift});
+        if (group.size() < kCarriedGroup && !isDone.all())
+          return;
+        storeLines(group, isFirst);
+        group.clear();
+      });
+}
+
+void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
+  auto storeWhole = [&] {
+    for (const CarriedLine &line : lines)
+      kernels.store(line.value, line.place, /*isStreaming=*/true);
+  };
+  if (!isFirst)
+    return storeWhole();
+  auto choice = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  for (const CarriedLine &line : lines)
+    kernels.storePart(line.value, line.place, line.shift, lineElements());
+  b.setInsertionPointToStart(choice.elseBlock());
+  storeWhole();
+}
+
+void NestEmitter::emitKeptLines(Place to, Place carry,
+                                llvm::ArrayRef<int64_t> columns,
+                                int64_t phase) {
+  int64_t line = lineElements();
+  for (auto [number, column] : llvm::enumerate(columns)) {
+    int64_t shift = (phase + column) % line;
+    if (shift == 0)
+      continue;
+    Value kept = kernels.load(carry + number * line, line);
+    kernels.storePart(kernels.joinLines(kept, kept, shift),
+                      to + (column - shift), 0, shift);
+  }
+}
+
+/// Fetches what the same rows have some blocks of columns ahead.
+void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
+  if (!nest.prefetch || rows.empty())
+    return;
+  const PlanLoop &inner = nest.loops.back();
+  int64_t width = nest.blockColumns() * nest.unit;
+  int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
+  int64_t last = elements - width - *llvm::max_element(rows);
+  int64_t ahead = from.offset + nest.prefetch * inner.srcStride * inner.step;
+  AffineExpr end = b.getAffineConstantExpr(std::max<int64_t>(last, 0));
+  AffineMap map = AffineMap::get(1, 0, {b.getAffineDimExpr(0) + ahead, end},
+                                 b.getContext());
+  Place begin = {src,
+                 affine::AffineMinOp::create(b, map, ValueRange{from.index})};
+  for (int64_t row : rows)
+    for (int64_t i = 0; i < width; i += lineElements())
+      memref::PrefetchOp::create(
+          b, src, ValueRange{kernels.getIndex(begin + (row + i))},
+          /*isWrite=*/false, /*localityHint=*/nest.fetchesFar ? 2 : 3,
+          /*isDataCache=*/true);
+}

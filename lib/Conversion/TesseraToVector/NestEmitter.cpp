@@ -1,0 +1,462 @@
+//===- NestEmitter.cpp - Code for one nest of a plan ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace mlir;
+
+/// Units that an iteration of a loop of gathers moves.
+static constexpr int64_t kUnrolledGathers = 8;
+
+/// What LLVM is told of a loop: to unroll it whole, or to leave it.
+static LLVM::LoopAnnotationAttr getUnrolling(MLIRContext *context,
+                                             bool unrolls) {
+  LLVM::LoopUnrollAttr unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/unrolls ? nullptr : BoolAttr::get(context, true),
+      /*count=*/nullptr, /*runtimeDisable=*/nullptr,
+      /*full=*/unrolls ? BoolAttr::get(context, true) : nullptr,
+      /*followupUnrolled=*/nullptr, /*followupRemainder=*/nullptr,
+      /*followupAll=*/nullptr);
+  return LLVM::LoopAnnotationAttr::get(
+      context, /*disableNonforced=*/nullptr, /*vectorize=*/nullptr,
+      /*interleave=*/nullptr, unroll, /*unrollAndJam=*/nullptr,
+      /*licm=*/nullptr, /*distribute=*/nullptr, /*pipeline=*/nullptr,
+      /*peeled=*/nullptr, /*unswitch=*/nullptr, /*mustProgress=*/nullptr,
+      /*isVectorized=*/nullptr, /*startLoc=*/nullptr, /*endLoc=*/nullptr,
+      /*parallelAccesses=*/{});
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void tessera::emitFence(ImplicitLocOpBuilder &b) {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.x86.sse.sfence"),
+                                ValueRange{});
+}
+
+void tessera::emitLoop(ImplicitLocOpBuilder &b, LoopShape shape,
+                       llvm::SmallVectorImpl<Value> &ivs,
+                       llvm::function_ref<void(AffineExpr iteration)> body) {
+  if (shape.trips == 1 || shape.isUnrolled) {
+    for (int64_t trip = 0; trip < shape.trips; ++trip)
+      body(b.getAffineConstantExpr(trip));
+    return;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  if (shape.isParallel) {
+    auto parallel = affine::AffineParallelOp::create(
+        b, TypeRange{}, ArrayRef<arith::AtomicRMWKind>{},
+        ArrayRef<int64_t>{shape.trips});
+    b.setInsertionPointToStart(parallel.getBody());
+    ivs.push_back(parallel.getIVs().front());
+  } else {
+    auto serial = affine::AffineForOp::create(b, 0, shape.trips);
+    b.setInsertionPointToStart(serial.getBody());
+    ivs.push_back(serial.getInductionVar());
+  }
+  body(b.getAffineDimExpr(ivs.size() - 1));
+  // A thread's stores are ordered by a fence of its own.
+  if (shape.isParallel && shape.isStreaming)
+    emitFence(b);
+  ivs.pop_back();
+}
+
+void NestEmitter::emit(const OpenLoops &shared) {
+  ivs = shared.ivs;
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  Offsets at = {zero + nest.srcOffset, zero + nest.dstOffset, zero};
+  for (auto [i, loop, iteration] : llvm::enumerate(
+           llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()),
+           shared.iterations))
+    at = {at.src + iteration * loop.srcStride,
+          at.dst + iteration * loop.dstStride,
+          at.carry + iteration * getCarryStride(i)};
+  trips = 1;
+  for (const PlanLoop &loop :
+       llvm::ArrayRef(nest.loops).take_front(shared.iterations.size()))
+    trips *= loop.count;
+  emitLoops(shared.iterations.size(), at, 1, 1);
+}
+
+int64_t NestEmitter::countBytes(size_t depth) const {
+  int64_t elements = nest.numElements(), blocks = 1;
+  for (const PlanLoop &loop : llvm::ArrayRef(nest.loops).take_front(depth))
+    elements /= loop.numBlocks();
+  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, depth))
+    blocks *= loop.numBlocks();
+  // A block is code, however little it moves.
+  return std::max(elements * kernels.elementBytes(),
+                  blocks * RelayoutTarget::kLineBytes);
+}
+
+int64_t NestEmitter::countTileShuffles() const {
+  if (nest.kernel != KernelKind::Transpose)
+    return 0;
+  int64_t height = kernels.registerRows(nest.blockRows()), tiles = 1;
+  int64_t width = kernels.registerColumns(height, nest.blockColumns());
+  auto hasRest = [&](PlanLoop::Role role) {
+    return llvm::any_of(nest.loops, [&](const PlanLoop &loop) {
+      return loop.role == role && loop.count % loop.step != 0;
+    });
+  };
+  for (auto [role, units, size] :
+       {std::tuple(PlanLoop::Role::Rows, nest.blockRows(), height),
+        std::tuple(PlanLoop::Role::Columns, nest.blockColumns(), width)})
+    tiles *= 1 + (units % size != 0) + hasRest(role);
+  return tiles * kernels.countShuffles(height, width);
+}
+
+void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
+                            int64_t columns) {
+  if (depth == nest.loops.size())
+    return emitBlock(at, rows, columns);
+  const PlanLoop &loop = nest.loops[depth];
+  int64_t full = loop.count / loop.step, rest = loop.count % loop.step;
+  auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
+    (this->*emitPart)(depth, from,
+                      loop.role == PlanLoop::Role::Rows ? steps : rows,
+                      loop.role == PlanLoop::Role::Columns ? steps : columns);
+  };
+  if (full > 0)
+    withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
+  // A strip without rows writes what the others have left.
+  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
+  if ((rest > 0 || isStrip) && !overlapsBlocks(loop)) {
+    int64_t begin = full * loop.step;
+    Offsets last = {at.src + begin * loop.srcStride,
+                    at.dst + begin * loop.dstStride,
+                    at.carry + full * getCarryStride(depth)};
+    ++depth;
+    withSteps(rest, &NestEmitter::emitLoops, last);
+  }
+}
+
+/// Whether the last block of a loop overlaps the one before, rather than being
+/// one of its own: where blocks are much code. Not where another thread may
+/// have that one, or where lines must be aligned.
+bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
+  bool isTranspose = nest.kernel == KernelKind::Transpose;
+  bool isAligned =
+      isStreaming() && !(isTranspose && loop.role == PlanLoop::Role::Columns);
+  return !nest.joined.empty() && nest.stores != StoreKind::Staged &&
+         loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
+         !isAligned;
+}
+
+void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
+                                        int64_t columns) {
+  const PlanLoop &loop = nest.loops[depth];
+  OpBuilder::InsertionGuard guard(b);
+  auto serial = affine::AffineForOp::create(b, 0, loop.numBlocks());
+  b.setInsertionPointToStart(serial.getBody());
+  AffineExpr block = b.getAffineDimExpr(0) * loop.step;
+  AffineExpr last = b.getAffineConstantExpr(loop.count - loop.step);
+  ivs.push_back(affine::AffineMinOp::create(
+      b, AffineMap::get(1, 0, {block, last}, b.getContext()),
+      ValueRange{serial.getInductionVar()}));
+  AffineExpr begin = b.getAffineDimExpr(ivs.size() - 1);
+  emitLoops(depth + 1,
+            {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride,
+             at.carry},
+            rows, columns);
+  ivs.pop_back();
+}
+
+/// So little is done at a time that a loop is unrolled in part.
+void NestEmitter::emitGathers(
+    LoopShape shape, llvm::function_ref<void(AffineExpr iteration)> body) {
+  int64_t trips = shape.trips, done = trips - trips % kUnrolledGathers;
+  shape.trips = trips / kUnrolledGathers;
+  if (done > 0)
+    emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+      for (int64_t i = 0; i < kUnrolledGathers; ++i)
+        body(iteration * kUnrolledGathers + i);
+    });
+  for (int64_t i = done; i < trips; ++i)
+    body(b.getAffineConstantExpr(i));
+}
+
+void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
+                                 int64_t columns) {
+  const PlanLoop &loop = nest.loops[depth];
+  if (loop.count % loop.step != 0 && overlapsBlocks(loop))
+    return emitOverlappingBlocks(depth, at, rows, columns);
+  LoopShape shape = {loop.count / loop.step, loop.isParallel,
+                     nest.stores != StoreKind::Plain,
+                     isUnrolled() && countBytes(depth) <= kUnrolledBytes};
+  trips *= shape.trips;
+  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
+  auto emitIteration = [&](AffineExpr iteration) {
+    if (isStrip)
+      strip = ivs.back();
+    emitLoops(depth + 1,
+              {at.src + iteration * (loop.step * loop.srcStride),
+               at.dst + iteration * (loop.step * loop.dstStride),
+               at.carry + iteration * getCarryStride(depth)},
+              rows, columns);
+  };
+  if (nest.kernel == KernelKind::Gather && depth + 1 == nest.loops.size())
+    emitGathers(shape, emitIteration);
+  else
+    emitLoop(b, shape, ivs, emitIteration);
+  trips /= shape.trips;
+  if (isStrip)
+    strip = {};
+}
+
+void NestEmitter::repeat(int64_t count, Body body) {
+  if (count <= kMaxUnrolled) {
+    for (int64_t i = 0; i < count; ++i)
+      body(arith::ConstantIndexOp::create(b, i));
+    return;
+  }
+  repeatInLoop(count, body);
+}
+
+void NestEmitter::repeatInLoop(int64_t count, Body body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = affine::AffineForOp::create(b, 0, count);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void NestEmitter::repeatTiles(int64_t count, bool unrolls, Body body) {
+  OpBuilder::InsertionGuard guard(b);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Value end = arith::ConstantIndexOp::create(b, count);
+  // Loops of `affine` lose their annotations.
+  auto loop = scf::ForOp::create(b, zero, end, one);
+  loop->setAttr("loop_annotation", getUnrolling(b.getContext(), unrolls));
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+Place NestEmitter::advance(Place place, Value iteration, int64_t stride) {
+  if (auto constant = iteration.getDefiningOp<arith::ConstantIndexOp>())
+    return place + constant.value() * stride;
+  AffineExpr index = b.getAffineDimExpr(0), i = b.getAffineDimExpr(1);
+  Value moved =
+      affine::AffineApplyOp::create(b, AffineMap::get(2, 0, index + i * stride),
+                                    ValueRange{place.index, iteration});
+  return {place.memref, moved, place.offset};
+}
+
+Value NestEmitter::createIndex(AffineExpr expr) {
+  return affine::AffineApplyOp::create(b, AffineMap::get(ivs.size(), 0, expr),
+                                       ivs);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+Table NestEmitter::getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
+                            int64_t steps, bool inSource) const {
+  Table table = {0};
+  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
+    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
+    size_t size = table.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < size; ++k)
+        table.push_back(table[k] + i * stride);
+  };
+  for (const PlanLoop &loop : inner)
+    addLoop(loop, loop.count);
+  for (const PlanLoop &loop : nest.loops)
+    if (loop.role == role)
+      addLoop(loop, steps);
+  return table;
+}
+
+void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
+  Place to = {dst, createIndex(at.dst)};
+  if (nest.kernel == KernelKind::Fill)
+    return emitFill(to, nest.unit);
+  if (nest.kernel == KernelKind::FillBits)
+    return emitBits(to, to);
+  Place from = {src, createIndex(at.src)};
+  Table fromRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, true);
+  Table toColumns =
+      getTable(nest.columns, PlanLoop::Role::Columns, columns, false);
+  bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;
+
+  switch (nest.kernel) {
+  case KernelKind::Merge:
+    return emitBits(from, to);
+  case KernelKind::Transpose:
+    if (isCarried()) {
+      // Loops move on by whole lines.
+      AffineExpr zero = b.getAffineConstantExpr(0);
+      llvm::SmallVector<AffineExpr> zeros(ivs.size(), zero);
+      int64_t begin =
+          cast<AffineConstantExpr>(at.dst.replaceDims(zeros)).getValue();
+      Place carry = getStage();
+      carry.index = createIndex(at.carry);
+      return emitCarried(from, to, carry,
+                         rows ? llvm::ArrayRef(fromRows)
+                              : llvm::ArrayRef<int64_t>(),
+                         toColumns, begin % lineElements());
+    }
+    return emitTranspose(from, to, fromRows, toColumns, isAligned);
+  case KernelKind::Interleave:
+    return emitInterleave(from, to, fromRows, toColumns);
+  case KernelKind::Deinterleave:
+    return emitDeinterleave(from, to, fromRows, toColumns);
+  default:
+    break;
+  }
+  if (isCarried())
+    return emitJoinedRun(from, to, at.carry);
+  if (nest.stores == StoreKind::Staged)
+    return emitStagedCopy(from, to, fromRows, isAligned);
+  Table toRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, false);
+  emitStreams(from, to, fromRows, toRows);
+}
+
+void NestEmitter::emitFill(Place to, int64_t count) {
+  Value value = arith::ConstantOp::create(b, padding);
+  int64_t chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = count / chunk, rest = count % chunk;
+  repeat(chunks, [&](Value i) {
+    kernels.fill(value, advance(to, i, chunk), chunk, isStreaming());
+  });
+  if (rest)
+    kernels.fill(value, to + chunks * chunk, rest, isStreaming());
+}
+
+void NestEmitter::emitBits(Place from, Place to) {
+  Value value;
+  if (nest.kernel == KernelKind::FillBits)
+    value = arith::ConstantOp::create(b, padding);
+  auto emitRun = [&](Place src, Place dst, int64_t count) {
+    if (value)
+      kernels.fillBits(value, dst, count, nest.mask);
+    else
+      kernels.merge(src, dst, count, nest.mask);
+  };
+  int64_t chunks = nest.unit / kChunkBytes, rest = nest.unit % kChunkBytes;
+  repeat(chunks, [&](Value i) {
+    emitRun(advance(from, i, kChunkBytes), advance(to, i, kChunkBytes),
+            kChunkBytes);
+  });
+  if (rest)
+    emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, rest);
+}
+
+void NestEmitter::emitStreams(Place from, Place to,
+                              llvm::ArrayRef<int64_t> fromRows,
+                              llvm::ArrayRef<int64_t> toRows) {
+  int64_t chunk = kChunkBytes / kernels.elementBytes();
+  int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
+  auto copyAll = [&](Place src, Place dst, int64_t count) {
+    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
+      kernels.copy(src + fromRow, dst + toRow, count, isStreaming());
+  };
+  repeat(chunks, [&](Value i) {
+    copyAll(advance(from, i, chunk), advance(to, i, chunk), chunk);
+  });
+  from = from + chunks * chunk;
+  to = to + chunks * chunk;
+  if (nest.padding)
+    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
+      emitRunEnd(from + fromRow, to + toRow, rest);
+  else if (rest)
+    copyAll(from, to, rest);
+}
+
+/// What is left of a run, and the padding behind it.
+void NestEmitter::emitRunEnd(Place from, Place to, int64_t count) {
+  // Up to the end of a chunk at once, for the sake of lines.
+  int64_t chunk = kChunkBytes / kernels.elementBytes();
+  int64_t first = std::min(nest.padding, chunk - count);
+  Value value = arith::ConstantOp::create(b, padding);
+  kernels.copyAndFill(from, to, count, value, first, isStreaming());
+  if (first < nest.padding)
+    emitFill(to + (count + first), nest.padding - first);
+}
+
+void NestEmitter::emitInterleave(Place from, Place to,
+                                 llvm::ArrayRef<int64_t> rows,
+                                 llvm::ArrayRef<int64_t> columns) {
+  int64_t width = getColumnElements(rows), numColumns = columns.size();
+  WeaveGap gap;
+  gap.units = numColumns > 1 ? (columns[1] - width) / nest.unit : 0;
+  gap.isPadding = nest.isPaddingBetween;
+  if (nest.padding)
+    gap.filler = arith::ConstantOp::create(b, padding);
+  bool isWritten =
+      gap.units == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
+  // The rest of a long side may be too short for registers of it.
+  if (!kernels.fillsLane(numColumns) || !isWritten) {
+    kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+    if (nest.padding)
+      for (int64_t column : columns)
+        kernels.fill(gap.filler, to + (column + width), nest.padding);
+    return;
+  }
+  if (nest.stores == StoreKind::Staged)
+    return emitShiftedInterleave(from, to, rows, numColumns, gap);
+  emitPrefetch(from, rows);
+  kernels.interleave(from, rows, to, numColumns, gap, isStreaming());
+}
+
+void NestEmitter::emitDeinterleave(Place from, Place to,
+                                   llvm::ArrayRef<int64_t> rows,
+                                   llvm::ArrayRef<int64_t> columns) {
+  if (!kernels.fillsLane(rows.size()))
+    return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+  int64_t parts = nest.joined.empty() ? 1 : nest.joined.front().parts.size();
+  int64_t pitch =
+      rows.size() > 1 ? rows[1] / nest.unit : columns.size() * parts;
+  kernels.deinterleave(from, rows.size(), pitch, to, columns, isStreaming());
+}
+
+/// A run that begins at any column. As many columns as a register holds make
+/// whole lines, so that from one of the first such columns on all is aligned.
+void NestEmitter::emitShiftedInterleave(Place from, Place to,
+                                        llvm::ArrayRef<int64_t> rows,
+                                        int64_t numColumns, WeaveGap gap) {
+  int64_t size = kernels.weaveUnits(numColumns);
+  int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
+  auto weave = [&](Place src, Place dst, bool isStreaming) {
+    kernels.interleave(src, rows, dst, size, gap, isStreaming);
+  };
+  if (numColumns < 2 * size)
+    return kernels.interleave(from, rows, to, numColumns, gap,
+                              /*isStreaming=*/false);
+  // What comes before the first line, and what is left after the last one.
+  for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
+    weave(from + column * nest.unit, to + column * pitch, false);
+  AffineExpr index = b.getAffineDimExpr(0);
+  auto apply = [&](AffineExpr expr, Value operand) -> Value {
+    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                         ValueRange{operand});
+  };
+  Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
+  auto atHead = [&](Place place, int64_t stride) {
+    Value moved =
+        arith::AddIOp::create(b, place.index, apply(index * stride, head));
+    return Place{place.memref, moved, place.offset};
+  };
+  from = atHead(from, nest.unit);
+  to = atHead(to, pitch);
+  repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
+    weave(advance(from, i, size * nest.unit), advance(to, i, size * pitch),
+          true);
+  });
+}

@@ -1,0 +1,267 @@
+//===- NestEmitter.h - Code for one nest of a plan --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
+#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
+
+#include "VectorKernels.h"
+
+#include "mlir/IR/AffineExpr.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tessera {
+
+/// Repetitions up to this number are unrolled; more become a loop.
+inline constexpr int64_t kMaxUnrolled = 4;
+/// Rows of narrow elements that are unpacked before their columns are written.
+inline constexpr int64_t kSquareRows = 64;
+/// Loops around a copy or a weave in the cache are unrolled until their code
+/// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
+/// copies where short loops reach 0.6.
+inline constexpr int64_t kUnrolledBytes = 8192;
+/// Bytes that one iteration of a copy loop moves.
+inline constexpr int64_t kChunkBytes = 256;
+
+/// Where rows or columns of a block begin, in elements.
+using Table = llvm::SmallVector<int64_t, 64>;
+
+/// How a loop is emitted.
+struct LoopShape {
+  int64_t trips = 1;
+  bool isParallel = false;
+  bool isStreaming = false;
+  bool isUnrolled = false;
+};
+
+/// Loops that have been opened: their variables, and the iteration of each loop
+/// of the plan over them; that of an unrolled loop is a constant.
+struct OpenLoops {
+  llvm::SmallVector<mlir::Value, 6> ivs;
+  llvm::SmallVector<mlir::AffineExpr, 6> iterations;
+};
+
+/// Orders the streaming stores before it before all stores after it.
+void emitFence(mlir::ImplicitLocOpBuilder &b);
+
+/// Emits `body`, for an iteration of its own each time, in a loop or unrolled.
+void emitLoop(mlir::ImplicitLocOpBuilder &b, LoopShape shape,
+              llvm::SmallVectorImpl<mlir::Value> &ivs,
+              llvm::function_ref<void(mlir::AffineExpr iteration)> body);
+
+/// The distance of groups of `size` places that repeat one after another in
+/// `table`, if they do.
+inline std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
+                                               size_t size) {
+  int64_t stride = table.size() > size ? table[size] : 0;
+  for (size_t i = size; i < table.size(); ++i)
+    if (table[i] != table[i - size] + stride)
+      return std::nullopt;
+  return stride;
+}
+
+/// Emits one nest within the loops that it shares with others.
+class NestEmitter {
+public:
+  NestEmitter(mlir::ImplicitLocOpBuilder &builder, mlir::Value src,
+              mlir::Value dst, const PlanNest &nest,
+              const RelayoutTarget &target, mlir::TypedAttr padding,
+              int64_t &shufflesLeft)
+      : b(builder), src(src), dst(dst), nest(nest), padding(padding),
+        shufflesLeft(shufflesLeft),
+        kernels(builder,
+                llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
+                target.vectorBytes, nest.unit) {
+    kernels.setJoined(nest.joined, nest.signedBits);
+    if (nest.stores == StoreKind::Plain)
+      kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
+    numElements =
+        std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
+                 llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());
+    hasWideLoads = target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes;
+    isInCache = numElements < target.streamingBytes / kernels.elementBytes();
+  }
+
+  /// Emits what is within `shared`, the outermost loops.
+  void emit(const OpenLoops &shared);
+  /// Bytes that the loops from number `depth` on move.
+  int64_t countBytes(size_t depth) const;
+  /// Shuffles that the nest takes if no tile is unrolled: one for each side's
+  /// whole blocks and remainders.
+  int64_t countTileShuffles() const;
+  /// Whether the nest is worth unrolling where it moves few bytes.
+  bool isUnrolled() const {
+    static constexpr KernelKind kOthers[] = {
+        KernelKind::Transpose, KernelKind::Gather, KernelKind::Merge,
+        KernelKind::FillBits};
+    return isInCache && nest.joined.empty() &&
+           !llvm::is_contained(kOthers, nest.kernel);
+  }
+
+private:
+  /// Where a block begins, over the induction variables so far; for carried
+  /// ones also where the lines of its columns wait, or the number of a run
+  /// among those that are joined.
+  struct Offsets {
+    mlir::AffineExpr src, dst, carry;
+  };
+  using Body = llvm::function_ref<void(mlir::Value iteration)>;
+
+  /// Emits the loops from number `depth` on. Blocks have `rows` and `columns`
+  /// steps of the loops that continue the block's own.
+  void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitGathers(LoopShape shape,
+                   llvm::function_ref<void(mlir::AffineExpr iteration)> body);
+  void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  bool overlapsBlocks(const PlanLoop &loop) const;
+  void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
+                             int64_t columns);
+  void emitBlock(Offsets at, int64_t rows, int64_t columns);
+
+  void emitFill(Place to, int64_t count);
+  void emitRunEnd(Place from, Place to, int64_t count);
+  /// Writes some bits of each byte, those of `from` or of the padding.
+  void emitBits(Place from, Place to);
+  /// Runs that advance side by side, some lines at a time.
+  void emitStreams(Place from, Place to, llvm::ArrayRef<int64_t> fromRows,
+                   llvm::ArrayRef<int64_t> toRows);
+  void emitStagedCopy(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                      bool isAligned);
+  void emitTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns, bool isAligned);
+  void emitInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                      llvm::ArrayRef<int64_t> columns);
+  void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                             int64_t numColumns, WeaveGap gap);
+  void emitDeinterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
+  /// All columns of some rows, as many at a time as one load takes.
+  void emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                 llvm::ArrayRef<int64_t> columns, bool fillsLines,
+                 bool unrolls);
+  /// As many rows at a time as a register takes.
+  void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                     llvm::ArrayRef<int64_t> columns);
+  void emitJoinedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                           llvm::ArrayRef<int64_t> columns);
+  void emitJoinedRows(size_t number, Place from, Place stage,
+                      llvm::ArrayRef<int64_t> rows, int64_t length);
+  void emitColumnChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
+  bool emitSquares(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                   llvm::ArrayRef<int64_t> columns);
+  void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns);
+  void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
+  /// A block of a strip; the last strip is shorter, or empty.
+  void emitCarried(Place from, Place to, Place carry,
+                   llvm::ArrayRef<int64_t> rows,
+                   llvm::ArrayRef<int64_t> columns, int64_t phase);
+  /// One line of each column. `isFirst`, if there is such a value, says whether
+  /// it is the first one.
+  void emitCarriedLines(Place from, Place to, Place carry,
+                        llvm::ArrayRef<int64_t> rows,
+                        llvm::ArrayRef<int64_t> columns, int64_t phase,
+                        mlir::Value isFirst);
+  /// A line of a column, which begins `shift` elements behind it.
+  struct CarriedLine {
+    mlir::Value value;
+    Place place;
+    int64_t shift;
+  };
+  void storeLines(llvm::ArrayRef<CarriedLine> lines, mlir::Value isFirst);
+  /// What the strips have kept when there are no more lines.
+  void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
+                     int64_t phase);
+  /// Streams out the columns that a block left in the buffer, those that follow
+  /// one another as one run.
+  void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
+                         int64_t length, bool isAligned);
+
+  /// Copies a run so that all whole lines in it bypass the cache.
+  void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
+  void emitMaskedRun(Place from, Place to, int64_t count);
+  /// The run of that number among those that continue one another.
+  void emitJoinedRun(Place from, Place to, mlir::AffineExpr number);
+  void emitAlignedRun(Place from, Place to, int64_t count);
+  /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
+  void emitElements(Place from, Place to, mlir::AffineExpr begin,
+                    mlir::AffineExpr end, mlir::Value head);
+
+  /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
+  void repeat(int64_t count, Body body);
+  void repeatInLoop(int64_t count, Body body);
+  /// A loop that LLVM is to unroll last of all, or not.
+  void repeatTiles(int64_t count, bool unrolls, Body body);
+
+  /// Some entries of a table: those that follow `begin`, and the same further
+  /// on by `iteration` times `stride`.
+  struct Part {
+    llvm::ArrayRef<int64_t> entries;
+    int64_t begin;
+    mlir::Value iteration;
+    int64_t stride;
+    /// Entries of the table from one iteration to the next.
+    int64_t step;
+  };
+  /// Cuts a table into parts of `size` that lie alike, and one of what is left,
+  /// of at least `least`, or parts of which the last one `overlaps`.
+  void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
+                   bool unrolls, bool overlaps,
+                   llvm::function_ref<void(const Part &)> body);
+  /// Whether tiles of that many units get code of their own each.
+  bool unrollsTiles(int64_t rows, int64_t columns);
+  /// Whether blocks of that many units move little of all, here.
+  bool isLight(int64_t rows, int64_t columns) const;
+  Place advance(Place place, mlir::Value iteration, int64_t stride);
+  mlir::Value createIndex(mlir::AffineExpr expr);
+  Place getStage();
+  /// Elements of the buffer, and those that a step of each loop takes of it.
+  int64_t countStage() const;
+  int64_t getCarryStride(size_t depth) const;
+  /// The steps of the loops `inner`, and `steps` of the loop of `role` that
+  /// continues them, as offsets in the source or destination.
+  Table getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
+                 int64_t steps, bool inSource) const;
+  /// Elements of a column of `rows` that are woven.
+  int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
+    return rows.size() * std::max<size_t>(nest.joined.size(), 1) * nest.unit;
+  }
+  int64_t lineElements() const {
+    return RelayoutTarget::kLineBytes / kernels.elementBytes();
+  }
+  bool isStreaming() const { return nest.stores == StoreKind::Streaming; }
+  bool isCarried() const { return nest.stores == StoreKind::Carried; }
+
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Value src, dst;
+  const PlanNest &nest;
+  mlir::TypedAttr padding;
+  /// Shuffles that may still be spent on unrolled tiles, by all nests together.
+  int64_t &shufflesLeft;
+  VectorKernels kernels;
+  /// Elements of the smaller buffer, and whether it may stay in the cache.
+  int64_t numElements = 0;
+  bool isInCache = false;
+  /// Whether whole lines are loaded though lanes have to be exchanged then.
+  bool hasWideLoads = false;
+  /// Iterations of all loops around the insertion point.
+  int64_t trips = 1;
+  llvm::SmallVector<mlir::Value, 6> ivs;
+  /// The number of the strip whose blocks are carried on; none for the last.
+  mlir::Value strip;
+  /// The buffer of staged blocks, one for each thread's scope.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> stages;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
