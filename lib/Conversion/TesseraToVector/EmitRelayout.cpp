@@ -36,7 +36,8 @@ static void emitNests(ImplicitLocOpBuilder &b, llvm::ArrayRef<PlanNest> nests,
       shape.isStreaming |= nests[end].stores != StoreKind::Plain;
       shape.isUnrolled &= emitters[end].isUnrolled();
       bytes += emitters[end].countBytes(depth);
-    } while (++end < nests.size() && nests[end].numShared > depth);
+      ++end;
+    } while (end < nests.size() && nests[end].numShared > depth);
     if (end == begin + 1) {
       emitters[begin].emit(open);
       continue;

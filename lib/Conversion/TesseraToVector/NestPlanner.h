@@ -141,7 +141,8 @@ private:
   Chain findSpreadColumns(const Chain &rows) const;
   void planJoinedTranspose(const Chain &rows, const Chain &columns);
 
-  int64_t unitBytes() const { return nest.unit * bytes; }
+  /// At least one, which nobody who divides by it has to prove.
+  int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
   /// Bytes that a block writes straight from registers: 32 rows, within bounds.
   int64_t getDirectRun() const {
     return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,

@@ -280,6 +280,8 @@ void NestPacker::packLoops(StridedNest outer, size_t depth) {
   if (depth == outer.loops.size())
     return packPeriods(outer);
   PlanLoop loop = outer.loops[depth];
+  // The analyzer loses what a small vector holds.
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
   int64_t rest = loop.count % getPeriod(loop);
   for (int64_t i = loop.count - rest; i < loop.count; ++i) {
     StridedNest step = outer;

@@ -71,8 +71,7 @@ static void checkSharedLoops(const RelayoutPlan &plan) {
       EXPECT_EQ(a.isParallel, c.isParallel);
       EXPECT_EQ(a.step, 1);
       EXPECT_EQ(c.step, 1);
-      if (nest.kernel != KernelKind::Fill)
-        EXPECT_EQ(a.srcStride, c.srcStride);
+      EXPECT_EQ(a.srcStride, c.srcStride);
     }
   }
 }
