@@ -178,7 +178,7 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModuleAnalysisManager modules;
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
-      [](llvm::StringRef pass, llvm::Any) {
+      [](llvm::StringRef pass, const llvm::Any &) {
         return !llvm::is_contained(kUseless, pass);
       });
   llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(),

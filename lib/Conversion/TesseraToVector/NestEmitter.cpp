@@ -150,11 +150,11 @@ void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
 /// have that one, or where lines must be aligned.
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
   bool isTranspose = nest.kernel == KernelKind::Transpose;
-  bool isAligned =
-      isStreaming() && !(isTranspose && loop.role == PlanLoop::Role::Columns);
+  bool isAnywhere =
+      !isStreaming() || (isTranspose && loop.role == PlanLoop::Role::Columns);
   return !nest.joined.empty() && nest.stores != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
-         !isAligned;
+         isAnywhere;
 }
 
 void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,

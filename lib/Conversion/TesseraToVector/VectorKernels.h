@@ -202,7 +202,7 @@ private:
   mlir::Value join(mlir::Value a, mlir::Value b);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
   /// `count` elements, not units, of two vectors as one sequence.
-  mlir::Value pickElements(mlir::Value a, mlir::Value b, int64_t begin,
+  mlir::Value pickElements(mlir::Value a, mlir::Value c, int64_t begin,
                            int64_t count);
 
   /// `count` units of `value`.

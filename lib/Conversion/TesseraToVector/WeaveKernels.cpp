@@ -123,11 +123,11 @@ getSources(llvm::ArrayRef<UnitPlace> places, int64_t numRegisters) {
 
 /// Whether the places are one register as it is.
 static bool isRegister(llvm::ArrayRef<UnitPlace> places) {
-  for (auto [i, place] : llvm::enumerate(places))
-    if (place.reg != places.front().reg ||
-        place.unit != static_cast<int64_t>(i))
-      return false;
-  return true;
+  return llvm::all_of(llvm::enumerate(places), [&](auto entry) {
+    UnitPlace place = entry.value();
+    return place.reg == places.front().reg &&
+           place.unit == static_cast<int64_t>(entry.index());
+  });
 }
 
 int64_t WeaveGroups::countShuffles(bool isInterleave) const {
