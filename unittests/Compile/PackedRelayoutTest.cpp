@@ -127,8 +127,11 @@ forEachIndex(llvm::ArrayRef<int64_t> dims,
   llvm::SmallVector<int64_t> index(dims.size(), 0);
   for (int64_t i = 0; i < total; ++i) {
     body(index);
-    for (size_t d = dims.size(); d-- > 0 && ++index[d] == dims[d];)
-      index[d] = 0;
+    for (size_t d = dims.size(); d > 0; --d) {
+      if (++index[d - 1] < dims[d - 1])
+        break;
+      index[d - 1] = 0;
+    }
   }
 }
 
