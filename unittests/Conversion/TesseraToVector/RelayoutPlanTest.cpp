@@ -32,7 +32,8 @@ static AxisList getAxes(llvm::StringRef text) {
 }
 
 static std::string printPlan(llvm::StringRef src, llvm::StringRef dst,
-                             RelayoutTarget target = {}, bool fill = false) {
+                             const RelayoutTarget &target = {},
+                             bool fill = false) {
   Shape shape = llvm::cantFail(parseShape(src));
   int64_t bits = getStorageBits(shape.elementType(), shape.layoutOrDefault());
   std::string text;
