@@ -48,7 +48,7 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
         countConflicts() > kMostWays
             ? 2 * line
             : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMostWide);
-  wide = columnUnits(wide);
+  wide = columnUnits(wide / line * line);
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   orderLoops(target.tuning.bySource.value_or(false));
 }
