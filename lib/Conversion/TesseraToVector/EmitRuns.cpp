@@ -19,6 +19,8 @@
 using namespace tessera;
 using namespace mlir;
 
+/// Marks the buffers of blocks.
+static constexpr llvm::StringLiteral kStage = "relayout_stage";
 /// Lines that a run of unknown alignment must span to be streamed.
 static constexpr int64_t kMinLines = 4;
 
@@ -64,8 +66,7 @@ int64_t NestEmitter::countStage() const {
   if (!isCarried())
     return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
                              : nest.blockRows()) *
-           nest.blockColumns() * nest.unit *
-           std::max<int64_t>(nest.joined.size(), 1);
+           nest.blockColumns() * nest.unit * nest.numJoined();
   // What a step of the loop over strips would take.
   int64_t size = nest.blockColumns() * lineElements();
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
@@ -77,21 +78,34 @@ int64_t NestEmitter::countStage() const {
 }
 
 /// The buffer of a block, allocated once for each thread: loops free what they
-/// allocate only in name.
+/// allocate only in name. Nests, and relayouts of a function, come one after
+/// another and use the same one, of a size of which there are few: the stack
+/// could not hold one for each.
 Place NestEmitter::getStage() {
   Operation *scope = b.getInsertionBlock()->getParentOp();
   while (!isa<affine::AffineParallelOp, FunctionOpInterface>(scope))
     scope = scope->getParentOp();
-  Value &stage = stages[scope];
-  if (!stage) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&scope->getRegion(0).front());
-    auto type = MemRefType::get(
-        {countStage()}, cast<MemRefType>(dst.getType()).getElementType());
-    stage = memref::AllocaOp::create(
-        b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
+  Block &block = scope->getRegion(0).front();
+  int64_t size = llvm::PowerOf2Ceil(countStage());
+  auto type =
+      MemRefType::get({size}, cast<MemRefType>(dst.getType()).getElementType());
+  auto place = [&](memref::AllocaOp stage) {
+    return Place{stage, arith::ConstantIndexOp::create(b, 0)};
+  };
+  for (Operation &op : block) {
+    auto stage = dyn_cast<memref::AllocaOp>(op);
+    if (!stage)
+      break;
+    if (stage->hasAttr(kStage) && stage.getType() == type)
+      return place(stage);
   }
-  return {stage, arith::ConstantIndexOp::create(b, 0)};
+  OpBuilder::InsertPoint here = b.saveInsertionPoint();
+  b.setInsertionPointToStart(&block);
+  auto stage = memref::AllocaOp::create(
+      b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
+  stage->setAttr(kStage, b.getUnitAttr());
+  b.restoreInsertionPoint(here);
+  return place(stage);
 }
 
 void NestEmitter::emitStagedColumns(Place stage, Place to,

@@ -19,11 +19,11 @@
 using namespace tessera;
 using namespace mlir;
 
-/// The same for the shuffles of a block's tiles between large arrays, where
+/// Shuffles of a block's tiles that are unrolled between large arrays, where
 /// memory hides what a loop costs.
 static constexpr int64_t kMaxUnrolledShuffles = 192;
-/// Rows of such that are unpacked at once, with code for each such set: twice
-/// as many are faster in a loop.
+/// Rows of narrow elements that are unpacked at once, with code for each such
+/// set: twice as many are faster in a loop.
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Nests that move less than this part of all are not unrolled.
 static constexpr int64_t kLightNests = 32;

@@ -13,8 +13,6 @@
 
 #include "mlir/IR/AffineExpr.h"
 
-#include "llvm/ADT/DenseMap.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -233,7 +231,7 @@ private:
                  int64_t steps, bool inSource) const;
   /// Elements of a column of `rows` that are woven.
   int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
-    return rows.size() * std::max<size_t>(nest.joined.size(), 1) * nest.unit;
+    return rows.size() * nest.numJoined() * nest.unit;
   }
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();
@@ -258,8 +256,6 @@ private:
   llvm::SmallVector<mlir::Value, 6> ivs;
   /// The number of the strip whose blocks are carried on; none for the last.
   mlir::Value strip;
-  /// The buffer of staged blocks, one for each thread's scope.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> stages;
 };
 
 } // namespace tessera

@@ -148,7 +148,6 @@ private:
     return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
                       2 * kDirectRunBytes);
   }
-  int64_t numJoined() const { return std::max<int64_t>(nest.joined.size(), 1); }
   /// Units of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
   int64_t rowUnits(int64_t wanted) const {

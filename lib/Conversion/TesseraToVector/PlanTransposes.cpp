@@ -20,12 +20,12 @@ static constexpr int64_t kGatheredBytes = 512;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
 /// the second-level cache, and on the stack.
 static constexpr int64_t kCarryBytes = 256 << 10;
-/// Panels of columns for each thread, with lines of their own.
+/// Panels of rows for each thread, with lines of their own.
 static constexpr int64_t kPanels = 4;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
-/// The same where blocks are dense runs, or hand on what is left of lines: they
-/// take longer to write.
+/// Blocks that rows are fetched ahead where blocks are dense runs, or hand on
+/// what is left of lines: they take longer to write.
 static constexpr int64_t kLongPrefetchBlocks = 6;
 /// Beyond this many rows in one set, a line is gone before the second of
 /// several loads takes its part.

@@ -26,7 +26,8 @@ static constexpr int64_t kMostSpread = 32;
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
 static constexpr int64_t kLeastShifted = 256;
-/// The same where two to eight rows are woven: there is room for more.
+/// Blocks that rows to weave are fetched ahead: there is room for more than
+/// where they are transposed.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
 
 /// Whether `units` are so few that weaving them takes fewer shuffles than a
@@ -102,7 +103,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows) * numJoined();
+  int64_t units = countSteps(rows) * nest.numJoined();
   int64_t wide = columnUnits(getWeaveBytes(units));
   int64_t gap = columns.front().dstStride - units * nest.unit;
   if (isPaddingBetween(units, units + gap / nest.unit)) {

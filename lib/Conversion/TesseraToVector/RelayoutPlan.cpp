@@ -68,7 +68,7 @@ int64_t PlanNest::joinedRun() const {
         return false;
     return joined.size() % length == 0;
   };
-  size_t length = std::max<size_t>(joined.size(), 1);
+  size_t length = numJoined();
   while (!isRun(length))
     --length;
   return length;
@@ -76,14 +76,14 @@ int64_t PlanNest::joinedRun() const {
 
 int64_t PlanNest::numBlockElements() const {
   // Padding lies behind each column that is woven; else a block is one run.
-  int64_t units = std::max<size_t>(joined.size(), 1) * unit;
+  int64_t units = numJoined() * unit;
   if (kernel == KernelKind::Interleave)
     return (blockRows() * units + padding) * blockColumns();
   return blockRows() * blockColumns() * units + padding;
 }
 
 int64_t PlanNest::numElements() const {
-  int64_t elements = unit * std::max<size_t>(joined.size(), 1);
+  int64_t elements = unit * numJoined();
   for (const PlanLoop &loop : rows)
     elements *= loop.count;
   // Rows that are woven are all within a block.

@@ -22,7 +22,7 @@
 using namespace tessera;
 using namespace mlir;
 
-static constexpr int64_t kLineBytes = 64;
+static constexpr int64_t kLineBytes = RelayoutTarget::kLineBytes;
 
 llvm::SmallVector<int64_t, 8> tessera::getWindows(int64_t count, int64_t size) {
   llvm::SmallVector<int64_t, 8> begins;

@@ -57,7 +57,7 @@ func.func @stays(%n: index) {
 // CHAIN-LABEL: func @transpose
 // CHAIN: scf.if
 // CHAIN: omp.parallel num_threads(%{{.+}} : i32)
-// CHAIN-NEXT: memref.alloca() {alignment = 64 : i64}
+// CHAIN-NEXT: memref.alloca() {alignment = 64 : i64, relayout_stage}
 // CHAIN: omp.wsloop nowait schedule(guided = %{{.+}} : index)
 // CHAIN: omp.loop_nest
 // CHAIN-NOT: memref.alloca_scope

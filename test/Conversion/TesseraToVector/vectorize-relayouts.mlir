@@ -61,7 +61,7 @@ func.func @tile(%src: memref<4x256xf32>,
 // LANES: vector.store {{.+}} vector<16xf32>
 // STREAM-LABEL: func @transpose
 // STREAM: affine.parallel
-// STREAM: memref.alloca() {alignment = 64 : i64}
+// STREAM: memref.alloca() {alignment = 64 : i64, relayout_stage}
 func.func @transpose(%src: memref<256x32xf32>,
     %dst: memref<256x32xf32, #tessera.layout<{0,1}>>) {
   tessera.relayout %src into %dst

@@ -203,6 +203,8 @@ struct PlanNest {
   /// this nest share their bodies.
   size_t numShared = 0;
 
+  /// Bytes that are joined for each unit; 1 where units are moved as they are.
+  int64_t numJoined() const { return joined.empty() ? 1 : joined.size(); }
   /// Joined units that follow one another in the destination, as do those
   /// behind them; so many rows of a block are one step of the loops.
   int64_t joinedRun() const;
