@@ -25,11 +25,11 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   std::set<std::string> kernels;
   mlir::DialectRegistry registry;
   registerCompileDialects(registry);
-  constexpr int kBatch = 20;
-  for (int done = 0, count = testCount(2000); done < count; done += kBatch) {
+  constexpr int kRandom = 20;
+  for (int done = 0, count = testCount(2000); done < count; done += kRandom) {
     CompileOptions options;
     options.optLevel = 1;
-    int number = done / kBatch;
+    int number = done / kRandom;
     options.vectorBytes = 16 << number % 3;
     options.streamingBytes = number % 4 == 3 ? int64_t(1) << 40 : 256;
     options.tuning.costsOf = getCostsOf(number);
@@ -40,7 +40,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     std::vector<std::pair<Shape, Shape>> batch;
     std::vector<std::pair<Shape, Shape>> kernelPairs =
         number % 6 == 2 ? getRaggedPairs() : getKernelPairs();
-    while (batch.size() < kBatch) {
+    while (batch.size() < kernelPairs.size() + kRandom) {
       auto [source, destination] = batch.size() < kernelPairs.size()
                                        ? kernelPairs[batch.size()]
                                        : pairs.next();

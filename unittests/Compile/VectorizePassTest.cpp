@@ -73,12 +73,12 @@ TEST(VectorizePass, RandomRelayoutsBetweenGuardPages) {
   registry.insert<TesseraDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  constexpr int kBatch = 20;
+  constexpr int kRandom = 20;
   int numLeft = 0, count = testCount(400);
-  for (int done = 0; done < count; done += kBatch) {
+  for (int done = 0; done < count; done += kRandom) {
     OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
     std::vector<std::pair<Shape, Shape>> pairs = getKernelPairs();
-    while (pairs.size() < kBatch) {
+    for (size_t all = pairs.size() + kRandom; pairs.size() < all;) {
       auto pair = random.next();
       // One-element complex numbers have no arithmetic in the affine loops.
       if (pair.first.elementType() != PrimitiveType::C128)
@@ -86,7 +86,7 @@ TEST(VectorizePass, RandomRelayoutsBetweenGuardPages) {
     }
     for (auto [i, pair] : llvm::enumerate(pairs))
       addFunction(*module, "f" + std::to_string(i), pair);
-    numLeft += lower(*module, done / kBatch);
+    numLeft += lower(*module, done / kRandom);
     CompileOptions options;
     options.optLevel = 1;
     auto compiled = CompiledModule::compile(std::move(module), options);
