@@ -52,7 +52,8 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
       for (const PlanNest &nest : plan->nests)
         kernels.insert(getName(nest.kernel).str() + " " +
                        std::to_string(static_cast<int>(nest.stores)) +
-                       (nest.gathersRows ? " gathered" : ""));
+                       (nest.gathersRows ? " gathered" : "") +
+                       (nest.gathersStrips ? " strips" : ""));
       options.symbol = "f" + std::to_string(batch.size());
       batch.push_back({source, destination});
       llvm::cantFail(
@@ -74,8 +75,40 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   // are such.
   for (const char *kernel :
        {"copy 0", "copy 1", "copy 2", "copy 3", "transpose 0", "transpose 1",
-        "transpose 1 gathered", "transpose 2", "transpose 3", "interleave 0",
-        "interleave 1", "interleave 2", "deinterleave 0", "deinterleave 1",
-        "gather 0", "fill 0"})
+        "transpose 1 gathered", "transpose 1 strips", "transpose 2",
+        "transpose 2 strips", "transpose 3", "interleave 0", "interleave 1",
+        "interleave 2", "deinterleave 0", "deinterleave 1", "gather 0",
+        "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
+}
+
+// Buffers of strips too long for the stack: of one loop, within others, in
+// panels of columns, and shared among threads.
+TEST(VectorRelayout, StripsInLongBuffers) {
+  std::mt19937_64 engine(testSeed());
+  for (auto [source, destination, threads] :
+       {std::tuple("s8[1344,1024]{1,0}", "s8[1344,1024]{0,1}", 1),
+        std::tuple("s8[2,576,1024]{2,1,0}", "s8[2,576,1024]{1,2,0}", 1),
+        std::tuple("s8[2,1088,1024]{2,1,0}", "s8[2,1088,1024]{1,2,0}", 3),
+        std::tuple("bf16[640,768]{1,0}", "bf16[640,768]{0,1}", 2),
+        std::tuple("s8[320,33100]{1,0}", "s8[320,33100]{0,1}", 1),
+        std::tuple("s8[1601,601]{1,0}", "s8[1601,601]{0,1}", 2),
+        std::tuple("s8[575,33003]{1,0}", "s8[575,33003]{0,1}", 1)}) {
+    SCOPED_TRACE(source);
+    CompileOptions options;
+    options.vectorBytes = 64;
+    options.streamingBytes = 256;
+    options.parallelBytes = 1;
+    options.threads = threads;
+    options.tuning.costsOf = "znver5";
+    Shape from = llvm::cantFail(parseShape(source));
+    Shape to = llvm::cantFail(parseShape(destination));
+    auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
+    EXPECT_TRUE(plan.nests.front().gathersStrips);
+    auto function = getRelayoutFunction(from, to, options);
+    ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
+    checkRun(function->getAddress(), from, to, engine);
+    if (HasFatalFailure())
+      return;
+  }
 }

@@ -46,6 +46,8 @@ void NestEmitter::emitStagedCopy(Place from, Place to,
 }
 
 int64_t NestEmitter::getCarryStride(size_t depth) const {
+  if (nest.gathersStrips)
+    return isWithinStrip(depth) ? countTile() : 0;
   if (!isCarried())
     return 0;
   if (nest.kernel == KernelKind::Copy)
@@ -81,12 +83,12 @@ int64_t NestEmitter::countStage() const {
 /// allocate only in name. Nests, and relayouts of a function, come one after
 /// another and use the same one, of a size of which there are few: the stack
 /// could not hold one for each.
-Place NestEmitter::getStage() {
+Place NestEmitter::getStage(int64_t elements) {
   Operation *scope = b.getInsertionBlock()->getParentOp();
   while (!isa<affine::AffineParallelOp, FunctionOpInterface>(scope))
     scope = scope->getParentOp();
   Block &block = scope->getRegion(0).front();
-  int64_t size = llvm::PowerOf2Ceil(countStage());
+  int64_t size = llvm::PowerOf2Ceil(elements);
   auto type =
       MemRefType::get({size}, cast<MemRefType>(dst.getType()).getElementType());
   auto place = [&](memref::AllocaOp stage) {
@@ -142,12 +144,10 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
     return;
   }
   if (kernels.hasMasks())
-    return emitMaskedRun(from, to, count);
+    return emitMaskedRun(from, to, count, /*hasHead=*/true);
   // Elements up to the first line, whole lines, and what is left.
   AffineExpr index = b.getAffineDimExpr(0);
-  Value head = affine::AffineApplyOp::create(
-      b, AffineMap::get(1, 0, (-(index + to.offset)) % line),
-      ValueRange{to.index});
+  Value head = createHead(to);
   AffineExpr zero = b.getAffineConstantExpr(0);
   AffineExpr lines = (b.getAffineConstantExpr(count) - index).floorDiv(line);
   emitElements(from, to, zero, index, head);
@@ -171,22 +171,34 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
 /// A run that begins anywhere, without a branch: one masked store up to the
 /// first line, as many lines as there are wherever it begins, and masked stores
 /// for the one or two lines that are left.
-void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count) {
+void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count,
+                                bool hasHead) {
   int64_t line = lineElements(), lines = (count - line + 1) / line;
-  AffineExpr index = b.getAffineDimExpr(0);
-  auto apply = [&](AffineExpr expr, Value operand) -> Value {
-    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
-                                         ValueRange{operand});
-  };
-  Value head = apply((-(index + to.offset)) % line, to.index);
-  kernels.copyFirst(from, to, head);
-  from = {from.memref, arith::AddIOp::create(b, from.index, head), from.offset};
-  to = {to.memref, arith::AddIOp::create(b, to.index, head), to.offset};
+  Value head = createHead(to);
+  if (hasHead)
+    kernels.copyFirst(from, to, head);
+  from = skip(from, head);
+  to = skip(to, head);
   emitAlignedRun(from, to, lines * line);
   // What is left of `count - lines * line` elements once the head is gone.
-  for (int64_t done = lines * line; done < count; done += line)
+  for (int64_t done = lines * line; done < count; done += line) {
+    AffineExpr left = -b.getAffineDimExpr(0) + (count - done);
     kernels.copyFirst(from + done, to + done,
-                      apply(-index + (count - done), head));
+                      affine::AffineApplyOp::create(
+                          b, AffineMap::get(1, 0, left), ValueRange{head}));
+  }
+}
+
+Value NestEmitter::createHead(Place to) {
+  AffineExpr index = b.getAffineDimExpr(0);
+  return affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, (-(index + to.offset)) % lineElements()),
+      ValueRange{to.index});
+}
+
+Place NestEmitter::skip(Place place, Value elements) {
+  return {place.memref, arith::AddIOp::create(b, place.index, elements),
+          place.offset};
 }
 
 /// All runs begin at the same place of a line, as they are whole lines long: a

@@ -38,6 +38,8 @@ void NestEmitter::emitTranspose(Place from, Place to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns,
                                 bool isAligned) {
+  if (haloRows())
+    return emitRaggedColumns(from, to, rows, columns);
   if (nest.stores != StoreKind::Staged)
     return emitRowChunks(from, to, rows, columns);
   // In the buffer, columns lie one behind the other.
@@ -131,6 +133,80 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
               /*overlaps=*/!isStreaming(), emitRows);
 }
 
+/// As many columns at a time as one load takes, each from its first row to the
+/// last, so that memory gets long runs.
+void NestEmitter::emitLongColumns(Place from, Place to,
+                                  llvm::ArrayRef<int64_t> rows,
+                                  llvm::ArrayRef<int64_t> columns) {
+  int64_t height = kernels.registerRows(rows.size());
+  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+  auto emitTile = [&](const Part &tile, const Part &part) {
+    Place first = advance(from, part.iteration, part.stride);
+    first = advance(first + tile.begin * nest.unit, tile.iteration,
+                    tile.step * nest.unit);
+    Place column = advance(to + part.begin * nest.unit, part.iteration,
+                           part.step * nest.unit);
+    kernels.transpose(first, part.entries,
+                      advance(column, tile.iteration, tile.stride),
+                      tile.entries, isStreaming() && part.begin % height == 0);
+  };
+  forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
+              /*overlaps=*/true, [&](const Part &tile) {
+                forEachPart(rows, height, 1, /*unrolls=*/false,
+                            /*overlaps=*/false,
+                            [&](const Part &part) { emitTile(tile, part); });
+              });
+}
+
+/// The same through a buffer, where columns begin anywhere in a line.
+void NestEmitter::emitRaggedColumns(Place from, Place to,
+                                    llvm::ArrayRef<int64_t> rows,
+                                    llvm::ArrayRef<int64_t> columns) {
+  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+  int64_t length = rows.size() * nest.unit;
+  int64_t pitch = llvm::alignTo(length, lineElements());
+  int64_t stride = columns.size() > 1 ? columns[1] : 0;
+  Place stage = getStage(width * pitch);
+  auto emitColumns = [&](const Part &tile) {
+    Table stageColumns;
+    for (size_t i = 0; i < tile.entries.size(); ++i)
+      stageColumns.push_back(i * pitch);
+    Place first = advance(from + tile.begin * nest.unit, tile.iteration,
+                          tile.step * nest.unit);
+    emitLongColumns(first, stage, rows, stageColumns);
+    Place column =
+        advance(to + tile.entries.front(), tile.iteration, tile.stride);
+    repeat(tile.entries.size(), [&](Value i) {
+      emitRaggedColumn(advance(stage, i, pitch), advance(column, i, stride),
+                       length);
+    });
+  };
+  forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
+              /*overlaps=*/true, emitColumns);
+}
+
+/// The lines that begin in a strip's part of a column; the first strip also has
+/// what comes before them, and the last one what is left behind.
+void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
+  if (!strip) {
+    bool isOnly = llvm::all_of(nest.loops, [&](const PlanLoop &loop) {
+      return loop.role != PlanLoop::Role::Rows || countFullBlocks(loop) == 0;
+    });
+    return emitMaskedRun(from, to, count, /*hasHead=*/isOnly);
+  }
+  Value head = createHead(to);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strip,
+                                        arith::ConstantIndexOp::create(b, 0));
+  auto choice = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    kernels.copyFirst(from, to, head);
+  }
+  emitAlignedRun(skip(from, head), skip(to, head),
+                 count - haloRows() * nest.unit);
+}
+
 void NestEmitter::emitRowChunks(Place from, Place to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns) {
@@ -138,6 +214,8 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitJoinedTranspose(from, to, rows, columns);
   if (nest.gathersRows)
     return emitGatheredRows(from, to, rows, columns);
+  if (nest.gathersStrips)
+    return emitLongColumns(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
   bool fetches = !isLight(rows.size(), columns.size());
@@ -383,7 +461,7 @@ void NestEmitter::emitKeptLines(Place to, Place carry,
 
 /// Fetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
-  if (!nest.prefetch || rows.empty())
+  if (!nest.prefetch || nest.gathersStrips || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;

@@ -122,10 +122,19 @@ int64_t NestEmitter::countTileShuffles() const {
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
                             int64_t columns) {
+  if (nest.gathersStrips && isWithinStrip(depth) &&
+      (depth == 0 || !isWithinStrip(depth - 1)))
+    emitStrip(depth, at, rows, columns);
+  else
+    emitWithin(depth, at, rows, columns);
+}
+
+void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
+                             int64_t columns) {
   if (depth == nest.loops.size())
     return emitBlock(at, rows, columns);
   const PlanLoop &loop = nest.loops[depth];
-  int64_t full = loop.count / loop.step, rest = loop.count % loop.step;
+  int64_t full = countFullBlocks(loop), rest = loop.count - full * loop.step;
   auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
     (this->*emitPart)(depth, from,
                       loop.role == PlanLoop::Role::Rows ? steps : rows,
@@ -195,14 +204,15 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   const PlanLoop &loop = nest.loops[depth];
   if (loop.count % loop.step != 0 && overlapsBlocks(loop))
     return emitOverlappingBlocks(depth, at, rows, columns);
-  LoopShape shape = {loop.count / loop.step, loop.isParallel,
+  LoopShape shape = {countFullBlocks(loop), loop.isParallel,
                      nest.stores != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
-  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
+  bool isStrip =
+      (isCarried() || haloRows()) && loop.role == PlanLoop::Role::Rows;
   auto emitIteration = [&](AffineExpr iteration) {
     if (isStrip)
-      strip = ivs.back();
+      strip = createIndex(iteration);
     emitLoops(depth + 1,
               {at.src + iteration * (loop.step * loop.srcStride),
                at.dst + iteration * (loop.step * loop.dstStride),
@@ -291,6 +301,11 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     return emitBits(to, to);
   Place from = {src, createIndex(at.src)};
   Table fromRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, true);
+  if (nest.gathersStrips) {
+    from = {stripBuffer, createIndex(at.carry)};
+    for (auto [i, row] : llvm::enumerate(fromRows))
+      row = i * lineElements();
+  }
   Table toColumns =
       getTable(nest.columns, PlanLoop::Role::Columns, columns, false);
   bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;

@@ -81,6 +81,8 @@ public:
     kernels.setJoined(nest.joined, nest.signedBits);
     if (nest.stores == StoreKind::Plain)
       kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
+    if (nest.gathersStrips)
+      kernels.setMostLoadBytes(16);
     numElements =
         std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
                  llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());
@@ -105,17 +107,19 @@ public:
   }
 
 private:
-  /// Where a block begins, over the induction variables so far; for carried
-  /// ones also where the lines of its columns wait, or the number of a run
-  /// among those that are joined.
+  /// Where a block begins, over the induction variables so far, and where what
+  /// it has in a buffer does: the lines of its columns that wait, or the tile
+  /// of a gathered strip; of runs that are joined, the number of one.
   struct Offsets {
     mlir::AffineExpr src, dst, carry;
   };
   using Body = llvm::function_ref<void(mlir::Value iteration)>;
 
-  /// Emits the loops from number `depth` on. Blocks have `rows` and `columns`
-  /// steps of the loops that continue the block's own.
+  /// Emits the loops from number `depth` on, and before those within a strip
+  /// what gathers it. Blocks have `rows` and `columns` steps of the loops that
+  /// continue the block's own.
   void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void emitWithin(size_t depth, Offsets at, int64_t rows, int64_t columns);
   void emitGathers(LoopShape shape,
                    llvm::function_ref<void(mlir::AffineExpr iteration)> body);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
@@ -148,6 +152,11 @@ private:
   /// As many rows at a time as a register takes.
   void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns);
+  void emitLongColumns(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                       llvm::ArrayRef<int64_t> columns);
+  void emitRaggedColumns(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+                         llvm::ArrayRef<int64_t> columns);
+  void emitRaggedColumn(Place from, Place to, int64_t count);
   void emitJoinedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                            llvm::ArrayRef<int64_t> columns);
   void emitJoinedRows(size_t number, Place from, Place stage,
@@ -158,6 +167,11 @@ private:
                    llvm::ArrayRef<int64_t> columns);
   void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
+  /// Copies a strip into its buffer, and transposes it from there by the loops
+  /// from number `depth` on.
+  void emitStrip(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void allocateStrips(int64_t size, mlir::Operation *loop);
+  void gatherStrip(Place from, llvm::ArrayRef<int64_t> rows);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
   /// A block of a strip; the last strip is shorter, or empty.
   void emitCarried(Place from, Place to, Place carry,
@@ -186,7 +200,10 @@ private:
 
   /// Copies a run so that all whole lines in it bypass the cache.
   void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
-  void emitMaskedRun(Place from, Place to, int64_t count);
+  void emitMaskedRun(Place from, Place to, int64_t count, bool hasHead);
+  /// Elements of a run up to the first line that begins in it.
+  mlir::Value createHead(Place to);
+  Place skip(Place place, mlir::Value elements);
   /// The run of that number among those that continue one another.
   void emitJoinedRun(Place from, Place to, mlir::AffineExpr number);
   void emitAlignedRun(Place from, Place to, int64_t count);
@@ -221,7 +238,28 @@ private:
   bool isLight(int64_t rows, int64_t columns) const;
   Place advance(Place place, mlir::Value iteration, int64_t stride);
   mlir::Value createIndex(mlir::AffineExpr expr);
-  Place getStage();
+  Place getStage() { return getStage(countStage()); }
+  Place getStage(int64_t elements);
+  /// Whether the loops from number `depth` on are those within a strip.
+  bool isWithinStrip(size_t depth) const;
+  /// Elements of a row of a strip.
+  int64_t countStripColumns() const;
+  /// Elements of a tile, a line of each row of a strip. One line more keeps
+  /// tiles out of one another's sets of the cache.
+  int64_t countTile() const {
+    return (nest.blockRows() + haloRows() + 1) * lineElements();
+  }
+  /// Rows of the next strip that a strip has too, where its columns end
+  /// anywhere in a line: each line is written by the strip that it begins in.
+  int64_t haloRows() const {
+    bool isRagged = nest.gathersStrips && nest.stores == StoreKind::Staged;
+    return isRagged ? lineElements() / nest.unit : 0;
+  }
+  /// Full blocks of a loop; a last strip has as many rows as a halo.
+  int64_t countFullBlocks(const PlanLoop &loop) const {
+    int64_t halo = loop.role == PlanLoop::Role::Rows ? haloRows() : 0;
+    return std::max<int64_t>(loop.count - halo, 0) / loop.step;
+  }
   /// Elements of the buffer, and those that a step of each loop takes of it.
   int64_t countStage() const;
   int64_t getCarryStride(size_t depth) const;
@@ -254,8 +292,12 @@ private:
   /// Iterations of all loops around the insertion point.
   int64_t trips = 1;
   llvm::SmallVector<mlir::Value, 6> ivs;
-  /// The number of the strip whose blocks are carried on; none for the last.
+  /// The number of the strip that hands on what is left of lines; none for the
+  /// last one.
   mlir::Value strip;
+  /// The buffer of gathered strips, and the loop that it is made before.
+  mlir::Value stripBuffer;
+  mlir::Operation *stripLoop = nullptr;
 };
 
 } // namespace tessera

@@ -37,6 +37,8 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   costs.fetchedConflicts = kMostConflicts;
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
+  costs.stripUnitBytes = 2;
+  costs.stripRowBytes = 256;
   return costs;
 }
 

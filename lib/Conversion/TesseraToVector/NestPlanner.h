@@ -18,7 +18,8 @@
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
 //      small buffer. Loops then follow the source, so that it is read in long
-//      streams, unless the destination is one sequential run.
+//      streams, unless the destination is one sequential run. Strips of rows
+//      that lie one behind another are gathered where blocks are read slowly.
 //   4. In cache, loops follow the destination.
 //   5. Padding behind runs is filled by the nest that writes them, and nests
 //      that walk along the same loops share them.
@@ -113,6 +114,13 @@ private:
   bool planJoinedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
+  bool planStripTranspose(const Chain &rows, const Chain &columns,
+                          StoreKind stores);
+  bool mayGatherStrips(const PlanLoop &row, const Chain &columns,
+                       StoreKind stores) const;
+  bool isReadInOrder(const PlanLoop &row, const Chain &columns) const;
+  int64_t getStripRun(int64_t rowBytes) const;
+  bool hasStripsInside() const;
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
   bool planDenseTranspose(const Chain &rows, const Chain &columns);
   bool planCarriedTranspose(const Chain &rows, const Chain &columns);

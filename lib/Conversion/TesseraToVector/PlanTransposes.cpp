@@ -17,6 +17,16 @@ static constexpr int64_t kMostRows = 64;
 /// Bytes that a block writes in one go where it takes 64 of each row, and few
 /// rows are in the cache at once.
 static constexpr int64_t kGatheredBytes = 512;
+/// What a strip of rows takes that is gathered: a part of the third-level cache
+/// where it has to; and how far it is fetched ahead.
+static constexpr int64_t kStripBytes = 4 << 20;
+static constexpr int64_t kStripFetchBytes = 16 << 10;
+/// Of rows that are gathered in strips, the part that may lie between two.
+static constexpr int64_t kMostStripGap = 8;
+/// Multiples of this as pitches put lines into a few sets of a cache. Rows that
+/// are longer than the second figure are read slowly in any case.
+static constexpr int64_t kConflictBytes = 512;
+static constexpr int64_t kLongRowBytes = 6 << 10;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
 /// the second-level cache, and on the stack.
 static constexpr int64_t kCarryBytes = 256 << 10;
@@ -81,6 +91,96 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   else
     nest.stores = StoreKind::Streaming;
   return isDirect;
+}
+
+/// Whether all columns of a row lie one behind another, and rows as well, but
+/// for small gaps.
+bool NestPlanner::isReadInOrder(const PlanLoop &row,
+                                const Chain &columns) const {
+  int64_t width = columns.front().count * nest.unit;
+  int64_t gap = row.srcStride - width;
+  return columns.size() == 1 && gap >= 0 && gap <= width / kMostStripGap;
+}
+
+/// Bytes of a column that a strip of rows of so many bytes writes: as many as
+/// a row has, within bounds. Wide strips take the fewer rows.
+int64_t NestPlanner::getStripRun(int64_t rowBytes) const {
+  if (unitBytes() > target.costs.stripUnitBytes)
+    return kDirectRunBytes;
+  int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);
+  return run / unitBytes() * rowBytes > kStripBytes ? std::min(run, kRunBytes)
+                                                    : run;
+}
+
+/// Whether strips are worth a buffer: where rows are short, or where lines of
+/// narrow elements, which are read in several loads, push one another out of
+/// the cache. Bytes are written a line at a time otherwise, which suffers from
+/// such pitches too, and carried at half the rate of two-byte elements.
+bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
+                                  StoreKind stores) const {
+  int64_t width = columns.front().count * unitBytes();
+  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
+      target.tuning.isStaged || target.tuning.columnBytes ||
+      !isReadInOrder(row, columns) || row.count * unitBytes() < kRunBytes)
+    return false;
+  if (width <= target.costs.stripRowBytes)
+    return true;
+  auto hasConflicts = [&](int64_t stride) {
+    return stride * bytes % kConflictBytes == 0;
+  };
+  if (unitBytes() > target.costs.stripUnitBytes)
+    return false;
+  if (hasConflicts(row.srcStride))
+    return true;
+  bool isRagged = stores == StoreKind::Staged;
+  if (unitBytes() > 1)
+    return isRagged && width <= kMostWide;
+  return isRagged || width > kLongRowBytes ||
+         hasConflicts(columns.front().dstStride);
+}
+
+/// Beyond the cache, rows that lie one behind another in the source. Memory is
+/// read fastest from end to end, at twice the rate of lines a page apart: a
+/// strip of rows is copied into a buffer first. Columns are written from there
+/// in long runs, through a small buffer where they do not begin at lines.
+bool NestPlanner::planStripTranspose(const Chain &rows, const Chain &columns,
+                                     StoreKind stores) {
+  const PlanLoop &row = rows.front(), &column = columns.front();
+  if (!mayGatherStrips(row, columns, stores))
+    return false;
+  const PlanNest untouched = nest;
+  int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
+  int64_t width = column.count * unitBytes();
+  int64_t high =
+      llvm::alignTo(rowUnits(getStripRun(width)) * unitBytes(), line) /
+      unitBytes();
+  takeBlock(row, high, high + high / 4, Role::Rows);
+  takeBlock(column, wide, wide, Role::Columns);
+  orderLoops(/*bySource=*/true);
+  bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+  if (!hasStripsInside() || (stores == StoreKind::Streaming && !isWhole)) {
+    nest = untouched;
+    return false;
+  }
+  nest.stores = stores;
+  nest.gathersStrips = true;
+  nest.prefetch = target.tuning.prefetch.value_or(
+      llvm::divideCeil(kStripFetchBytes, row.srcStride * bytes));
+  int64_t panels = llvm::divideCeil(nest.blockRows() * width, 2 * kStripBytes);
+  if (size_t last = nest.loops.size() - 1; panels > 1)
+    cutPanels(last, panels, std::min(last, findStrips()));
+  return true;
+}
+
+/// Whether the innermost loops are those of strips, if there are several, and
+/// of columns, if there are more than a block has.
+bool NestPlanner::hasStripsInside() const {
+  llvm::ArrayRef<PlanLoop> loops = nest.loops;
+  for (Role role : {Role::Columns, Role::Rows})
+    if (!loops.empty() && loops.back().role == role)
+      loops = loops.drop_back();
+  return llvm::all_of(
+      loops, [](const PlanLoop &loop) { return loop.role == Role::Outer; });
 }
 
 /// Where all rows fit in a block and columns go on behind them, a block is one
@@ -260,8 +360,13 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
 void NestPlanner::planStreamingTranspose(const Chain &rows,
                                          const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
+  if (planStripTranspose(rows, columns, StoreKind::Streaming))
+    return;
   bool isDirect = planDirectTranspose(rows, columns);
   bool isDense = !isDirect && planDenseTranspose(rows, columns);
+  if (!isDirect && !isDense &&
+      planStripTranspose(rows, columns, StoreKind::Staged))
+    return;
   bool isCarried = !isDirect && !isDense && planCarriedTranspose(rows, columns);
   if (!isDirect && !isDense && !isCarried &&
       !planRaggedTranspose(rows, columns))

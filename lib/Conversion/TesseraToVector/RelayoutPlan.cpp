@@ -163,6 +163,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", carried and streaming";
   if (nest.gathersRows)
     os << ", rows gathered";
+  if (nest.gathersStrips)
+    os << ", strips gathered";
   if (nest.prefetch)
     os << ", prefetch " << nest.prefetch << " ahead"
        << (nest.fetchesFar ? " to L2" : "");

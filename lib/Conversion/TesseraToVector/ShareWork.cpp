@@ -54,8 +54,11 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   PlanLoop *best = nest.loops.end();
   double least = static_cast<double>(threads);
   for (PlanLoop &loop : nest.loops) {
-    // Strips hand on lines from one to the next, column by column.
+    // Strips hand on lines from one to the next, column by column, and those
+    // that are gathered have all columns in one buffer.
     if (nest.stores == StoreKind::Carried && loop.role != PlanLoop::Role::Outer)
+      continue;
+    if (nest.gathersStrips && loop.role == PlanLoop::Role::Columns)
       continue;
     double imbalance = getImbalance(loop, threads);
     if (imbalance < least) {
@@ -68,7 +71,7 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   if (best == nest.loops.end())
     return;
   // Rows are fetched ahead along the innermost loop.
-  if (best == &nest.loops.back())
+  if (best == &nest.loops.back() && !nest.gathersStrips)
     nest.prefetch = 0;
   best->isParallel = true;
   std::rotate(nest.loops.begin(), best, best + 1);

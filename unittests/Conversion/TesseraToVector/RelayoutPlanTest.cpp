@@ -419,14 +419,68 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       HasSubstr("transpose 256x16 units of 1, staged and streaming"));
   // Narrow elements take several loads for a line, which has to stay; once
   // gathered, more rows make longer runs.
-  EXPECT_THAT(
+  EXPECT_THAT(printPlan("s8[8192,8192]{1,0:PD(8192,16384)}",
+                        "s8[8192,8192]{0,1}", streaming(64)),
+              HasSubstr("transpose 512x64 units of 1, streaming, rows "
+                        "gathered\n"));
+  EXPECT_THAT(printPlan("s8[8128,8128]{1,0:PD(8128,16320)}",
+                        "s8[8128,8128]{0,1}", streaming(64)),
+              HasSubstr("transpose 64x64 units of 1, streaming, prefetch 2 "
+                        "ahead\n"));
+}
+
+TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
+  EXPECT_EQ(
       printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", streaming(64)),
-      HasSubstr("transpose 512x64 units of 1, streaming, rows "
-                "gathered\n"));
+      "relayout of 8-bit elements, 67108864 to 67108864\n"
+      "nest src 0 dst 0\n"
+      "  for 8192 by 512  src 8192 dst 1  rows\n"
+      "    for 8192 by 64  src 1 dst 8192  columns\n"
+      "      transpose 512x64 units of 1, streaming, strips gathered, "
+      "prefetch 2 ahead\n");
+  // Runs are as long as rows, while a strip is not too long.
   EXPECT_THAT(
-      printPlan("s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}", streaming(64)),
-      HasSubstr("transpose 64x64 units of 1, streaming, prefetch 2 "
-                "ahead\n"));
+      printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", streaming(64)),
+      HasSubstr("transpose 96x32 units of 1, streaming, strips gathered, "
+                "prefetch 86 ahead\n"));
+  EXPECT_THAT(
+      printPlan("s8[4096,16384]{1,0}", "s8[4096,16384]{0,1}", streaming(64)),
+      HasSubstr("transpose 256x64 units of 1, streaming, strips"));
+  EXPECT_THAT(
+      printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", streaming(64)),
+      HasSubstr("  for 2  src 32768 dst 33554432\n"
+                "    for 1024 by 256  src 65536 dst 1  rows\n"
+                "      for 32768 by 64  src 1 dst 1024  columns\n"));
+  // Of wider elements, short rows alone.
+  EXPECT_THAT(
+      printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", streaming(64)),
+      HasSubstr("transpose 32x16 units of 1, streaming, strips gathered, "
+                "prefetch 64 ahead\n"));
+  EXPECT_THAT(
+      printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", streaming(64)),
+      testing::Not(HasSubstr("strips")));
+  // Two-byte elements without conflicts go straight to the destination, bytes
+  // where neither rows are long nor columns at such a pitch.
+  for (llvm::StringRef dims :
+       {"bf16[6016,4032]", "bf16[8192,4032]", "s8[13376,4500]"})
+    EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
+                          streaming(64)),
+                testing::Not(HasSubstr("strips")))
+        << dims.str();
+  // Columns that begin anywhere go through a buffer; but of two-byte elements,
+  // long rows that stay in the cache are carried.
+  for (llvm::StringRef dims :
+       {"s8[7001,7003]", "bf16[8191,4096]", "bf16[128001,261]", "f32[99999,63]",
+        "f64[99999,31]"})
+    EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
+                          streaming(64)),
+                HasSubstr(", staged and streaming, strips gathered"))
+        << dims.str();
+  // Threads share strips.
+  RelayoutTarget target = streaming(64);
+  target.threads = 2;
+  EXPECT_THAT(printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", target),
+              HasSubstr("  for 8192 by 512  src 8192 dst 1  rows  parallel\n"));
 }
 
 TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
@@ -444,11 +498,12 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "      columns 9 by 1  src 1 dst 4099  columns\n");
   // What waits stays in the second-level cache: columns in panels.
   EXPECT_THAT(
-      printPlan("s8[7001,6912]{1,0}", "s8[7001,6912]{0,1}", streaming(64)),
-      HasSubstr("  for 2  src 3456 dst 24195456\n"
-                "    for 7001 by 64  src 6912 dst 1  rows\n"
-                "      for 3456 by 64  src 1 dst 7001  columns\n"
-                "        transpose 64x64 units of 1, carried and streaming\n"));
+      printPlan("bf16[7001,6976]{1,0}", "bf16[7001,6976]{0,1}", streaming(64)),
+      HasSubstr("  for 2  src 3488 dst 24419488\n"
+                "    for 7001 by 32  src 6976 dst 1  rows\n"
+                "      for 3488 by 32  src 1 dst 7001  columns\n"
+                "        transpose 32x32 units of 1, carried and streaming, "
+                "prefetch 6 ahead\n"));
   // Or batches outside of strips.
   EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
                         "f32[999,40,320]{0,2,1:PD(1000,40,320)}",

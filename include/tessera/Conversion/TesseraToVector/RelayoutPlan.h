@@ -65,6 +65,10 @@ struct ProcessorCosts {
   /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
   /// shuffles across lanes; wide ones are fewer.
   int64_t cachedLoadBytes = 16;
+  /// Rows that lie one behind another are gathered in strips where units have
+  /// at most the first of these bytes, or rows the second.
+  int64_t stripUnitBytes = 0;
+  int64_t stripRowBytes = 0;
 
   /// By LLVM's name of the processor, such as `znver5`.
   static ProcessorCosts get(llvm::StringRef cpu);
@@ -188,7 +192,11 @@ struct PlanNest {
   int64_t signedBits = 0;
   /// Whether a block's rows are copied side by side before they are transposed.
   bool gathersRows = false;
-  /// Blocks that rows are fetched ahead, along the innermost loop of columns.
+  /// Whether strips of rows, all columns of each, are copied into a buffer in
+  /// the order of the source before their blocks are transposed from there.
+  bool gathersStrips = false;
+  /// Blocks that rows are fetched ahead, along the innermost loop of columns;
+  /// rows, where strips are gathered.
   int64_t prefetch = 0;
   /// Whether they are fetched into the second-level cache alone: the first has
   /// no room for so many of one set.
