@@ -207,7 +207,7 @@ Place NestEmitter::skip(Place place, Value elements) {
 /// stores at their ends.
 void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
-  emitPrefetch(from, {0});
+  emitCopyFetch(from, {0}, count);
   if (!kernels.hasMasks())
     return emitStreamedRun(from, to, count, /*isAligned=*/false);
   const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {

@@ -83,21 +83,13 @@ void NestEmitter::gatherStrip(Place from, llvm::ArrayRef<int64_t> rows) {
   int64_t line = lineElements(), width = countStripColumns();
   int64_t lines = width / line, rest = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
-  int64_t last = cast<MemRefType>(src.getType()).getNumElements() - width;
-  AffineExpr ahead =
-      b.getAffineDimExpr(0) + from.offset + nest.prefetch * stride;
-  AffineMap within = AffineMap::get(
-      1, 0, {ahead, b.getAffineConstantExpr(last)}, b.getContext());
   Place tiles = {stripBuffer, arith::ConstantIndexOp::create(b, 0)};
   repeatInLoop(rows.size(), [&](Value row) {
     Place first = advance(from, row, stride), to = advance(tiles, row, line);
-    Place next = {
-        src, affine::AffineMinOp::create(b, within, ValueRange{first.index})};
+    Place ahead = getAhead(first, nest.prefetch * stride, width);
     auto copyLine = [&](Value i, int64_t count) {
       if (nest.prefetch)
-        memref::PrefetchOp::create(
-            b, src, ValueRange{kernels.getIndex(advance(next, i, line))},
-            /*isWrite=*/false, /*localityHint=*/0, /*isDataCache=*/true);
+        emitFetch(advance(ahead, i, line));
       kernels.copy(advance(first, i, line), advance(to, i, countTile()), count);
     };
     repeat(lines, [&](Value i) { copyLine(i, line); });

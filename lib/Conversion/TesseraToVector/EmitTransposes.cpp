@@ -465,18 +465,37 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
-  int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
-  int64_t last = elements - width - *llvm::max_element(rows);
-  int64_t ahead = from.offset + nest.prefetch * inner.srcStride * inner.step;
-  AffineExpr end = b.getAffineConstantExpr(std::max<int64_t>(last, 0));
-  AffineMap map = AffineMap::get(1, 0, {b.getAffineDimExpr(0) + ahead, end},
-                                 b.getContext());
-  Place begin = {src,
-                 affine::AffineMinOp::create(b, map, ValueRange{from.index})};
+  Place ahead = getAhead(from, nest.prefetch * inner.srcStride * inner.step,
+                         width + *llvm::max_element(rows));
   for (int64_t row : rows)
     for (int64_t i = 0; i < width; i += lineElements())
-      memref::PrefetchOp::create(
-          b, src, ValueRange{kernels.getIndex(begin + (row + i))},
-          /*isWrite=*/false, /*localityHint=*/nest.fetchesFar ? 2 : 3,
-          /*isDataCache=*/true);
+      emitFetch(ahead + (row + i));
+}
+
+/// Fetches what is read some bytes after `count` elements of runs.
+void NestEmitter::emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs,
+                                int64_t count) {
+  if (!nest.prefetch || count == 0)
+    return;
+  Place ahead = getAhead(from, nest.prefetch / kernels.elementBytes(),
+                         count + *llvm::max_element(runs));
+  for (int64_t run : runs)
+    for (int64_t i = 0; i < count; i += lineElements())
+      emitFetch(ahead + (run + i));
+}
+
+Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
+  int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
+  AffineExpr ahead = b.getAffineDimExpr(0) + (from.offset + distance);
+  AffineExpr last =
+      b.getAffineConstantExpr(std::max<int64_t>(elements - reach, 0));
+  AffineMap map = AffineMap::get(1, 0, {ahead, last}, b.getContext());
+  return {src, affine::AffineMinOp::create(b, map, ValueRange{from.index})};
+}
+
+void NestEmitter::emitFetch(Place place) {
+  // Strips are read once, and not to push anything out of a cache.
+  int locality = nest.gathersStrips ? 0 : nest.fetchesFar ? 2 : 3;
+  memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(place)},
+                             /*isWrite=*/false, locality, /*isDataCache=*/true);
 }

@@ -383,10 +383,12 @@ void NestEmitter::emitStreams(Place from, Place to,
       kernels.copy(src + fromRow, dst + toRow, count, isStreaming());
   };
   repeat(chunks, [&](Value i) {
+    emitCopyFetch(advance(from, i, chunk), fromRows, chunk);
     copyAll(advance(from, i, chunk), advance(to, i, chunk), chunk);
   });
   from = from + chunks * chunk;
   to = to + chunks * chunk;
+  emitCopyFetch(from, fromRows, rest);
   if (nest.padding)
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       emitRunEnd(from + fromRow, to + toRow, rest);

@@ -173,6 +173,12 @@ private:
   void allocateStrips(int64_t size, mlir::Operation *loop);
   void gatherStrip(Place from, llvm::ArrayRef<int64_t> rows);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
+  void emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs, int64_t count);
+  /// Where the source is so many elements further on, so that as many as
+  /// `reach` are within it.
+  Place getAhead(Place from, int64_t distance, int64_t reach);
+  /// Fetches the line at `place` of the source.
+  void emitFetch(Place place);
   /// A block of a strip; the last strip is shorter, or empty.
   void emitCarried(Place from, Place to, Place carry,
                    llvm::ArrayRef<int64_t> rows,

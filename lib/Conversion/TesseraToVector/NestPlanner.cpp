@@ -37,6 +37,7 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   costs.fetchedConflicts = kMostConflicts;
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
+  costs.copyFetchBytes = 16 << 10;
   costs.stripUnitBytes = 2;
   costs.stripRowBytes = 256;
   return costs;
@@ -144,8 +145,7 @@ bool NestPlanner::planJoinedCopy() {
   orderLoops(target.tuning.bySource.value_or(true));
   if (nest.loops.back().srcStride == nest.unit &&
       unitBytes() <= kMostFetchedRun)
-    nest.prefetch =
-        target.tuning.prefetch.value_or(kFetchedBytes / unitBytes());
+    fetchInOrder(kFetchedBytes);
   return true;
 }
 
@@ -190,9 +190,30 @@ void NestPlanner::planCopy() {
   }
   nest.stores = StoreKind::Streaming;
   if (target.costs.copyStreams > 1)
-    readSideBySide();
-  else
-    orderLoops(target.tuning.bySource.value_or(true));
+    return readSideBySide();
+  orderLoops(target.tuning.bySource.value_or(true));
+  if (isReadInOrder())
+    fetchInOrder(target.costs.copyFetchBytes);
+}
+
+/// Whether a copy reads the source from end to end, but for small gaps, or long
+/// parts of it.
+bool NestPlanner::isReadInOrder() const {
+  int64_t length = nest.unit;
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    int64_t gap = loop.srcStride - length;
+    if (gap < 0 || gap > length / kMostGap)
+      return length * bytes >= kMostGap * target.costs.copyFetchBytes;
+    length = loop.srcStride * loop.count;
+  }
+  return true;
+}
+
+/// Lets a copy fetch so many bytes ahead, in the order of the source.
+void NestPlanner::fetchInOrder(int64_t ahead) {
+  if (target.tuning.prefetch)
+    ahead = *target.tuning.prefetch * unitBytes();
+  nest.prefetch = ahead;
 }
 
 /// Lets several runs advance side by side. The loop over those is the shortest

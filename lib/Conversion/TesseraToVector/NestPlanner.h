@@ -48,6 +48,8 @@ inline constexpr int64_t kDirectRunBytes = 128;
 inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
+/// Of what is read from end to end, the part that gaps may take.
+inline constexpr int64_t kMostGap = 8;
 /// Blocks between the fetch of a line ahead and its use.
 inline constexpr int64_t kPrefetchBlocks = 2;
 
@@ -111,6 +113,8 @@ private:
   void planCopy();
   void readSideBySide();
   void planRaggedCopy();
+  bool isReadInOrder() const;
+  void fetchInOrder(int64_t ahead);
   bool planJoinedCopy();
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
@@ -118,7 +122,7 @@ private:
                           StoreKind stores);
   bool mayGatherStrips(const PlanLoop &row, const Chain &columns,
                        StoreKind stores) const;
-  bool isReadInOrder(const PlanLoop &row, const Chain &columns) const;
+  bool isDenseStrip(const PlanLoop &row, const Chain &columns) const;
   int64_t getStripRun(int64_t rowBytes) const;
   bool hasStripsInside() const;
   bool planDirectTranspose(const Chain &rows, const Chain &columns);

@@ -21,8 +21,6 @@ static constexpr int64_t kGatheredBytes = 512;
 /// where it has to; and how far it is fetched ahead.
 static constexpr int64_t kStripBytes = 4 << 20;
 static constexpr int64_t kStripFetchBytes = 16 << 10;
-/// Of rows that are gathered in strips, the part that may lie between two.
-static constexpr int64_t kMostStripGap = 8;
 /// Multiples of this as pitches put lines into a few sets of a cache. Rows that
 /// are longer than the second figure are read slowly in any case.
 static constexpr int64_t kConflictBytes = 512;
@@ -95,11 +93,11 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
 
 /// Whether all columns of a row lie one behind another, and rows as well, but
 /// for small gaps.
-bool NestPlanner::isReadInOrder(const PlanLoop &row,
-                                const Chain &columns) const {
+bool NestPlanner::isDenseStrip(const PlanLoop &row,
+                               const Chain &columns) const {
   int64_t width = columns.front().count * nest.unit;
   int64_t gap = row.srcStride - width;
-  return columns.size() == 1 && gap >= 0 && gap <= width / kMostStripGap;
+  return columns.size() == 1 && gap >= 0 && gap <= width / kMostGap;
 }
 
 /// Bytes of a column that a strip of rows of so many bytes writes: as many as
@@ -121,7 +119,7 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
   int64_t width = columns.front().count * unitBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged || target.tuning.columnBytes ||
-      !isReadInOrder(row, columns) || row.count * unitBytes() < kRunBytes)
+      !isDenseStrip(row, columns) || row.count * unitBytes() < kRunBytes)
     return false;
   if (width <= target.costs.stripRowBytes)
     return true;

@@ -166,7 +166,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   if (nest.gathersStrips)
     os << ", strips gathered";
   if (nest.prefetch)
-    os << ", prefetch " << nest.prefetch << " ahead"
+    os << ", prefetch " << nest.prefetch
+       << (nest.kernel == KernelKind::Copy ? " bytes" : "") << " ahead"
        << (nest.fetchesFar ? " to L2" : "");
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);

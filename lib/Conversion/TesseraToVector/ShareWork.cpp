@@ -70,8 +70,9 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   }
   if (best == nest.loops.end())
     return;
-  // Rows are fetched ahead along the innermost loop.
-  if (best == &nest.loops.back() && !nest.gathersStrips)
+  // Rows of blocks are fetched ahead along the innermost loop.
+  if (best == &nest.loops.back() && !nest.gathersStrips &&
+      nest.kernel != KernelKind::Copy)
     nest.prefetch = 0;
   best->isParallel = true;
   std::rotate(nest.loops.begin(), best, best + 1);

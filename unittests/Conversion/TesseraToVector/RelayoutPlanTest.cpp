@@ -532,13 +532,12 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
 TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
   llvm::StringRef tiled = "f32[4099,3001]{1,0:T(8,128)}";
   llvm::StringRef plain = "f32[4099,3001]{1,0}";
-  EXPECT_THAT(
-      printPlan(tiled, plain, streaming(64)),
-      HasSubstr(
-          "    for 23  src 1024 dst 128\n"
-          "      for 8  src 128 dst 3001\n"
-          "        copy 1x1 units of 128, carried and streaming, prefetch 16 "
-          "ahead\n"));
+  EXPECT_THAT(printPlan(tiled, plain, streaming(64)),
+              HasSubstr("    for 23  src 1024 dst 128\n"
+                        "      for 8  src 128 dst 3001\n"
+                        "        copy 1x1 units of 128, carried and streaming, "
+                        "prefetch 8192 bytes "
+                        "ahead\n"));
   // Narrower registers join them in a buffer.
   EXPECT_THAT(printPlan(tiled, plain, streaming(32)),
               HasSubstr("copy 23x1 units of 128, staged and streaming"));
@@ -571,7 +570,12 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
             "  for 512  src 32768 dst 32768\n"
             "    for 8  src 4096 dst 128\n"
             "      for 32  src 128 dst 1024\n"
-            "        copy 1x1 units of 128, streaming\n");
+            "        copy 1x1 units of 128, streaming, prefetch 16384 bytes "
+            "ahead\n");
+  // What lies far apart is not fetched in that order: 1 KiB of 4.
+  EXPECT_THAT(printPlan("f32[4096,4,256]{2,1,0:PD(4096,4,1024)}",
+                        "f32[4096,4,256]{2,1,0}", streaming()),
+              HasSubstr("copy 1x1 units of 256, streaming\n"));
 }
 
 // Other processors read several runs at once, and rows ahead into the

@@ -65,6 +65,8 @@ struct ProcessorCosts {
   /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
   /// shuffles across lanes; wide ones are fewer.
   int64_t cachedLoadBytes = 16;
+  /// Bytes that such a copy in the order of the source fetches ahead.
+  int64_t copyFetchBytes = 0;
   /// Rows that lie one behind another are gathered in strips where units have
   /// at most the first of these bytes, or rows the second.
   int64_t stripUnitBytes = 0;
@@ -196,7 +198,8 @@ struct PlanNest {
   /// the order of the source before their blocks are transposed from there.
   bool gathersStrips = false;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns;
-  /// rows, where strips are gathered.
+  /// rows, where strips are gathered; bytes in the order of the source of a
+  /// copy.
   int64_t prefetch = 0;
   /// Whether they are fetched into the second-level cache alone: the first has
   /// no room for so many of one set.
