@@ -35,6 +35,9 @@ CASES = [
     ("c128[1500,2000]{1,0}", "c128[1500,2000]{0,1}"),
     ("bf16[5001,4999]{1,0}", "bf16[5001,4999]{0,1}"),
     ("s8[7001,7003]{1,0}", "s8[7001,7003]{0,1}"),
+    ("f32[4096,4032]{1,0}", "f32[4096,4032]{0,1}"),
+    ("f32[8192,1008]{1,0}", "f32[8192,1008]{0,1}"),
+    ("bf16[4096,8064]{1,0}", "bf16[4096,8064]{0,1}"),
     ("s8[5056,12032]{1,0}", "s8[5056,12032]{0,1}"),
     ("bf16[131072,256]{1,0}", "bf16[131072,256]{0,1}"),
     ("f32[262144,60]{1,0}", "f32[262144,60]{0,1}"),
@@ -73,9 +76,10 @@ def aligned(size):
 def all_options(is_large, is_wide):
     """The rule, then every variant, as lists of options."""
     yield []
-    bytes_of_blocks = (64, 128, 256, 512) if is_wide else (64, 128, 256)
+    bytes_of_rows = (64, 128, 192, 256, 512) if is_wide else (64, 128, 192, 256)
+    bytes_of_columns = (64, 128, 256, 512) if is_wide else (64, 256)
     for rows, columns, source in itertools.product(
-            bytes_of_blocks, bytes_of_blocks if is_wide else (64, 256), (0, 1)):
+            bytes_of_rows, bytes_of_columns, (0, 1)):
         block = [f"--plan-row-bytes={rows}", f"--plan-column-bytes={columns}",
                  f"--plan-by-source={source}"]
         yield block

@@ -27,7 +27,6 @@ static constexpr int64_t kMostFetched = 256;
 static constexpr int64_t kMostConflicts = 3;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMostColumnPitch = 4;
-static constexpr int64_t kPageBytes = 4096;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   ProcessorCosts costs;

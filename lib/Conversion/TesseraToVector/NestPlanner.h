@@ -48,6 +48,7 @@ inline constexpr int64_t kDirectRunBytes = 128;
 inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
+inline constexpr int64_t kPageBytes = 4096;
 /// Of what is read from end to end, the part that gaps may take.
 inline constexpr int64_t kMostGap = 8;
 /// Blocks between the fetch of a line ahead and its use.
@@ -155,11 +156,8 @@ private:
 
   /// At least one, which nobody who divides by it has to prove.
   int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
-  /// Bytes that a block writes straight from registers: 32 rows, within bounds.
-  int64_t getDirectRun() const {
-    return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
-                      2 * kDirectRunBytes);
-  }
+  int64_t getDirectRun() const;
+  int64_t getDirectRun(const Chain &rows, const Chain &columns) const;
   /// Units of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
   int64_t rowUnits(int64_t wanted) const {

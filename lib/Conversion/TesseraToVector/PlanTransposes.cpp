@@ -25,6 +25,8 @@ static constexpr int64_t kStripFetchBytes = 16 << 10;
 /// are longer than the second figure are read slowly in any case.
 static constexpr int64_t kConflictBytes = 512;
 static constexpr int64_t kLongRowBytes = 6 << 10;
+/// What a block writes in one go where such columns conflict: three lines.
+static constexpr int64_t kConflictRunBytes = 192;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
 /// the second-level cache, and on the stack.
 static constexpr int64_t kCarryBytes = 256 << 10;
@@ -61,6 +63,26 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   orderLoops(target.tuning.bySource.value_or(false));
 }
 
+static bool hasConflicts(int64_t pitch) { return pitch % kConflictBytes == 0; }
+
+/// Bytes that a block writes straight from registers: 32 rows, within bounds.
+int64_t NestPlanner::getDirectRun() const {
+  return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
+                    2 * kDirectRunBytes);
+}
+
+/// More where columns conflict with one another, which suffers most from short
+/// runs, but rows do not: as many as stay in the cache until they are used.
+int64_t NestPlanner::getDirectRun(const Chain &rows,
+                                  const Chain &columns) const {
+  int64_t pitch = rows.front().srcStride * bytes;
+  if (unitBytes() != 4 || pitch % kPageBytes == 0 ||
+      !hasConflicts(columns.front().dstStride * bytes))
+    return getDirectRun();
+  return pitch < kPageBytes && !hasConflicts(pitch) ? kRunBytes
+                                                    : kConflictRunBytes;
+}
+
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
 /// and blocks follow the source.
 bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
@@ -77,7 +99,7 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
                        countConflicts() > kMostWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
-  bool isDirect = takeBlocks(rowUnits(getDirectRun()));
+  bool isDirect = takeBlocks(rowUnits(getDirectRun(rows, columns)));
   if (isDirect && nest.gathersRows && unitBytes() == 1 &&
       target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
     isDirect = takeBlocks(rowUnits(kGatheredBytes));
@@ -123,18 +145,15 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
     return false;
   if (width <= target.costs.stripRowBytes)
     return true;
-  auto hasConflicts = [&](int64_t stride) {
-    return stride * bytes % kConflictBytes == 0;
-  };
   if (unitBytes() > target.costs.stripUnitBytes)
     return false;
-  if (hasConflicts(row.srcStride))
+  if (hasConflicts(row.srcStride * bytes))
     return true;
   bool isRagged = stores == StoreKind::Staged;
+  int64_t columnPitch = columns.front().dstStride * bytes;
   if (unitBytes() > 1)
-    return isRagged && width <= kMostWide;
-  return isRagged || width > kLongRowBytes ||
-         hasConflicts(columns.front().dstStride);
+    return isRagged ? width <= kMostWide : columnPitch % kPageBytes == 0;
+  return isRagged || width > kLongRowBytes || hasConflicts(columnPitch);
 }
 
 /// Beyond the cache, rows that lie one behind another in the source. Memory is

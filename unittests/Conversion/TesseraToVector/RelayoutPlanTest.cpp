@@ -412,8 +412,16 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
       HasSubstr("transpose 32x16 units of 1, streaming\n"));
   // Rows a page apart have no room in the cache to be fetched ahead.
   EXPECT_THAT(
-      printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", streaming(64)),
+      printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", streaming(64)),
       HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 ahead\n"));
+  // Longer runs where columns are such a pitch apart, and longer ones yet where
+  // rows are short.
+  EXPECT_THAT(
+      printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", streaming(64)),
+      HasSubstr("transpose 48x16 units of 1, streaming, prefetch 2 ahead\n"));
+  EXPECT_THAT(
+      printPlan("f32[8192,1000]{1,0}", "f32[8192,1000]{0,1}", streaming(64)),
+      HasSubstr("transpose 64x16 units of 1, streaming, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(32)),
       HasSubstr("transpose 256x16 units of 1, staged and streaming"));
@@ -462,7 +470,7 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
   // Two-byte elements without conflicts go straight to the destination, bytes
   // where neither rows are long nor columns at such a pitch.
   for (llvm::StringRef dims :
-       {"bf16[6016,4032]", "bf16[8192,4032]", "s8[13376,4500]"})
+       {"bf16[6016,4032]", "bf16[8448,4032]", "s8[13376,4500]"})
     EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
                           streaming(64)),
                 testing::Not(HasSubstr("strips")))
