@@ -53,7 +53,8 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
         kernels.insert(getName(nest.kernel).str() + " " +
                        std::to_string(static_cast<int>(nest.stores)) +
                        (nest.gathersRows ? " gathered" : "") +
-                       (nest.gathersStrips ? " strips" : ""));
+                       (nest.gathersStrips ? " strips" : "") +
+                       (nest.within.empty() ? "" : " shuffled"));
       options.symbol = "f" + std::to_string(batch.size());
       batch.push_back({source, destination});
       llvm::cantFail(
@@ -73,12 +74,26 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   }
   // Plain (0), streaming (1), staged (2) and carried (3) stores, wherever there
   // are such.
-  for (const char *kernel :
-       {"copy 0", "copy 1", "copy 2", "copy 3", "transpose 0", "transpose 1",
-        "transpose 1 gathered", "transpose 1 strips", "transpose 2",
-        "transpose 2 strips", "transpose 3", "interleave 0", "interleave 1",
-        "interleave 2", "deinterleave 0", "deinterleave 1", "gather 0",
-        "fill 0"})
+  for (const char *kernel : {"copy 0",
+                             "copy 1",
+                             "copy 2",
+                             "copy 3",
+                             "transpose 0",
+                             "transpose 1",
+                             "transpose 1 gathered",
+                             "transpose 1 strips",
+                             "transpose 2",
+                             "transpose 0 shuffled",
+                             "transpose 1 shuffled",
+                             "transpose 2 strips",
+                             "transpose 3",
+                             "interleave 0",
+                             "interleave 1",
+                             "interleave 2",
+                             "deinterleave 0",
+                             "deinterleave 1",
+                             "gather 0",
+                             "fill 0"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
 }
 

@@ -79,6 +79,7 @@ public:
                 llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
     kernels.setJoined(nest.joined, nest.signedBits);
+    kernels.setWithin(nest.within);
     if (nest.stores == StoreKind::Plain)
       kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
     if (nest.gathersStrips)

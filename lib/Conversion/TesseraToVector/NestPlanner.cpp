@@ -27,6 +27,8 @@ static constexpr int64_t kMostFetched = 256;
 static constexpr int64_t kMostConflicts = 3;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMostColumnPitch = 4;
+/// Units that are shuffled in registers fit into a lane of one.
+static constexpr int64_t kLaneBytes = 16;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   ProcessorCosts costs;
@@ -50,6 +52,42 @@ void NestPlanner::takeUnit(bool bothSides) {
     return;
   nest.unit = it->count;
   nest.loops.erase(it);
+}
+
+bool NestPlanner::takeShuffledUnit() {
+  auto isRun = [&](Chain loops) {
+    llvm::sort(loops, [](const PlanLoop &a, const PlanLoop &b) {
+      return a.dstStride < b.dstStride;
+    });
+    int64_t next = nest.unit;
+    for (const PlanLoop &loop : loops) {
+      if (loop.dstStride != next)
+        return false;
+      next *= loop.count;
+    }
+    return true;
+  };
+  Chain taken;
+  int64_t size = nest.unit;
+  for (const PlanLoop &loop : findChain(/*inDestination=*/false, {})) {
+    taken.push_back(loop);
+    size *= loop.count;
+    if (size * bytes > kLaneBytes)
+      return false;
+    if (isRun(taken))
+      break;
+  }
+  if (!isRun(taken) || !llvm::isPowerOf2_64(size))
+    return false;
+  if (nest.unit > 1)
+    nest.within.push_back({nest.unit, 1, 1});
+  nest.within.append(taken.begin(), taken.end());
+  llvm::erase_if(nest.loops, [&](const PlanLoop &loop) {
+    return llvm::any_of(
+        taken, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
+  });
+  nest.unit = size;
+  return true;
 }
 
 Chain NestPlanner::findChain(bool inDestination,
@@ -272,23 +310,36 @@ void NestPlanner::planPrefetch(int64_t blocks) {
 
 PlanNest NestPlanner::plan() {
   takeUnit(/*bothSides=*/true);
-  bool fitsRegisters = unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes());
+  bool fitsRegisters =
+      unitBytes() <= kLaneBytes && llvm::isPowerOf2_64(unitBytes());
   Chain rows, columns;
+  const PlanNest untouched = nest;
+  if (fitsRegisters && takeShuffledUnit()) {
+    std::tie(rows, columns) = findRowsAndColumns();
+    if (!rows.empty() && !columns.empty()) {
+      planAnyTranspose(rows, columns);
+      return nest;
+    }
+    nest = untouched;
+  }
   if (fitsRegisters)
     std::tie(rows, columns) = findRowsAndColumns();
   if (planWeave(rows, columns))
     return nest;
-  if (rows.empty() || columns.empty()) {
+  if (rows.empty() || columns.empty())
     planCopy();
-    return nest;
-  }
+  else
+    planAnyTranspose(rows, columns);
+  return nest;
+}
+
+void NestPlanner::planAnyTranspose(const Chain &rows, const Chain &columns) {
   if (mayStream)
     planStreamingTranspose(rows, columns);
   else if (isLarge && planRaggedTranspose(rows, columns))
     planPrefetch(kPrefetchBlocks);
   else
     planTranspose(rows, columns);
-  return nest;
 }
 
 PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {

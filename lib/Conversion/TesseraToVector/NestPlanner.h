@@ -100,6 +100,9 @@ private:
   /// Takes the loop of stride 1 (on both sides, or in the destination) out of
   /// the nest as the unit.
   void takeUnit(bool bothSides);
+  /// Takes loops of at most 16 bytes that are one run on either side, in
+  /// another order, into the unit. False where there are none.
+  bool takeShuffledUnit();
   /// The loops that continue the unit, and one another, in the destination or
   /// the source, most minor first. A loop that is in `taken` ends it.
   Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
@@ -117,6 +120,7 @@ private:
   bool isReadInOrder() const;
   void fetchInOrder(int64_t ahead);
   bool planJoinedCopy();
+  void planAnyTranspose(const Chain &rows, const Chain &columns);
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
   bool planStripTranspose(const Chain &rows, const Chain &columns,

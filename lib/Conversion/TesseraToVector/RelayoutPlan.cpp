@@ -178,6 +178,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   os << "\n";
   for (const JoinedBytes &joined : nest.joined)
     printJoined(joined, os.indent(indent + 2));
+  for (const PlanLoop &loop : nest.within)
+    printLoop(loop, os.indent(indent + 2) << "within ");
   for (const PlanLoop &loop : nest.rows)
     printLoop(loop, os.indent(indent + 2) << "rows ");
   for (const PlanLoop &loop : nest.columns)

@@ -504,6 +504,27 @@ void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
 /// ones need log2(lanes of a load) rounds of it, but are fewer. Loads of set t
 /// and number k bring lane groups of rows so chosen that unpacking within lanes
 /// and then splitting lanes leave in order what belongs to a column.
+void VectorKernels::setWithin(llvm::ArrayRef<PlanLoop> loops) {
+  if (loops.empty())
+    return;
+  for (int64_t place = 0; place < unit; ++place) {
+    int64_t source = 0;
+    for (const PlanLoop &loop : loops)
+      source += place / loop.dstStride % loop.count * loop.srcStride;
+    within.push_back(source);
+  }
+}
+
+Value VectorKernels::shuffleWithin(Value vector) {
+  if (within.empty())
+    return vector;
+  llvm::SmallVector<int64_t, 64> places;
+  for (int64_t i = 0, units = countUnits(vector); i < units; ++i)
+    for (int64_t source : within)
+      places.push_back(i * unit + source);
+  return vector::ShuffleOp::create(b, vector, vector, places);
+}
+
 void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
                                        int64_t numColumns, ColumnSink sink) {
   int64_t q = laneUnits(), numRows = rows.size();
@@ -524,7 +545,7 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
       strands.push_back(list[c]);
     splitLanes(strands);
     for (auto [lane, column] : llvm::enumerate(strands))
-      sink(column, lane * q + c);
+      sink(shuffleWithin(column), lane * q + c);
   }
 }
 

@@ -70,6 +70,10 @@ public:
     this->signedBits = signedBits;
   }
 
+  /// From now on the elements of units that are transposed change places, as
+  /// loops within a unit have them.
+  void setWithin(llvm::ArrayRef<PlanLoop> loops);
+
   /// From now on the loads of transposes are no wider, down to 16 bytes.
   void setMostLoadBytes(int64_t bytes) { mostLoadBytes = bytes; }
 
@@ -210,6 +214,8 @@ private:
   void storeUnits(mlir::Value vector, Place place, llvm::ArrayRef<bool> isUnit);
   void storeBetween(mlir::Value vector, Place place, WeaveGap gap,
                     llvm::ArrayRef<bool> isUnit);
+  /// The elements of all units in their new places.
+  mlir::Value shuffleWithin(mlir::Value vector);
   /// Units of many registers as one.
   mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
                           llvm::ArrayRef<UnitPlace> places);
@@ -248,6 +254,8 @@ private:
   int64_t vectorBytes;
   int64_t mostLoadBytes = RelayoutTarget::kLineBytes;
   int64_t unit;
+  /// Where each element of a unit comes from, if they change places.
+  llvm::SmallVector<int64_t, 16> within;
   llvm::ArrayRef<JoinedBytes> joined;
   int64_t signedBits = 0;
   /// What is being written.

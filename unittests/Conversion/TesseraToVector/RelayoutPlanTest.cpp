@@ -101,9 +101,10 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
     loops.append(nest.rows.begin(), nest.rows.end());
     loops.append(nest.columns.begin(), nest.columns.end());
+    loops.append(nest.within.begin(), nest.within.end());
     bool isFill = nest.kernel == KernelKind::Fill;
     walk(nest, loops, [&](int64_t src, int64_t dst) {
-      for (int64_t i = 0; i < nest.unit; ++i)
+      for (int64_t i = 0; i < (nest.within.empty() ? nest.unit : 1); ++i)
         write(dst + i, isFill ? kFilled : src + i);
     });
     // Padding is behind the run that a block writes, or behind each column.
@@ -263,10 +264,12 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
     loops.append(nest.rows.begin(), nest.rows.end());
     loops.append(nest.columns.begin(), nest.columns.end());
+    loops.append(nest.within.begin(), nest.within.end());
+    int64_t unit = nest.within.empty() ? nest.unit : 1;
     walk(nest, loops, [&](int64_t src, int64_t dst) {
       for (const JoinedBytes &bytes : joined)
         for (const BytePart &part : bytes.parts)
-          for (int64_t i = 0; i < nest.unit; ++i)
+          for (int64_t i = 0; i < unit; ++i)
             for (int bit = 0; bit < 8; ++bit)
               if (part.mask & nest.mask & (1 << bit))
                 setBit(dst + bytes.dstOffset + i, bit,
@@ -489,6 +492,29 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
   target.threads = 2;
   EXPECT_THAT(printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", target),
               HasSubstr("  for 8192 by 512  src 8192 dst 1  rows  parallel\n"));
+}
+
+TEST(RelayoutPlanTest, movesElementsWithinUnits) {
+  EXPECT_EQ(printPlan("bf16[256,256]{1,0:T(8,128)(2,1)}",
+                      "bf16[256,256]{0,1:T(8,128)(2,1)}", streaming()),
+            "relayout of 16-bit elements, 65536 to 65536\n"
+            "nest src 0 dst 0\n"
+            "  for 2  src 1024 dst 32768\n"
+            "    for 16 by 2  src 16 dst 2048  columns\n"
+            "      for 2  src 32768 dst 1024\n"
+            "        for 16 by 4  src 2048 dst 16  rows\n"
+            "          transpose 16x8 units of 4\n"
+            "            within 2  src 1 dst 2\n"
+            "            within 2  src 2 dst 1\n"
+            "            rows 4 by 1  src 256 dst 4  rows\n"
+            "            columns 4 by 1  src 4 dst 256  columns\n");
+  // Units have at most 16 bytes, those of the second tile of bytes.
+  EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}",
+                        "s8[256,256]{0,1:T(8,128)(4,1)}", streaming()),
+              HasSubstr("units of 16\n"));
+  EXPECT_THAT(printPlan("f64[256,256]{1,0:T(8,128)(2,1)}",
+                        "f64[256,256]{0,1:T(8,128)(2,1)}", streaming()),
+              testing::Not(HasSubstr("within")));
 }
 
 TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {

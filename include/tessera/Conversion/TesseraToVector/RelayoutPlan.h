@@ -167,7 +167,8 @@ struct JoinedBytes {
 
 /// Elements that one strided nest copies (or fills), and how.
 ///
-/// The kernel moves *units*: `unit` elements contiguous on both sides. A block
+/// The kernel moves *units*: `unit` elements contiguous on both sides, a few of
+/// which may change places. A block
 /// is a rectangle of rows (units contiguous in the destination) and columns
 /// (units contiguous in the source). `rows` and `columns` list the loops inside
 /// a block, most minor first; each may be continued by one loop in `loops` with
@@ -178,6 +179,9 @@ struct PlanNest {
   int64_t srcOffset = 0; ///< In elements; unused by Fill.
   int64_t dstOffset = 0;
   int64_t unit = 1;
+  /// The loops of a unit whose elements change places within it, as those of
+  /// `T(2,1)` do that are transposed. None: units are moved as they are.
+  llvm::SmallVector<PlanLoop, 2> within;
   llvm::SmallVector<PlanLoop, 2> rows;
   llvm::SmallVector<PlanLoop, 2> columns;
   /// The loops around a block, outermost first.
