@@ -34,12 +34,6 @@ bool NestEmitter::isWithinStrip(size_t depth) const {
          nest.loops[depth].role == PlanLoop::Role::Columns;
 }
 
-int64_t NestEmitter::countStripColumns() const {
-  bool hasLoop =
-      !nest.loops.empty() && nest.loops.back().role == PlanLoop::Role::Columns;
-  return nest.unit * (hasLoop ? nest.loops.back().count : nest.blockColumns());
-}
-
 /// Makes the buffer once for all iterations of `loop`, if there is one, and
 /// frees it behind that.
 void NestEmitter::allocateStrips(int64_t size, Operation *loop) {
@@ -64,7 +58,8 @@ void NestEmitter::emitStrip(size_t depth, Offsets at, int64_t rows,
   if (strip)
     rows += haloRows();
   int64_t size =
-      llvm::divideCeil(countStripColumns(), lineElements()) * countTile();
+      llvm::divideCeil(nest.stripColumns() * nest.unit, lineElements()) *
+      countTile();
   bool isOnStack = size * kernels.elementBytes() <= kMostOnStack;
   Operation *loop = findOutermostLoop(b.getInsertionBlock());
   if (isOnStack)
@@ -80,7 +75,7 @@ void NestEmitter::emitStrip(size_t depth, Offsets at, int64_t rows,
 
 /// Copies rows into tiles, the lines of all rows one behind the other.
 void NestEmitter::gatherStrip(Place from, llvm::ArrayRef<int64_t> rows) {
-  int64_t line = lineElements(), width = countStripColumns();
+  int64_t line = lineElements(), width = nest.stripColumns() * nest.unit;
   int64_t lines = width / line, rest = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
   Place tiles = {stripBuffer, arith::ConstantIndexOp::create(b, 0)};

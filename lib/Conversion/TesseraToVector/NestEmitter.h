@@ -249,8 +249,6 @@ private:
   Place getStage(int64_t elements);
   /// Whether the loops from number `depth` on are those within a strip.
   bool isWithinStrip(size_t depth) const;
-  /// Elements of a row of a strip.
-  int64_t countStripColumns() const;
   /// Elements of a tile, a line of each row of a strip. One line more keeps
   /// tiles out of one another's sets of the cache.
   int64_t countTile() const {

@@ -216,7 +216,7 @@ void NestPlanner::planCopy() {
       nest.kernel == KernelKind::Copy)
     nest.padding = padding->count;
   int64_t run = nest.unit + nest.padding;
-  if (!mayStream || run * bytes < kRunBytes)
+  if (!mayStream || run * bytes < RelayoutTarget::kLineBytes)
     return;
   if (!isWholeLines(run)) {
     if (unitBytes() < kRunBytes)

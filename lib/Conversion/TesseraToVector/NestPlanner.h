@@ -161,6 +161,9 @@ private:
   /// At least one, which nobody who divides by it has to prove.
   int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
   int64_t getDirectRun() const;
+  /// Whether narrow units so far apart are neighbours, as those of a tile are,
+  /// which do not conflict.
+  bool isNear(int64_t stride) const;
   int64_t getDirectRun(const Chain &rows, const Chain &columns) const;
   /// Units of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.

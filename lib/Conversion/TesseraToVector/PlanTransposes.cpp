@@ -24,6 +24,8 @@ static constexpr int64_t kStripFetchBytes = 16 << 10;
 /// Multiples of this as pitches put lines into a few sets of a cache. Rows that
 /// are longer than the second figure are read slowly in any case.
 static constexpr int64_t kConflictBytes = 512;
+/// Units of a row of a tile.
+static constexpr int64_t kTileUnits = 128;
 static constexpr int64_t kLongRowBytes = 6 << 10;
 /// What a block writes in one go where such columns conflict: three lines.
 static constexpr int64_t kConflictRunBytes = 192;
@@ -71,10 +73,24 @@ int64_t NestPlanner::getDirectRun() const {
                     2 * kDirectRunBytes);
 }
 
+bool NestPlanner::isNear(int64_t stride) const {
+  int64_t pitch = stride * bytes;
+  return unitBytes() <= target.costs.stripUnitBytes &&
+         (stride <= kTileUnits * nest.unit ||
+          (pitch < kConflictBytes && pitch % kRunBytes != 0));
+}
+
 /// More where columns conflict with one another, which suffers most from short
-/// runs, but rows do not: as many as stay in the cache until they are used.
+/// runs, but rows do not: as many as stay in the cache until they are used. A
+/// line where narrow columns lie in one tile: few rows are read faster, and
+/// what comes next goes to the same place. All of a tile's rows are as good as
+/// one.
 int64_t NestPlanner::getDirectRun(const Chain &rows,
                                   const Chain &columns) const {
+  if (isNear(columns.front().dstStride))
+    return RelayoutTarget::kLineBytes;
+  if (isNear(rows.front().srcStride) && unitBytes() == 1)
+    return kGatheredBytes;
   int64_t pitch = rows.front().srcStride * bytes;
   if (unitBytes() != 4 || pitch % kPageBytes == 0 ||
       !hasConflicts(columns.front().dstStride * bytes))
@@ -84,7 +100,8 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
 }
 
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
-/// and blocks follow the source.
+/// and blocks follow the source; or the destination where narrow rows lie in
+/// one tile of the source, and columns do not.
 bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
@@ -99,27 +116,31 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
                        countConflicts() > kMostWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
+  bool isFromTile = isNear(rows.front().srcStride);
+  bool isToTile = isNear(columns.front().dstStride);
   bool isDirect = takeBlocks(rowUnits(getDirectRun(rows, columns)));
-  if (isDirect && nest.gathersRows && unitBytes() == 1 &&
+  if (isDirect && nest.gathersRows && unitBytes() == 1 && !isToTile &&
       target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
     isDirect = takeBlocks(rowUnits(kGatheredBytes));
   // Rows that stay where they are have to be few enough to stay in the cache.
-  if (isDirect && !nest.gathersRows && nest.blockRows() > kMostRows)
+  if (isDirect && !nest.gathersRows && !isFromTile &&
+      nest.blockRows() > kMostRows)
     isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));
-  if (!isDirect)
+  if (!isDirect) {
     nest = untouched;
-  else
-    nest.stores = StoreKind::Streaming;
-  return isDirect;
+    return false;
+  }
+  nest.stores = StoreKind::Streaming;
+  orderLoops(target.tuning.bySource.value_or(!isFromTile || isToTile));
+  return true;
 }
 
-/// Whether all columns of a row lie one behind another, and rows as well, but
-/// for small gaps.
+/// Whether rows of all columns lie one behind another, but for small gaps.
 bool NestPlanner::isDenseStrip(const PlanLoop &row,
                                const Chain &columns) const {
-  int64_t width = columns.front().count * nest.unit;
+  int64_t width = countSteps(columns) * nest.unit;
   int64_t gap = row.srcStride - width;
-  return columns.size() == 1 && gap >= 0 && gap <= width / kMostGap;
+  return gap >= 0 && gap <= width / kMostGap;
 }
 
 /// Bytes of a column that a strip of rows of so many bytes writes: as many as
@@ -138,14 +159,16 @@ int64_t NestPlanner::getStripRun(int64_t rowBytes) const {
 /// such pitches too, and carried at half the rate of two-byte elements.
 bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
                                   StoreKind stores) const {
-  int64_t width = columns.front().count * unitBytes();
+  int64_t width = countSteps(columns) * unitBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged || target.tuning.columnBytes ||
-      !isDenseStrip(row, columns) || row.count * unitBytes() < kRunBytes)
+      !isDenseStrip(row, columns) || row.count * unitBytes() < kRunBytes ||
+      (stores == StoreKind::Staged && columns.size() > 1))
     return false;
   if (width <= target.costs.stripRowBytes)
     return true;
-  if (unitBytes() > target.costs.stripUnitBytes)
+  if (unitBytes() > target.costs.stripUnitBytes ||
+      isNear(columns.front().dstStride))
     return false;
   if (hasConflicts(row.srcStride * bytes))
     return true;
@@ -162,20 +185,22 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
 /// in long runs, through a small buffer where they do not begin at lines.
 bool NestPlanner::planStripTranspose(const Chain &rows, const Chain &columns,
                                      StoreKind stores) {
-  const PlanLoop &row = rows.front(), &column = columns.front();
+  const PlanLoop &row = rows.front();
   if (!mayGatherStrips(row, columns, stores))
     return false;
   const PlanNest untouched = nest;
   int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
-  int64_t width = column.count * unitBytes();
+  int64_t width = countSteps(columns) * unitBytes();
   int64_t high =
       llvm::alignTo(rowUnits(getStripRun(width)) * unitBytes(), line) /
       unitBytes();
   takeBlock(row, high, high + high / 4, Role::Rows);
-  takeBlock(column, wide, wide, Role::Columns);
+  takeBlock(columns, wide, wide, Role::Columns);
   orderLoops(/*bySource=*/true);
   bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
-  if (!hasStripsInside() || (stores == StoreKind::Streaming && !isWhole)) {
+  if (!hasStripsInside() || nest.stripColumns() != countSteps(columns) ||
+      nest.blockColumns() != std::min(wide, nest.stripColumns()) ||
+      (stores == StoreKind::Streaming && !isWhole)) {
     nest = untouched;
     return false;
   }
@@ -388,7 +413,7 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
   if (!isDirect && !isDense && !isCarried &&
       !planRaggedTranspose(rows, columns))
     planStagedTranspose(rows, columns);
-  if (!isCarried)
+  if (!isDirect && !isCarried)
     orderLoops(target.tuning.bySource.value_or(true));
   planPrefetch(isDense || isCarried ? kLongPrefetchBlocks : kPrefetchBlocks);
 }

@@ -60,6 +60,15 @@ int64_t PlanNest::blockColumns() const {
   return countUnits(columns, loops, PlanLoop::Role::Columns);
 }
 
+int64_t PlanNest::stripColumns() const {
+  int64_t units = 1;
+  for (const PlanLoop &loop : columns)
+    units *= loop.count;
+  for (const PlanLoop &loop : loops)
+    units *= loop.role == PlanLoop::Role::Columns ? loop.count : 1;
+  return units;
+}
+
 int64_t PlanNest::joinedRun() const {
   auto isRun = [&](size_t length) {
     for (size_t i = 0; i < joined.size(); ++i)

@@ -440,6 +440,32 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
                         "ahead\n"));
 }
 
+// Lines of neighbours in a tile go to one place, whichever comes first: few
+// rows are read then; and runs are long where rows come from one place.
+TEST(RelayoutPlanTest, transposesNarrowTiles) {
+  EXPECT_EQ(printPlan("bf16[4096,8192]{1,0}", "bf16[4096,8192]{0,1:T(8,128)}",
+                      streaming(64)),
+            "relayout of 16-bit elements, 33554432 to 33554432\n"
+            "nest src 0 dst 0\n"
+            "  for 32  src 1048576 dst 1024\n"
+            "    for 128 by 32  src 8192 dst 1  rows\n"
+            "      for 1024 by 4  src 8 dst 32768  columns\n"
+            "        transpose 32x32 units of 1, streaming, rows gathered\n"
+            "          columns 8 by 1  src 1 dst 128  columns\n");
+  EXPECT_EQ(printPlan("bf16[4096,8192]{1,0:T(8,128)}", "bf16[4096,8192]{0,1}",
+                      streaming(64)),
+            "relayout of 16-bit elements, 33554432 to 33554432\n"
+            "nest src 0 dst 0\n"
+            "  for 64  src 1024 dst 524288\n"
+            "    for 128 by 32  src 1 dst 4096  columns\n"
+            "      for 512 by 8  src 65536 dst 8  rows\n"
+            "        transpose 64x32 units of 1, streaming, rows gathered\n"
+            "          rows 8 by 1  src 128 dst 1  rows\n");
+  EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
+                        streaming(64)),
+              HasSubstr("transpose 512x64 units of 1, streaming, rows"));
+}
+
 TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
   EXPECT_EQ(
       printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", streaming(64)),
@@ -606,6 +632,10 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
             "      for 32  src 128 dst 1024\n"
             "        copy 1x1 units of 128, streaming, prefetch 16384 bytes "
             "ahead\n");
+  // Single lines of whole runs are worth it.
+  EXPECT_THAT(printPlan("bf16[8,2048,64,32]{3,2,1,0}",
+                        "bf16[8,2048,64,32]{3,1,2,0}", streaming()),
+              HasSubstr("copy 1x1 units of 32, streaming"));
   // What lies far apart is not fetched in that order: 1 KiB of 4.
   EXPECT_THAT(printPlan("f32[4096,4,256]{2,1,0:PD(4096,4,1024)}",
                         "f32[4096,4,256]{2,1,0}", streaming()),

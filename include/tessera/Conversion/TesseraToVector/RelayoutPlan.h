@@ -226,6 +226,8 @@ struct PlanNest {
   /// Units of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
+  /// Units of a row of a gathered strip: of all columns.
+  int64_t stripColumns() const;
   /// Elements that a full block writes, padding included.
   int64_t numBlockElements() const;
   /// Elements that the nest writes.
