@@ -83,6 +83,46 @@ public:
             Shape::array(type, dims, layout(dims, true))};
   }
 
+  /// Whole arrays of some megabytes, whose blocks have their full sizes;
+  /// pitches are powers of two more often than not.
+  std::pair<Shape, Shape> nextLarge() {
+    static constexpr PrimitiveType kTypes[] = {
+        PrimitiveType::S8,   PrimitiveType::S8,  PrimitiveType::BF16,
+        PrimitiveType::BF16, PrimitiveType::F32, PrimitiveType::F64};
+    static constexpr int64_t kSizes[] = {3,  8,  12,  20,  24,  32, 48,
+                                         64, 96, 100, 128, 192, 256};
+    PrimitiveType type = kTypes[number(0, 5)];
+    int64_t left = number(1 << 20, 3 << 20) / getByteWidth(type);
+    llvm::SmallVector<int64_t> dims;
+    for (int64_t count = number(1, 3); count > 0; --count) {
+      int64_t size = kSizes[number(0, std::size(kSizes) - 1)];
+      if (left / size < 3)
+        break;
+      dims.push_back(size);
+      left /= size;
+    }
+    dims.push_back(oneIn(2) ? llvm::bit_floor<uint64_t>(left) : left);
+    std::shuffle(dims.begin(), dims.end(), engine);
+    return {Shape::array(type, dims, largeLayout(dims.size())),
+            Shape::array(type, dims, largeLayout(dims.size()))};
+  }
+
+  Layout largeLayout(size_t rank) {
+    static const std::vector<Tile> kTiles[] = {{},
+                                               {},
+                                               {},
+                                               {{{8, 128}}},
+                                               {{{8, 128}}, {{2, 1}}},
+                                               {{{8, 128}}, {{4, 1}}},
+                                               {{{32, 128}}}};
+    Layout result = Layout::descending(rank);
+    std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
+                 engine);
+    const std::vector<Tile> &tiles = kTiles[number(0, 6)];
+    result.tiles.assign(tiles.begin(), tiles.end());
+    return result;
+  }
+
   Layout layout(llvm::ArrayRef<int64_t> dims, bool isDestination) {
     Layout result = Layout::descending(dims.size());
     std::shuffle(result.minorToMajor.begin(), result.minorToMajor.end(),
@@ -202,6 +242,10 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("s8[192,80]{1,0:PD(192,1024)}", "s8[192,80]{0,1}"),
         std::pair("s8[576,64]{1,0:PD(576,1024)}", "s8[576,64]{0,1}"),
         std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
+        // Such rows of two loops, of which no registers lie alike.
+        std::pair("s8[1,192,4,256]{3,2,1,0}", "s8[1,192,4,256]{1,2,0,3}"),
+        std::pair("bf16[2,48,4,128]{3,2,1,0}", "bf16[2,48,4,128]{1,2,0,3}"),
+        std::pair("f32[3,20,8,64]{3,2,1,0}", "f32[3,20,8,64]{1,2,0,3}"),
         // Rows one behind the other, or nearly so.
         std::pair("s8[320,100]{1,0}", "s8[320,100]{0,1}"),
         std::pair("bf16[3,224,72]{2,1,0}", "bf16[3,224,72]{1,2,0}"),

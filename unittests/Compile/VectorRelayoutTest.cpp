@@ -127,3 +127,46 @@ TEST(VectorRelayout, StripsInLongBuffers) {
       return;
   }
 }
+
+/// The bytes that `function` leaves in a destination of `size`, which begins at
+/// a line or not.
+static std::vector<uint8_t> runOn(llvm::ArrayRef<uint8_t> input, size_t size,
+                                  const RelayoutFunction &function,
+                                  bool isAligned) {
+  GuardedPages output(size, /*atEnd=*/!isAligned);
+  llvm::fill(output.bytes(), 0x5A);
+  function(input.data(), output.data());
+  return output.bytes().vec();
+}
+
+// Blocks of their full sizes, in buffers as long as those of large arrays.
+TEST(VectorRelayout, LargePairsAgreeWithLoops) {
+  ShapePairs pairs(testSeed());
+  std::mt19937_64 engine(testSeed());
+  for (int i = 0, count = testCount(300); i < count; ++i) {
+    auto [source, destination] = pairs.nextLarge();
+    CompileOptions options;
+    options.vectorBytes = i % 4 ? 64 : 32;
+    options.streamingBytes = i % 5 ? 1 << 18 : int64_t(1) << 40;
+    options.tuning.costsOf = getCostsOf(i);
+    options.threads = 1 + (i % 7 == 0);
+    SCOPED_TRACE(source.toString() + " to " + destination.toString() +
+                 ", number " + std::to_string(i) +
+                 ", TESSERA_SEED=" + std::to_string(testSeed()));
+    size_t size = llvm::cantFail(getSize(destination)).bytes;
+    // Tiles may pad few elements to very many.
+    if (size > 16 << 20)
+      continue;
+    std::vector<uint8_t> input(llvm::cantFail(getSize(source)).bytes);
+    for (uint8_t &byte : input)
+      byte = static_cast<uint8_t>(engine());
+    auto function =
+        llvm::cantFail(getRelayoutFunction(source, destination, options));
+    options.vectorize = false;
+    auto loops =
+        llvm::cantFail(getRelayoutFunction(source, destination, options));
+    for (bool isAligned : {true, false})
+      ASSERT_TRUE(runOn(input, size, function, isAligned) ==
+                  runOn(input, size, loops, isAligned));
+  }
+}

@@ -264,8 +264,13 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   std::optional<int64_t> stride =
       getUniformStride(table.take_front(full * size), size);
   Value zero = arith::ConstantIndexOp::create(b, 0);
-  if (full == 0 || !stride)
-    return body({table, 0, zero, 0, size});
+  // Parts that do not lie alike have code of their own each.
+  if (full == 0 || !stride) {
+    for (int64_t begin = 0; begin < count; begin += size)
+      body({table.slice(begin, std::min(size, count - begin)), begin, zero, 0,
+            size});
+    return;
+  }
   llvm::ArrayRef<int64_t> first = table.take_front(size);
   std::optional<int64_t> single = getUniformStride(table, 1);
   if (rest && overlaps && single)
