@@ -160,6 +160,7 @@ private:
 
   /// At least one, which nobody who divides by it has to prove.
   int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
+  int64_t getWholeLines(const Chain &rows, int64_t wanted) const;
   int64_t getDirectRun() const;
   /// Whether narrow units so far apart are neighbours, as those of a tile are,
   /// which do not conflict.

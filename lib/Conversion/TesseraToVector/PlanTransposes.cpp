@@ -10,6 +10,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace tessera;
 
 /// Rows of a block from which lines are taken in several loads.
@@ -99,6 +101,20 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
                                                     : kConflictRunBytes;
 }
 
+/// Rows of whole lines, where those that a block of `wanted` takes of inner
+/// loops end within one: as many times all of those.
+int64_t NestPlanner::getWholeLines(const Chain &rows, int64_t wanted) const {
+  int64_t units = 1;
+  for (const PlanLoop &loop : rows) {
+    if (units * loop.count > wanted + wanted / 4)
+      break;
+    units *= loop.count;
+  }
+  int64_t line = RelayoutTarget::kLineBytes;
+  int64_t times = line / std::gcd(units * unitBytes(), line);
+  return units * times * unitBytes() <= kGatheredBytes ? units * times : wanted;
+}
+
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
 /// and blocks follow the source; or the destination where narrow rows lie in
 /// one tile of the source, and columns do not.
@@ -118,12 +134,14 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   };
   bool isFromTile = isNear(rows.front().srcStride);
   bool isToTile = isNear(columns.front().dstStride);
-  bool isDirect = takeBlocks(rowUnits(getDirectRun(rows, columns)));
+  int64_t wanted = rowUnits(getDirectRun(rows, columns));
+  bool isDirect = takeBlocks(wanted) || takeBlocks(getWholeLines(rows, wanted));
+  bool isMultiple = isDirect && nest.blockRows() > wanted + wanted / 4;
   if (isDirect && nest.gathersRows && unitBytes() == 1 && !isToTile &&
-      target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
+      !isMultiple && target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
     isDirect = takeBlocks(rowUnits(kGatheredBytes));
   // Rows that stay where they are have to be few enough to stay in the cache.
-  if (isDirect && !nest.gathersRows && !isFromTile &&
+  if (isDirect && !nest.gathersRows && !isFromTile && !isMultiple &&
       nest.blockRows() > kMostRows)
     isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));
   if (!isDirect) {
