@@ -203,7 +203,7 @@ private:
                            llvm::ArrayRef<int64_t> units);
   int64_t countUnits(mlir::Value vector) const;
   /// One vector behind the other.
-  mlir::Value join(mlir::Value a, mlir::Value b);
+  mlir::Value join(mlir::Value a, mlir::Value c);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
   /// `count` elements, not units, of two vectors as one sequence.
   mlir::Value pickElements(mlir::Value a, mlir::Value c, int64_t begin,
