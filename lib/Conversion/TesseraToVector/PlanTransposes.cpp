@@ -23,12 +23,12 @@ static constexpr int64_t kGatheredBytes = 512;
 /// where it has to; and how far it is fetched ahead.
 static constexpr int64_t kStripBytes = 4 << 20;
 static constexpr int64_t kStripFetchBytes = 16 << 10;
-/// Multiples of this as pitches put lines into a few sets of a cache. Rows that
-/// are longer than the second figure are read slowly in any case.
+/// Multiples of this as pitches put lines into a few sets of a cache.
 static constexpr int64_t kConflictBytes = 512;
+/// Longer rows are read slowly in any case.
+static constexpr int64_t kLongRowBytes = 6 << 10;
 /// Units of a row of a tile.
 static constexpr int64_t kTileUnits = 128;
-static constexpr int64_t kLongRowBytes = 6 << 10;
 /// What a block writes in one go where such columns conflict: three lines.
 static constexpr int64_t kConflictRunBytes = 192;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
@@ -36,6 +36,8 @@ static constexpr int64_t kConflictRunBytes = 192;
 static constexpr int64_t kCarryBytes = 256 << 10;
 /// Panels of rows for each thread, with lines of their own.
 static constexpr int64_t kPanels = 4;
+/// Numbers of panels among which the best is looked for.
+static constexpr int64_t kMostPanels = 4096;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
 /// Blocks that rows are fetched ahead where blocks are dense runs, or hand on
@@ -167,8 +169,8 @@ int64_t NestPlanner::getStripRun(int64_t rowBytes) const {
   if (unitBytes() > target.costs.stripUnitBytes)
     return kDirectRunBytes;
   int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);
-  return run / unitBytes() * rowBytes > kStripBytes ? std::min(run, kRunBytes)
-                                                    : run;
+  bool isWide = rowBytes > kStripBytes / (run / unitBytes());
+  return isWide ? std::min(run, kRunBytes) : run;
 }
 
 /// Whether strips are worth a buffer: where rows are short, or where lines of
@@ -299,9 +301,9 @@ void NestPlanner::cutPanels(size_t depth, int64_t fewest, size_t outside) {
   fewest = std::min<int64_t>(llvm::alignTo(fewest, target.threads), blocks / 2);
   if (fewest < 2)
     return;
-  // As few blocks as possible are left.
-  int64_t panels = fewest;
-  for (int64_t more = fewest; more < 2 * fewest; more += target.threads)
+  // As few blocks as possible are left, of numbers that are soon tried.
+  int64_t panels = fewest, most = fewest + std::min(fewest, kMostPanels);
+  for (int64_t more = fewest; more < most; more += target.threads)
     if (blocks % more < blocks % panels)
       panels = more;
   int64_t width = blocks / panels * loop.step;

@@ -589,6 +589,22 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
                         "      for 3008 by 16  src 1 dst 4099  columns\n"));
 }
 
+// No figure of a plan overflows, and none is looked for for long.
+TEST(RelayoutPlanTest, plansWhateverHasASize) {
+  for (llvm::StringRef dims :
+       {"s8[256,18014398509481984]", "s8[300,18014398509481983]",
+        "f32[1000,1125899906842623]", "bf16[999,112589990684262]",
+        "f32[1125899906842623,1000]", "f64[7,31,2251799813685248]"})
+    for (int64_t threads : {1, 7}) {
+      RelayoutTarget target = streaming(64);
+      target.threads = threads;
+      std::string rows(llvm::count(dims, ',') == 1 ? "{1,0}" : "{2,1,0}");
+      std::string columns(llvm::count(dims, ',') == 1 ? "{0,1}" : "{1,2,0}");
+      EXPECT_THAT(printPlan(dims.str() + rows, dims.str() + columns, target),
+                  HasSubstr("transpose"));
+    }
+}
+
 TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
   llvm::StringRef tiled = "f32[4099,3001]{1,0:T(8,128)}";
   llvm::StringRef plain = "f32[4099,3001]{1,0}";
