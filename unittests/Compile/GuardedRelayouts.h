@@ -242,6 +242,8 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("s8[192,80]{1,0:PD(192,1024)}", "s8[192,80]{0,1}"),
         std::pair("s8[576,64]{1,0:PD(576,1024)}", "s8[576,64]{0,1}"),
         std::pair("bf16[224,40]{1,0:PD(224,512)}", "bf16[224,40]{0,1}"),
+        std::pair("s8[130,1024]{1,0}", "s8[130,1024]{0,1}"),
+        std::pair("u8[70,80]{1,0:PD(70,2048)}", "u8[70,80]{0,1}"),
         // Such rows of two loops, of which no registers lie alike.
         std::pair("s8[1,192,4,256]{3,2,1,0}", "s8[1,192,4,256]{1,2,0,3}"),
         std::pair("bf16[2,48,4,128]{3,2,1,0}", "bf16[2,48,4,128]{1,2,0,3}"),

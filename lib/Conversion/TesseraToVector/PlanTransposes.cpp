@@ -46,10 +46,13 @@ static constexpr int64_t kLongPrefetchBlocks = 6;
 /// Beyond this many rows in one set, a line is gone before the second of
 /// several loads takes its part.
 static constexpr int64_t kMostWays = 6;
+/// The same in cache, for bytes: a line is read in four loads.
+static constexpr int64_t kMostCachedWays = 8;
 
 /// In cache: a block writes runs of four registers, which is what one piece of
 /// code without loops writes, and blocks follow the destination. It reads a
-/// line of each row. Where one load takes a line it reads more: many loads that
+/// line of each row, gathered where bytes push one another out of the first
+/// level. Where one load takes a line it reads more: many loads that
 /// each move on by the same distance are what processors fetch ahead best, as
 /// long as rows do not push one another out of the cache.
 void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
@@ -66,6 +69,8 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
             : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMostWide);
   wide = columnUnits(wide / line * line);
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  nest.gathersRows = target.vectorBytes == line && unitBytes() == 1 &&
+                     countConflicts() > kMostCachedWays;
   orderLoops(target.tuning.bySource.value_or(false));
 }
 

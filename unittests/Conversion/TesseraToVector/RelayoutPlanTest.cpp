@@ -400,6 +400,17 @@ TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
               HasSubstr("transpose 64x64 units of 1\n"));
 }
 
+TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
+  EXPECT_THAT(
+      printPlan("s8[128,1024]{1,0}", "s8[128,1024]{0,1}", streaming(64)),
+      HasSubstr("transpose 64x64 units of 1, rows gathered\n"));
+  EXPECT_THAT(printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", streaming(64)),
+              HasSubstr("transpose 64x64 units of 1\n"));
+  EXPECT_THAT(
+      printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", streaming(64)),
+      HasSubstr("transpose 64x32 units of 1\n"));
+}
+
 TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
   EXPECT_EQ(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming()),
