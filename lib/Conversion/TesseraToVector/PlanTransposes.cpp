@@ -101,8 +101,10 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
   if (isNear(rows.front().srcStride) && unitBytes() == 1)
     return kGatheredBytes;
   int64_t pitch = rows.front().srcStride * bytes;
-  if (unitBytes() != 4 || pitch % kPageBytes == 0 ||
-      !hasConflicts(columns.front().dstStride * bytes))
+  int64_t columnPitch = columns.front().dstStride * bytes;
+  bool isWithinTiles = std::max(pitch, columnPitch) <= kConflictBytes;
+  if (unitBytes() != 4 || pitch % kPageBytes == 0 || isWithinTiles ||
+      !hasConflicts(columnPitch))
     return getDirectRun();
   return pitch < kPageBytes && !hasConflicts(pitch) ? kRunBytes
                                                     : kConflictRunBytes;
