@@ -253,6 +253,8 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
         std::pair("bf16[3,224,72]{2,1,0}", "bf16[3,224,72]{1,2,0}"),
         std::pair("f32[2,96,50]{2,1,0:PD(2,96,54)}", "f32[2,96,50]{1,2,0}"),
         std::pair("f64[64,9]{1,0}", "f64[64,9]{0,1:PD(64,16)}"),
+        // Columns of two loops, of which one goes on behind a block.
+        std::pair("f32[24,333]{0,1}", "f32[24,333]{1,0:T(8,128)}"),
         // Few rows that are no power of two.
         std::pair("f32[2,3,23,30]{3,2,1,0}", "f32[2,3,23,30]{1,3,2,0}"),
         std::pair("s8[3,1700]{0,1}", "s8[3,1700]{1,0}"),

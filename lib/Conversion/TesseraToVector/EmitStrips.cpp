@@ -67,7 +67,7 @@ void NestEmitter::emitStrip(size_t depth, Offsets at, int64_t rows,
   else
     allocateStrips(size, loop);
   gatherStrip({src, createIndex(at.src)},
-              getTable(nest.rows, PlanLoop::Role::Rows, rows, true));
+              nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows));
   emitWithin(depth, at, rows, columns);
   if (!isOnStack && !loop)
     memref::DeallocOp::create(b, stripBuffer);

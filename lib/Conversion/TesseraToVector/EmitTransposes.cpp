@@ -57,10 +57,9 @@ void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                             bool unrolls) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
-    Place first = advance(from + part.begin * nest.unit, part.iteration,
-                          part.step * nest.unit);
-    kernels.transpose(first, rows, advance(to, part.iteration, part.stride),
-                      part.entries, fillsLines);
+    kernels.transpose(advanceUnits(from, part), rows,
+                      advance(to, part.iteration, part.stride), part.entries,
+                      fillsLines);
   };
   forEachPart(columns, width, kernels.laneUnits(), unrolls,
               /*overlaps=*/!unrolls, emitTile);
@@ -124,9 +123,7 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
       stageRows.push_back(i * length);
       kernels.copy(first + row, stage + i * length, length);
     }
-    Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           part.step * nest.unit);
-    emitTiles(stage, column, stageRows, columns,
+    emitTiles(stage, advanceUnits(to, part), stageRows, columns,
               isStreaming() && part.begin % size == 0, /*unrolls=*/false);
   };
   forEachPart(rows, size, size, /*unrolls=*/false,
@@ -142,11 +139,8 @@ void NestEmitter::emitLongColumns(Place from, Place to,
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &tile, const Part &part) {
     Place first = advance(from, part.iteration, part.stride);
-    first = advance(first + tile.begin * nest.unit, tile.iteration,
-                    tile.step * nest.unit);
-    Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           part.step * nest.unit);
-    kernels.transpose(first, part.entries,
+    Place column = advanceUnits(to, part);
+    kernels.transpose(advanceUnits(first, tile), part.entries,
                       advance(column, tile.iteration, tile.stride),
                       tile.entries, isStreaming() && part.begin % height == 0);
   };
@@ -171,9 +165,7 @@ void NestEmitter::emitRaggedColumns(Place from, Place to,
     Table stageColumns;
     for (size_t i = 0; i < tile.entries.size(); ++i)
       stageColumns.push_back(i * pitch);
-    Place first = advance(from + tile.begin * nest.unit, tile.iteration,
-                          tile.step * nest.unit);
-    emitLongColumns(first, stage, rows, stageColumns);
+    emitLongColumns(advanceUnits(from, tile), stage, rows, stageColumns);
     Place column =
         advance(to + tile.entries.front(), tile.iteration, tile.stride);
     repeat(tile.entries.size(), [&](Value i) {
@@ -225,9 +217,7 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     Place first = advance(from, part.iteration, part.stride);
     if (!unrolls && fetches)
       emitPrefetch(first, part.entries);
-    Place column = advance(to + part.begin * nest.unit, part.iteration,
-                           part.step * nest.unit);
-    emitTiles(first, column, part.entries, columns,
+    emitTiles(first, advanceUnits(to, part), part.entries, columns,
               isStreaming() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
@@ -466,7 +456,7 @@ void NestEmitter::emitKeptLines(Place to, Place carry,
 
 /// Fetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
-  if (!nest.prefetch || nest.gathersStrips || rows.empty())
+  if (!nest.prefetch || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;

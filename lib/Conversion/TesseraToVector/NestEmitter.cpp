@@ -275,24 +275,6 @@ Value NestEmitter::createIndex(AffineExpr expr) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-Table NestEmitter::getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
-                            int64_t steps, bool inSource) const {
-  Table table = {0};
-  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
-    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
-    size_t size = table.size();
-    for (int64_t i = 1; i < count; ++i)
-      for (size_t k = 0; k < size; ++k)
-        table.push_back(table[k] + i * stride);
-  };
-  for (const PlanLoop &loop : inner)
-    addLoop(loop, loop.count);
-  for (const PlanLoop &loop : nest.loops)
-    if (loop.role == role)
-      addLoop(loop, steps);
-  return table;
-}
-
 void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Place to = {dst, createIndex(at.dst)};
   if (nest.kernel == KernelKind::Fill)
@@ -300,14 +282,15 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   if (nest.kernel == KernelKind::FillBits)
     return emitBits(to, to);
   Place from = {src, createIndex(at.src)};
-  Table fromRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, true);
+  Table fromRows =
+      nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows);
   if (nest.gathersStrips) {
     from = {stripBuffer, createIndex(at.carry)};
     for (auto [i, row] : llvm::enumerate(fromRows))
       row = i * lineElements();
   }
   Table toColumns =
-      getTable(nest.columns, PlanLoop::Role::Columns, columns, false);
+      nest.getOffsets(PlanLoop::Role::Columns, /*inSource=*/false, columns);
   bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;
 
   switch (nest.kernel) {
@@ -339,7 +322,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     return emitJoinedRun(from, to, at.carry);
   if (nest.stores == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
-  Table toRows = getTable(nest.rows, PlanLoop::Role::Rows, rows, false);
+  Table toRows =
+      nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/false, rows);
   emitStreams(from, to, fromRows, toRows);
 }
 

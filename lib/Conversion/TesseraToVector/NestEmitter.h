@@ -244,6 +244,12 @@ private:
   /// Whether blocks of that many units move little of all, here.
   bool isLight(int64_t rows, int64_t columns) const;
   Place advance(Place place, mlir::Value iteration, int64_t stride);
+  /// Where a part of rows or columns begins on the side on which their units
+  /// are one run.
+  Place advanceUnits(Place place, const Part &part) {
+    return advance(place + part.begin * nest.unit, part.iteration,
+                   part.step * nest.unit);
+  }
   mlir::Value createIndex(mlir::AffineExpr expr);
   Place getStage() { return getStage(countStage()); }
   Place getStage(int64_t elements);
@@ -268,10 +274,6 @@ private:
   /// Elements of the buffer, and those that a step of each loop takes of it.
   int64_t countStage() const;
   int64_t getCarryStride(size_t depth) const;
-  /// The steps of the loops `inner`, and `steps` of the loop of `role` that
-  /// continues them, as offsets in the source or destination.
-  Table getTable(llvm::ArrayRef<PlanLoop> inner, PlanLoop::Role role,
-                 int64_t steps, bool inSource) const;
   /// Elements of a column of `rows` that are woven.
   int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
     return rows.size() * nest.numJoined() * nest.unit;

@@ -233,8 +233,8 @@ void NestPlanner::planCopy() {
     fetchInOrder(target.costs.copyFetchBytes);
 }
 
-/// Whether a copy reads the source from end to end, but for small gaps, or long
-/// parts of it.
+/// Whether a copy reads the source from end to end, but for small gaps; or
+/// parts so long that as little is fetched in vain behind them.
 bool NestPlanner::isReadInOrder() const {
   int64_t length = nest.unit;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
@@ -273,21 +273,11 @@ void NestPlanner::readSideBySide() {
 /// The most rows of a block that fall into one set of the first-level cache, by
 /// the lines at which they begin. Powers of two as pitches put all into one.
 int64_t NestPlanner::countConflicts() const {
-  llvm::SmallVector<int64_t> begins = {0};
-  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
-    size_t size = begins.size();
-    for (int64_t i = 1; i < count; ++i)
-      for (size_t k = 0; k < size; ++k)
-        begins.push_back(begins[k] + i * loop.srcStride * bytes);
-  };
-  for (const PlanLoop &loop : nest.rows)
-    addLoop(loop, loop.count);
-  for (const PlanLoop &loop : nest.loops)
-    if (loop.role == Role::Rows)
-      addLoop(loop, loop.step);
-  std::array<int64_t, kPageBytes / RelayoutTarget::kLineBytes> sets = {};
-  for (int64_t begin : begins)
-    ++sets[begin % kPageBytes / RelayoutTarget::kLineBytes];
+  std::array<int64_t, RelayoutTarget::kPageBytes / RelayoutTarget::kLineBytes>
+      sets = {};
+  for (int64_t begin : nest.getOffsets(Role::Rows, /*inSource=*/true))
+    ++sets[begin * bytes % RelayoutTarget::kPageBytes /
+           RelayoutTarget::kLineBytes];
   return *llvm::max_element(sets);
 }
 

@@ -48,7 +48,6 @@ inline constexpr int64_t kDirectRunBytes = 128;
 inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
-inline constexpr int64_t kPageBytes = 4096;
 /// Of what is read from end to end, the part that gaps may take.
 inline constexpr int64_t kMostGap = 8;
 /// Blocks between the fetch of a line ahead and its use.

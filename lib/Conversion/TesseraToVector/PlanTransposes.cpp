@@ -103,11 +103,12 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
   int64_t pitch = rows.front().srcStride * bytes;
   int64_t columnPitch = columns.front().dstStride * bytes;
   bool isWithinTiles = std::max(pitch, columnPitch) <= kConflictBytes;
-  if (unitBytes() != 4 || pitch % kPageBytes == 0 || isWithinTiles ||
-      !hasConflicts(columnPitch))
+  if (unitBytes() != 4 || pitch % RelayoutTarget::kPageBytes == 0 ||
+      isWithinTiles || !hasConflicts(columnPitch))
     return getDirectRun();
-  return pitch < kPageBytes && !hasConflicts(pitch) ? kRunBytes
-                                                    : kConflictRunBytes;
+  return pitch < RelayoutTarget::kPageBytes && !hasConflicts(pitch)
+             ? kRunBytes
+             : kConflictRunBytes;
 }
 
 /// Rows of whole lines, where those that a block of `wanted` takes of inner
@@ -202,7 +203,8 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
   bool isRagged = stores == StoreKind::Staged;
   int64_t columnPitch = columns.front().dstStride * bytes;
   if (unitBytes() > 1)
-    return isRagged ? width <= kMostWide : columnPitch % kPageBytes == 0;
+    return isRagged ? width <= kMostWide
+                    : columnPitch % RelayoutTarget::kPageBytes == 0;
   return isRagged || width > kLongRowBytes || hasConflicts(columnPitch);
 }
 

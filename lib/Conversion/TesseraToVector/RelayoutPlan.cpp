@@ -60,6 +60,25 @@ int64_t PlanNest::blockColumns() const {
   return countUnits(columns, loops, PlanLoop::Role::Columns);
 }
 
+llvm::SmallVector<int64_t, 64>
+PlanNest::getOffsets(PlanLoop::Role role, bool inSource,
+                     std::optional<int64_t> steps) const {
+  llvm::SmallVector<int64_t, 64> offsets = {0};
+  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
+    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
+    size_t size = offsets.size();
+    for (int64_t i = 1; i < count; ++i)
+      for (size_t k = 0; k < size; ++k)
+        offsets.push_back(offsets[k] + i * stride);
+  };
+  for (const PlanLoop &loop : role == PlanLoop::Role::Rows ? rows : columns)
+    addLoop(loop, loop.count);
+  for (const PlanLoop &loop : loops)
+    if (loop.role == role)
+      addLoop(loop, steps.value_or(loop.step));
+  return offsets;
+}
+
 int64_t PlanNest::stripColumns() const {
   int64_t units = 1;
   for (const PlanLoop &loop : columns)

@@ -17,8 +17,6 @@ using namespace tessera;
 
 /// Shares of work may differ by one part in this number.
 static constexpr int64_t kLeastBlocks = 16;
-/// Long runs are cut for threads at multiples of a page.
-static constexpr int64_t kPageBytes = 4096;
 
 /// Blocks that the busiest thread takes, as a multiple of a fair share.
 static double getImbalance(const PlanLoop &loop, int64_t threads) {
@@ -29,11 +27,11 @@ static double getImbalance(const PlanLoop &loop, int64_t threads) {
          static_cast<double>(blocks);
 }
 
-/// Makes a loop of a run that is long on its own. Returns what is left of the
-/// run as a nest of its own, if anything is.
+/// Makes a loop of a run that is long on its own, cut at pages. Returns what is
+/// left of the run as a nest of its own, if anything is.
 static std::optional<PlanNest> cutRun(PlanNest &nest, int64_t threads,
                                       int64_t elementBytes) {
-  int64_t page = kPageBytes / elementBytes;
+  int64_t page = RelayoutTarget::kPageBytes / elementBytes;
   int64_t chunk = nest.unit / (threads * kLeastBlocks) / page * page;
   if (chunk == 0)
     return std::nullopt;

@@ -507,6 +507,14 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
   EXPECT_THAT(
       printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", streaming(64)),
       testing::Not(HasSubstr("strips")));
+  // Columns of several loops, of which one goes on behind a block.
+  EXPECT_THAT(printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}",
+                        streaming(64)),
+              HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
+                        "      for 3 by 2  src 8 dst 2400256  columns\n"
+                        "        transpose 32x16 units of 1, streaming, strips "
+                        "gathered, prefetch 171 ahead\n"
+                        "          columns 8 by 1  src 1 dst 128  columns\n"));
   // Two-byte elements without conflicts go straight to the destination, bytes
   // where neither rows are long nor columns at such a pitch.
   for (llvm::StringRef dims :

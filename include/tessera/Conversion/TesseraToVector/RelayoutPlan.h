@@ -65,7 +65,7 @@ struct ProcessorCosts {
   /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
   /// shuffles across lanes; wide ones are fewer.
   int64_t cachedLoadBytes = 16;
-  /// Bytes that such a copy in the order of the source fetches ahead.
+  /// Bytes that a copy which reads the source from end to end fetches ahead.
   int64_t copyFetchBytes = 0;
   /// Rows that lie one behind another are gathered in strips where units have
   /// at most the first of these bytes, or rows the second.
@@ -94,6 +94,7 @@ struct RelayoutTarget {
   RelayoutTuning tuning;
 
   static constexpr int64_t kLineBytes = 64;
+  static constexpr int64_t kPageBytes = 4096;
 };
 
 /// One side of a relayout: an array, or a box of one.
@@ -168,11 +169,10 @@ struct JoinedBytes {
 /// Elements that one strided nest copies (or fills), and how.
 ///
 /// The kernel moves *units*: `unit` elements contiguous on both sides, a few of
-/// which may change places. A block
-/// is a rectangle of rows (units contiguous in the destination) and columns
-/// (units contiguous in the source). `rows` and `columns` list the loops inside
-/// a block, most minor first; each may be continued by one loop in `loops` with
-/// that role.
+/// which may change places. A block is a rectangle of rows (units contiguous in
+/// the destination) and columns (units contiguous in the source). `rows` and
+/// `columns` list the loops inside a block, most minor first; each may be
+/// continued by one loop in `loops` with that role.
 struct PlanNest {
   KernelKind kernel = KernelKind::Copy;
   StoreKind stores = StoreKind::Plain;
@@ -226,6 +226,12 @@ struct PlanNest {
   /// Units of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
+  /// Where the rows or columns of a block begin on either side, from where the
+  /// block does, in elements: `steps` of the loop that continues the block's
+  /// own, or as many as a full block has.
+  llvm::SmallVector<int64_t, 64>
+  getOffsets(PlanLoop::Role role, bool inSource,
+             std::optional<int64_t> steps = std::nullopt) const;
   /// Units of a row of a gathered strip: of all columns.
   int64_t stripColumns() const;
   /// Elements that a full block writes, padding included.
