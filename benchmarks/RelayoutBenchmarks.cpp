@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // For every case of relayout_cases.txt: memcpy of the elements' bytes, the
-// vector kernels with one thread and with two, the plain loop over elements,
-// and the time that making the code takes (without a process and a linker).
+// vector kernels with one thread and with two, the same with buffers that begin
+// 16 bytes behind a line, the plain loop over elements, and the time that
+// making the code takes (without a process and a linker).
 // `bytes_per_second` counts each element read once and written once.
 //
 //===----------------------------------------------------------------------===//
@@ -51,7 +52,7 @@ public:
   explicit Buffer(int64_t size)
       : size(size), memory(static_cast<char *>(std::aligned_alloc(
                         size < kHugePage ? kPage : kHugePage,
-                        llvm::alignTo(size + 1, kHugePage)))) {
+                        llvm::alignTo(size + kOffLine, kHugePage)))) {
     if (size >= kHugePage)
       madvise(memory.get(), size, MADV_HUGEPAGE);
     std::memset(memory.get(), 1, size);
@@ -59,6 +60,8 @@ public:
   char *data() { return memory.get(); }
 
   const int64_t size;
+  /// Where `malloc` puts large buffers in a line.
+  static constexpr int64_t kOffLine = 16;
 
 private:
   static constexpr int64_t kPage = 4096, kHugePage = 2 << 20;
@@ -82,12 +85,14 @@ static char *getBuffer(int number, int64_t size) {
 }
 
 static void runRelayout(benchmark::State &state, const Case &item,
-                        const Relayout &relayout) {
+                        const Relayout &relayout, int64_t offset = 0) {
   int64_t useful = item.usefulBytes();
   char *source = getBuffer(
       0, std::max(useful, llvm::cantFail(getSize(item.source)).bytes));
   char *destination = getBuffer(
       1, std::max(useful, llvm::cantFail(getSize(item.destination)).bytes));
+  source += offset;
+  destination += offset;
   // The first call pays for pages and for threads.
   relayout(source, destination);
   for (auto _ : state) {
@@ -98,11 +103,11 @@ static void runRelayout(benchmark::State &state, const Case &item,
 }
 
 static void runKernels(benchmark::State &state, const Case &item,
-                       const CompileOptions &options) {
+                       const CompileOptions &options, int64_t offset = 0) {
   auto function = getRelayoutFunction(item.source, item.destination, options);
   if (!function)
     return state.SkipWithError(llvm::toString(function.takeError()).c_str());
-  runRelayout(state, item, *function);
+  runRelayout(state, item, *function, offset);
 }
 
 /// Making the code: from two shapes to an object file.
@@ -134,6 +139,9 @@ static void registerCase(const Case &item) {
           options.threads = threads;
           runKernels(state, item, options);
         });
+  add("kernels:off", [item](benchmark::State &state) {
+    runKernels(state, item, CompileOptions(), Buffer::kOffLine);
+  });
   add("loop", [item](benchmark::State &state) {
     CompileOptions options;
     options.vectorize = false;

@@ -177,10 +177,9 @@ static ElementBits getElementBits(const Shape &source,
           isSignedIntegral(type)};
 }
 
-llvm::Expected<RelayoutPlan>
-tessera::getRelayoutPlan(const ArrayPart &sourcePart,
-                         const ArrayPart &destinationPart,
-                         const CompileOptions &options) {
+static llvm::Expected<std::vector<RelayoutVersion>>
+getVersions(const ArrayPart &sourcePart, const ArrayPart &destinationPart,
+            const CompileOptions &options) {
   if (llvm::Error error = checkRelayout(sourcePart, destinationPart))
     return std::move(error);
   const Shape &source = sourcePart.shape;
@@ -196,9 +195,19 @@ tessera::getRelayoutPlan(const ArrayPart &sourcePart,
     return dst.takeError();
   bool fillPadding = destinationPart.isWhole() &&
                      destination.layoutOrDefault().paddingValue.has_value();
-  return planRelayout({*src, sourcePart.box}, {*dst, destinationPart.box},
+  return planVersions({*src, sourcePart.box}, {*dst, destinationPart.box},
                       getElementBits(source, destination), fillPadding,
                       *target);
+}
+
+llvm::Expected<RelayoutPlan>
+tessera::getRelayoutPlan(const ArrayPart &sourcePart,
+                         const ArrayPart &destinationPart,
+                         const CompileOptions &options) {
+  auto versions = getVersions(sourcePart, destinationPart, options);
+  if (!versions)
+    return versions.takeError();
+  return std::move(versions->front().plan);
 }
 
 /// Appends a function of vector kernels; false where there is no plan.
@@ -206,40 +215,34 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
                                               const ArrayPart &sourcePart,
                                               const ArrayPart &destinationPart,
                                               const CompileOptions &options) {
-  llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
-  if (!target)
+  // An unknown processor is an error also where there is no plan.
+  if (auto target = getRelayoutTarget(options); !target)
     return target.takeError();
-  llvm::Expected<RelayoutPlan> plan =
-      getRelayoutPlan(sourcePart, destinationPart, options);
-  if (!plan) {
-    llvm::consumeError(plan.takeError());
+  auto versions = getVersions(sourcePart, destinationPart, options);
+  if (!versions) {
+    llvm::consumeError(versions.takeError());
     return false;
   }
+  const RelayoutPlan &plan = versions->front().plan;
   MLIRContext *context = module.getContext();
   context->loadDialect<scf::SCFDialect, vector::VectorDialect>();
-  Type element = IntegerType::get(context, plan->elementBits);
+  Type element = IntegerType::get(context, plan.elementBits);
   func::FuncOp function =
       createFunction(module, options.symbol,
-                     {MemRefType::get({plan->srcElements}, element),
-                      MemRefType::get({plan->dstElements}, element)},
-                     /*isNoAlias=*/plan->isReordered());
+                     {MemRefType::get({plan.srcElements}, element),
+                      MemRefType::get({plan.dstElements}, element)},
+                     /*isNoAlias=*/plan.isReordered());
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
-  const Shape &source = sourcePart.shape;
   const Shape &destination = destinationPart.shape;
-  AxisList src = cantFail(AxisList::get(source));
-  AxisList dst = cantFail(AxisList::get(destination));
-  ElementBits bits = getElementBits(source, destination);
+  int64_t bits = getElementBits(sourcePart.shape, destination).dst;
   TypedAttr padding;
-  auto value = getStoredPadding(destination, bits.dst);
+  auto value = getStoredPadding(destination, bits);
   if (value && destinationPart.isWhole())
     padding = builder.getIntegerAttr(
-        element, bits.dst < 8 ? llvm::APInt::getSplat(8, *value) : *value);
-  if (llvm::Error error = buildVectorRelayout(
-          builder, function.getLoc(), body->getArgument(0),
-          body->getArgument(1), {src, sourcePart.box},
-          {dst, destinationPart.box}, bits, padding, *target))
-    return std::move(error);
+        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
+  emitRelayout(builder, function.getLoc(), body->getArgument(0),
+               body->getArgument(1), *versions, padding);
   func::ReturnOp::create(builder, function.getLoc());
   return true;
 }

@@ -32,19 +32,39 @@
 
 namespace tessera {
 
+/// Where a buffer lies in its pages: at their start, and so at a line; at an
+/// element, at a byte; or at their end, which may be anything.
+enum class Placement { Start, Element, Byte, End };
+
+inline constexpr Placement kPlacements[] = {
+    Placement::Start, Placement::Element, Placement::Byte, Placement::End};
+
 /// Memory with a page that faults on either side.
 class GuardedPages {
 public:
-  GuardedPages(size_t size, bool atEnd)
+  GuardedPages(size_t size, Placement placement)
       : page(sysconf(_SC_PAGESIZE)), size(size),
-        length(llvm::alignTo(std::max<size_t>(size, 1), page)) {
+        length(llvm::alignTo(size + kOffElement, page)) {
     base = static_cast<char *>(mmap(nullptr, length + 2 * page,
                                     PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     EXPECT_NE(base, MAP_FAILED);
     mprotect(base, page, PROT_NONE);
     mprotect(base + page + length, page, PROT_NONE);
-    begin = base + page + (atEnd ? length - size : 0);
+    switch (placement) {
+    case Placement::Start:
+      begin = base + page;
+      break;
+    case Placement::Element:
+      begin = base + page + kOffLine;
+      break;
+    case Placement::Byte:
+      begin = base + page + kOffElement;
+      break;
+    case Placement::End:
+      begin = base + page + length - size;
+      break;
+    }
   }
   GuardedPages(const GuardedPages &) = delete;
   ~GuardedPages() { munmap(base, length + 2 * page); }
@@ -53,6 +73,9 @@ public:
   llvm::MutableArrayRef<uint8_t> bytes() { return {data(), size}; }
 
 private:
+  /// A multiple of all elements, but not of a line; and one of nothing.
+  static constexpr size_t kOffLine = 16, kOffElement = 21;
+
   size_t page, size, length;
   char *base, *begin;
 };
@@ -203,9 +226,9 @@ inline ExpectedBytes getExpected(const Shape &source, const Shape &destination,
 
 inline void checkRun(CompiledModule::Relayout *relayout, const Shape &source,
                      const Shape &destination, std::mt19937_64 &engine) {
-  for (bool atEnd : {false, true}) {
-    GuardedPages input(llvm::cantFail(getSize(source)).bytes, atEnd);
-    GuardedPages output(llvm::cantFail(getSize(destination)).bytes, atEnd);
+  for (Placement placement : kPlacements) {
+    GuardedPages input(llvm::cantFail(getSize(source)).bytes, placement);
+    GuardedPages output(llvm::cantFail(getSize(destination)).bytes, placement);
     for (uint8_t &byte : input.bytes())
       byte = static_cast<uint8_t>(engine());
     for (uint8_t &byte : output.bytes())
@@ -217,7 +240,7 @@ inline void checkRun(CompiledModule::Relayout *relayout, const Shape &source,
       // Padding that gets no value keeps what it holds.
       ASSERT_EQ(output.bytes()[i],
                 expected.known[i] ? expected.bytes[i] : before[i])
-          << "at byte " << i << (atEnd ? ", unaligned" : ", aligned");
+          << "at byte " << i << ", placement " << static_cast<int>(placement);
     }
   }
 }
@@ -299,6 +322,17 @@ inline std::vector<std::pair<Shape, Shape>> getRaggedPairs() {
         std::pair("c128[61,19]{1,0}", "c128[61,19]{0,1}"),
         std::pair("f32[2,160,139]{2,1,0}",
                   "f32[2,160,139]{1,2,0:PD(2,161,144)}"),
+        // Enough rows to be taken from where a line begins, in one batch and
+        // in several, by units of two, and of columns that begin at lines if
+        // the array does.
+        std::pair("f32[801,37]{1,0}", "f32[801,37]{0,1}"),
+        std::pair("bf16[1101,67]{1,0}", "bf16[1101,67]{0,1}"),
+        std::pair("f64[3,303,21]{2,1,0}", "f64[3,303,21]{1,2,0}"),
+        std::pair("c128[5,131,11]{2,1,0}", "c128[5,131,11]{1,2,0}"),
+        std::pair("f32[451,33,2]{2,1,0}", "f32[451,33,2]{2,0,1}"),
+        std::pair("f32[560,48]{1,0}", "f32[560,48]{0,1}"),
+        std::pair("bf16[1120,80]{1,0}", "bf16[1120,80]{0,1}"),
+        std::pair("s8[2176,200]{1,0}", "s8[2176,200]{0,1}"),
         // The same in strips of rows that are gathered.
         std::pair("s8[1111,67]{1,0}", "s8[1111,67]{0,1}"),
         std::pair("s8[3,259,75]{2,1,0}", "s8[3,259,75]{1,2,0}"),

@@ -166,9 +166,11 @@ static void checkBits(CompiledModule::Relayout *relayout,
                       const std::pair<ArrayPart, ArrayPart> &pair,
                       std::mt19937_64 &engine) {
   BitSide from(pair.first), to(pair.second);
-  for (bool atEnd : {false, true}) {
-    GuardedPages input(llvm::cantFail(getSize(from.part.shape)).bytes, atEnd);
-    GuardedPages output(llvm::cantFail(getSize(to.part.shape)).bytes, atEnd);
+  for (Placement placement : kPlacements) {
+    GuardedPages input(llvm::cantFail(getSize(from.part.shape)).bytes,
+                       placement);
+    GuardedPages output(llvm::cantFail(getSize(to.part.shape)).bytes,
+                        placement);
     for (uint8_t &byte : input.bytes())
       byte = static_cast<uint8_t>(engine());
     for (uint8_t &byte : output.bytes())
@@ -178,7 +180,7 @@ static void checkBits(CompiledModule::Relayout *relayout,
     relayout(input.data(), output.data());
     for (size_t i = 0; i < expected.size(); ++i)
       ASSERT_EQ(output.bytes()[i], expected[i])
-          << "at byte " << i << (atEnd ? ", unaligned" : ", aligned");
+          << "at byte " << i << ", placement " << static_cast<int>(placement);
   }
 }
 

@@ -113,13 +113,13 @@ private:
   static void checkSame(llvm::ArrayRef<CompiledModule::Relayout *> functions,
                         const Shape &source, const Shape &destination,
                         std::mt19937_64 &engine) {
-    GuardedPages input(llvm::cantFail(getSize(source)).bytes, /*atEnd=*/false);
+    GuardedPages input(llvm::cantFail(getSize(source)).bytes, Placement::Start);
     for (uint8_t &byte : input.bytes())
       byte = static_cast<uint8_t>(engine());
     std::vector<uint8_t> first;
     for (CompiledModule::Relayout *function : functions) {
       GuardedPages output(llvm::cantFail(getSize(destination)).bytes,
-                          /*atEnd=*/false);
+                          Placement::Start);
       function(input.data(), output.data());
       if (first.empty())
         first.assign(output.bytes().begin(), output.bytes().end());

@@ -56,6 +56,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
                        std::to_string(static_cast<int>(nest.stores)) +
                        (nest.gathersRows ? " gathered" : "") +
                        (nest.gathersStrips ? " strips" : "") +
+                       (nest.shiftStride ? " shifted" : "") +
                        (nest.within.empty() ? "" : " shuffled"));
       options.symbol = "f" + std::to_string(batch.size());
       batch.push_back({source, destination});
@@ -90,6 +91,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
                              "transpose 1 shuffled",
                              "transpose 2 strips",
                              "transpose 3",
+                             "transpose 3 shifted",
                              "interleave 0",
                              "interleave 1",
                              "interleave 2",
@@ -110,8 +112,8 @@ TEST(VectorRelayout, StripsInLongBuffers) {
         std::tuple("s8[2,1088,1024]{2,1,0}", "s8[2,1088,1024]{1,2,0}", 3),
         std::tuple("bf16[640,768]{1,0}", "bf16[640,768]{0,1}", 2),
         std::tuple("s8[256,33100]{1,0}", "s8[256,33100]{0,1}", 1),
-        std::tuple("s8[1601,601]{1,0}", "s8[1601,601]{0,1}", 2),
-        std::tuple("s8[575,33003]{1,0}", "s8[575,33003]{0,1}", 1)}) {
+        std::tuple("s8[2601,601]{1,0}", "s8[2601,601]{0,1}", 2),
+        std::tuple("s8[1281,33003]{1,0}", "s8[1281,33003]{0,1}", 1)}) {
     SCOPED_TRACE(source);
     CompileOptions options;
     options.vectorBytes = 64;
@@ -131,12 +133,11 @@ TEST(VectorRelayout, StripsInLongBuffers) {
   }
 }
 
-/// The bytes that `function` leaves in a destination of `size`, which begins at
-/// a line or not.
+/// The bytes that `function` leaves in a destination of `size`.
 static std::vector<uint8_t> runOn(llvm::ArrayRef<uint8_t> input, size_t size,
                                   const RelayoutFunction &function,
-                                  bool isAligned) {
-  GuardedPages output(size, /*atEnd=*/!isAligned);
+                                  Placement placement) {
+  GuardedPages output(size, placement);
   llvm::fill(output.bytes(), 0x5A);
   function(input.data(), output.data());
   return output.bytes().vec();
@@ -168,8 +169,9 @@ TEST(VectorRelayout, LargePairsAgreeWithLoops) {
     options.vectorize = false;
     auto loops =
         llvm::cantFail(getRelayoutFunction(source, destination, options));
-    for (bool isAligned : {true, false})
-      ASSERT_TRUE(runOn(input, size, function, isAligned) ==
-                  runOn(input, size, loops, isAligned));
+    std::vector<uint8_t> expected = runOn(input, size, loops, Placement::Start);
+    for (Placement placement : kPlacements)
+      ASSERT_TRUE(runOn(input, size, function, placement) == expected)
+          << "placement " << static_cast<int>(placement);
   }
 }

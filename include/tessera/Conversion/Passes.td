@@ -258,7 +258,8 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     signless.
 
     Where stores bypass the cache, they are whole lines: the address of the
-    destination is tested, and other code copies to one that is not aligned.
+    destination is tested, and there is other code for one that does not begin
+    at a line, or not even at an element.
 
     ```mlir
     tessera.relayout %src into %dst

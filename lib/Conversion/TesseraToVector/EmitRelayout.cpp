@@ -56,14 +56,29 @@ static void emitNests(ImplicitLocOpBuilder &b, llvm::ArrayRef<PlanNest> nests,
   }
 }
 
-void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
-                           Value destination, const RelayoutPlan &plan,
-                           const RelayoutTarget &target, TypedAttr padding) {
-  ImplicitLocOpBuilder b(loc, builder);
+/// The address of the memref's first byte, modulo a power of two.
+static Value getAddress(ImplicitLocOpBuilder &b, Value memref,
+                        int64_t modulus) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  Value mask = arith::ConstantIndexOp::create(b, modulus - 1);
+  return arith::AndIOp::create(b, address, mask);
+}
+
+/// The nests of one plan. Their streaming stores are followed by the fence that
+/// x86 needs.
+static void emitVersion(ImplicitLocOpBuilder &b, Value source,
+                        Value destination, const RelayoutVersion &version,
+                        TypedAttr padding) {
+  const auto &[target, plan] = version;
+  Value phase;
+  if (plan.isStreaming() && !plan.isLineAligned)
+    phase = arith::DivUIOp::create(
+        b, getAddress(b, destination, RelayoutTarget::kLineBytes),
+        arith::ConstantIndexOp::create(b, plan.elementBits / 8));
   int64_t shufflesLeft = kMostShuffles;
   std::vector<NestEmitter> emitters;
   for (const PlanNest &nest : plan.nests)
-    emitters.emplace_back(b, source, destination, nest, target, padding,
+    emitters.emplace_back(b, source, destination, phase, nest, target, padding,
                           shufflesLeft);
   for (const NestEmitter &emitter : emitters)
     shufflesLeft -= emitter.countTileShuffles();
@@ -72,44 +87,21 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
     emitFence(b);
 }
 
-/// Whether the memref begins at a line.
-static Value isLineAligned(ImplicitLocOpBuilder &b, Value memref) {
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
-  Value mask =
-      arith::ConstantIndexOp::create(b, RelayoutTarget::kLineBytes - 1);
-  Value rest = arith::AndIOp::create(b, address, mask);
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero);
-}
-
-llvm::Error tessera::buildVectorRelayout(OpBuilder &builder, Location loc,
-                                         Value source, Value destination,
-                                         const PlanSide &src,
-                                         const PlanSide &dst, ElementBits bits,
-                                         TypedAttr padding,
-                                         const RelayoutTarget &target) {
-  bool fillPadding = static_cast<bool>(padding);
-  auto plan = planRelayout(src, dst, bits, fillPadding, target);
-  if (!plan)
-    return plan.takeError();
-  auto emit = [&](OpBuilder &at, const RelayoutPlan &chosen) {
-    emitRelayout(at, loc, source, destination, chosen, target, padding);
-  };
-  if (!plan->isStreaming()) {
-    emit(builder, *plan);
-    return llvm::Error::success();
-  }
-  RelayoutTarget plain = target;
-  plain.isLineAligned = false;
-  auto plainPlan = planRelayout(src, dst, bits, fillPadding, plain);
-  if (!plainPlan)
-    return plainPlan.takeError();
+void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
+                           Value destination,
+                           llvm::ArrayRef<RelayoutVersion> versions,
+                           TypedAttr padding) {
   ImplicitLocOpBuilder b(loc, builder);
-  auto choice = scf::IfOp::create(b, isLineAligned(b, destination),
-                                  /*withElseRegion=*/true);
-  OpBuilder thenBuilder = choice.getThenBodyBuilder();
-  emit(thenBuilder, *plan);
-  OpBuilder elseBuilder = choice.getElseBodyBuilder();
-  emit(elseBuilder, *plainPlan);
-  return llvm::Error::success();
+  const RelayoutVersion &version = versions.front();
+  int64_t alignment = version.plan.getAlignment();
+  if (alignment == 1)
+    return emitVersion(b, source, destination, version, padding);
+  Value isAligned = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          getAddress(b, destination, alignment),
+                                          arith::ConstantIndexOp::create(b, 0));
+  auto choice = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(choice.thenBlock());
+  emitVersion(b, source, destination, version, padding);
+  b.setInsertionPointToStart(choice.elseBlock());
+  emitRelayout(b, loc, source, destination, versions.drop_front(), padding);
 }

@@ -146,26 +146,22 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
   if (kernels.hasMasks())
     return emitMaskedRun(from, to, count, /*hasHead=*/true);
   // Elements up to the first line, whole lines, and what is left.
-  AffineExpr index = b.getAffineDimExpr(0);
-  Value head = createHead(to);
-  AffineExpr zero = b.getAffineConstantExpr(0);
-  AffineExpr lines = (b.getAffineConstantExpr(count) - index).floorDiv(line);
-  emitElements(from, to, zero, index, head);
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = affine::AffineForOp::create(
-      b, ValueRange{}, AffineMap::get(0, 0, zero), ValueRange{head},
-      AffineMap::get(1, 0, lines));
-  emitElements(from, to, index + lines * line, b.getAffineConstantExpr(count),
-               head);
-  b.setInsertionPointToStart(loop.getBody());
-  auto atLine = [&](Place place) {
-    AffineExpr i = b.getAffineDimExpr(1), start = b.getAffineDimExpr(2);
-    Value moved = affine::AffineApplyOp::create(
-        b, AffineMap::get(3, 0, index + start + i * line),
-        ValueRange{place.index, loop.getInductionVar(), head});
-    return Place{place.memref, moved, place.offset};
+  auto apply = [&](AffineExpr expr, Value operand) -> Value {
+    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                         ValueRange{operand});
   };
-  kernels.copy(atLine(from), atLine(to), line, /*isStreaming=*/true);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  AffineExpr start = b.getAffineDimExpr(0);
+  AffineExpr lines = (-start + count).floorDiv(line);
+  Value head = createHead(to);
+  emitElements(from, to, constant(0), head);
+  repeatBetween(constant(0), apply(lines, head), [&](Value i) {
+    kernels.copy(advance(skip(from, head), i, line),
+                 advance(skip(to, head), i, line), line, /*isStreaming=*/true);
+  });
+  emitElements(from, to, apply(start + lines * line, head), constant(count));
 }
 
 /// A run that begins anywhere, without a branch: one masked store up to the
@@ -190,10 +186,23 @@ void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count,
 }
 
 Value NestEmitter::createHead(Place to) {
-  AffineExpr index = b.getAffineDimExpr(0);
+  return createInLine(to, /*isNegative=*/true);
+}
+
+Value NestEmitter::createShift(Place to) {
+  return createInLine(to, /*isNegative=*/false);
+}
+
+Value NestEmitter::createInLine(Place to, bool isNegative) {
+  AffineExpr place = b.getAffineDimExpr(0) + to.offset;
+  llvm::SmallVector<Value, 2> operands = {to.index};
+  if (phase) {
+    place = place + b.getAffineDimExpr(1);
+    operands.push_back(phase);
+  }
+  place = (isNegative ? -place : place) % lineElements();
   return affine::AffineApplyOp::create(
-      b, AffineMap::get(1, 0, (-(index + to.offset)) % lineElements()),
-      ValueRange{to.index});
+      b, AffineMap::get(operands.size(), 0, place), operands);
 }
 
 Place NestEmitter::skip(Place place, Value elements) {
@@ -213,10 +222,7 @@ void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
   const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
     return loop.dstStride == count;
   });
-  AffineExpr index = b.getAffineDimExpr(0);
-  Value shift = affine::AffineApplyOp::create(
-      b, AffineMap::get(1, 0, (index + to.offset) % line),
-      ValueRange{to.index});
+  Value shift = createShift(to);
   from.index = arith::SubIOp::create(b, from.index, shift);
   to.index = arith::SubIOp::create(b, to.index, shift);
   Value run = createIndex(number);
@@ -255,13 +261,17 @@ void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
     kernels.copy(from + done, to + done, count - done);
 }
 
-void NestEmitter::emitElements(Place from, Place to, AffineExpr begin,
-                               AffineExpr end, Value head) {
+void NestEmitter::emitElements(Place from, Place to, Value begin, Value end) {
+  repeatBetween(begin, end, [&](Value i) {
+    kernels.store(kernels.load(advance(from, i, 1), 1), advance(to, i, 1));
+  });
+}
+
+void NestEmitter::repeatBetween(Value begin, Value end, Body body) {
   OpBuilder::InsertionGuard guard(b);
-  auto loop = affine::AffineForOp::create(
-      b, ValueRange{head}, AffineMap::get(1, 0, begin), ValueRange{head},
-      AffineMap::get(1, 0, end));
+  // Bounds that depend on an address are none that `affine` knows.
+  auto loop =
+      scf::ForOp::create(b, begin, end, arith::ConstantIndexOp::create(b, 1));
   b.setInsertionPointToStart(loop.getBody());
-  Place src = advance(from, loop.getInductionVar(), 1);
-  kernels.store(kernels.load(src, 1), advance(to, loop.getInductionVar(), 1));
+  body(loop.getInductionVar());
 }

@@ -66,7 +66,7 @@ void NestEmitter::emitStrip(size_t depth, Offsets at, int64_t rows,
     stripBuffer = getStage(size).memref;
   else
     allocateStrips(size, loop);
-  gatherStrip({src, createIndex(at.src)},
+  gatherStrip(getSource(at),
               nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows));
   emitWithin(depth, at, rows, columns);
   if (!isOnStack && !loop)

@@ -235,7 +235,9 @@ bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
 /// their own better than for few that return. Large arrays only gain by short
 /// code, and those in the first-level cache lose little in loops.
 bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
-  if (isLight(rows, columns))
+  bool isEnds = llvm::any_of(nest.loops,
+                             [](const PlanLoop &loop) { return loop.isEnds; });
+  if (isLight(rows, columns) || isEnds)
     return false;
   int64_t most = isInCache ? shufflesLeft : kMaxUnrolledShuffles;
   if (numElements * kernels.elementBytes() <= kFirstLevelBytes)

@@ -134,7 +134,7 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
   if (depth == nest.loops.size())
     return emitBlock(at, rows, columns);
   const PlanLoop &loop = nest.loops[depth];
-  int64_t full = countFullBlocks(loop), rest = loop.count - full * loop.step;
+  int64_t full = countFullBlocks(loop), rest = countRest(loop);
   auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
     (this->*emitPart)(depth, from,
                       loop.role == PlanLoop::Role::Rows ? steps : rows,
@@ -145,13 +145,25 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
   // A strip without rows writes what the others have left.
   bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
   if ((rest > 0 || isStrip) && !overlapsBlocks(loop)) {
-    int64_t begin = full * loop.step;
+    int64_t begin = loop.count - rest;
     Offsets last = {at.src + begin * loop.srcStride,
                     at.dst + begin * loop.dstStride,
                     at.carry + full * getCarryStride(depth)};
     ++depth;
     withSteps(rest, &NestEmitter::emitLoops, last);
   }
+}
+
+/// Steps of the last block, where it is not full. Columns fill loads, a few of
+/// them twice.
+int64_t NestEmitter::countRest(const PlanLoop &loop) const {
+  int64_t rest = loop.count - countFullBlocks(loop) * loop.step;
+  if (nest.kernel != KernelKind::Transpose ||
+      loop.role != PlanLoop::Role::Columns || !nest.columns.empty() ||
+      !nest.joined.empty() || nest.gathersStrips || loop.isParallel)
+    return rest;
+  int64_t filled = llvm::alignTo(rest, kernels.laneUnits());
+  return filled <= loop.count ? filled : rest;
 }
 
 /// Whether the last block of a loop overlaps the one before, rather than being
@@ -183,6 +195,31 @@ void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
              at.carry},
             rows, columns);
   ivs.pop_back();
+}
+
+/// Leaves out the first end where the rows that are taken are all before the
+/// last end. That has to be known here.
+void NestEmitter::emitEnds(
+    size_t depth, Offsets at,
+    llvm::function_ref<void(AffineExpr iteration)> body) {
+  auto isOuter = [](const PlanLoop &loop) {
+    return loop.role == PlanLoop::Role::Outer;
+  };
+  llvm::ArrayRef<PlanLoop> loops = nest.loops;
+  bool isKnown = llvm::all_of(loops.take_front(depth), isOuter) &&
+                 llvm::none_of(loops.drop_front(depth + 1), isOuter);
+  Value first = arith::ConstantIndexOp::create(b, 0);
+  if (isKnown) {
+    Value isAligned = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                            createRowHead(at), first);
+    first = arith::IndexCastUIOp::create(b, b.getIndexType(), isAligned);
+  }
+  Value end = arith::ConstantIndexOp::create(b, 2);
+  repeatBetween(first, end, [&](Value number) {
+    ivs.push_back(number);
+    body(b.getAffineDimExpr(ivs.size() - 1));
+    ivs.pop_back();
+  });
 }
 
 /// So little is done at a time that a loop is unrolled in part.
@@ -221,6 +258,8 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   };
   if (nest.kernel == KernelKind::Gather && depth + 1 == nest.loops.size())
     emitGathers(shape, emitIteration);
+  else if (loop.isEnds)
+    emitEnds(depth, at, emitIteration);
   else
     emitLoop(b, shape, ivs, emitIteration);
   trips /= shape.trips;
@@ -271,17 +310,48 @@ Value NestEmitter::createIndex(AffineExpr expr) {
                                        ivs);
 }
 
+Value NestEmitter::createRowHead(Offsets at) {
+  AffineExpr inLine = at.dst % lineElements();
+  return createHead({dst, createIndex(inLine)});
+}
+
+Place NestEmitter::getSource(Offsets at) {
+  Place place = {src, createIndex(at.src)};
+  if (!nest.shiftStride)
+    return place;
+  AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.unit);
+  Value elements = affine::AffineApplyOp::create(
+      b, AffineMap::get(1, 0, rows * *nest.shiftStride),
+      ValueRange{createRowHead(at)});
+  return skip(place, elements);
+}
+
+Place NestEmitter::getDestination(Offsets at) {
+  Place place = {dst, createIndex(at.dst)};
+  return nest.shiftStride ? skip(place, createRowHead(at)) : place;
+}
+
+int64_t NestEmitter::getPhase(Offsets at) {
+  if (nest.shiftStride)
+    return 0;
+  // Loops move on by whole lines.
+  AffineExpr zero = b.getAffineConstantExpr(0);
+  llvm::SmallVector<AffineExpr> zeros(ivs.size(), zero);
+  AffineExpr begin = at.dst.replaceDims(zeros);
+  return cast<AffineConstantExpr>(begin).getValue() % lineElements();
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
 
 void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
-  Place to = {dst, createIndex(at.dst)};
+  Place to = getDestination(at);
   if (nest.kernel == KernelKind::Fill)
     return emitFill(to, nest.unit);
   if (nest.kernel == KernelKind::FillBits)
     return emitBits(to, to);
-  Place from = {src, createIndex(at.src)};
+  Place from = getSource(at);
   Table fromRows =
       nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows);
   if (nest.gathersStrips) {
@@ -291,24 +361,22 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   }
   Table toColumns =
       nest.getOffsets(PlanLoop::Role::Columns, /*inSource=*/false, columns);
-  bool isAligned = at.dst.getLargestKnownDivisor() % lineElements() == 0;
+  bool isAligned =
+      nest.shiftStride
+          ? nest.isOnLines
+          : !phase && at.dst.getLargestKnownDivisor() % lineElements() == 0;
 
   switch (nest.kernel) {
   case KernelKind::Merge:
     return emitBits(from, to);
   case KernelKind::Transpose:
     if (isCarried()) {
-      // Loops move on by whole lines.
-      AffineExpr zero = b.getAffineConstantExpr(0);
-      llvm::SmallVector<AffineExpr> zeros(ivs.size(), zero);
-      int64_t begin =
-          cast<AffineConstantExpr>(at.dst.replaceDims(zeros)).getValue();
       Place carry = getStage();
       carry.index = createIndex(at.carry);
       return emitCarried(from, to, carry,
                          rows ? llvm::ArrayRef(fromRows)
                               : llvm::ArrayRef<int64_t>(),
-                         toColumns, begin % lineElements());
+                         toColumns, getPhase(at));
     }
     return emitTranspose(from, to, fromRows, toColumns, isAligned);
   case KernelKind::Interleave:

@@ -70,11 +70,11 @@ inline std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
 class NestEmitter {
 public:
   NestEmitter(mlir::ImplicitLocOpBuilder &builder, mlir::Value src,
-              mlir::Value dst, const PlanNest &nest,
+              mlir::Value dst, mlir::Value phase, const PlanNest &nest,
               const RelayoutTarget &target, mlir::TypedAttr padding,
               int64_t &shufflesLeft)
-      : b(builder), src(src), dst(dst), nest(nest), padding(padding),
-        shufflesLeft(shufflesLeft),
+      : b(builder), src(src), dst(dst), phase(phase), nest(nest),
+        padding(padding), shufflesLeft(shufflesLeft),
         kernels(builder,
                 llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
@@ -123,7 +123,10 @@ private:
   void emitWithin(size_t depth, Offsets at, int64_t rows, int64_t columns);
   void emitGathers(LoopShape shape,
                    llvm::function_ref<void(mlir::AffineExpr iteration)> body);
+  void emitEnds(size_t depth, Offsets at,
+                llvm::function_ref<void(mlir::AffineExpr iteration)> body);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  int64_t countRest(const PlanLoop &loop) const;
   bool overlapsBlocks(const PlanLoop &loop) const;
   void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
                              int64_t columns);
@@ -210,17 +213,20 @@ private:
   void emitMaskedRun(Place from, Place to, int64_t count, bool hasHead);
   /// Elements of a run up to the first line that begins in it.
   mlir::Value createHead(Place to);
+  /// Elements of its line that come before a place.
+  mlir::Value createShift(Place to);
+  mlir::Value createInLine(Place to, bool isNegative);
   Place skip(Place place, mlir::Value elements);
   /// The run of that number among those that continue one another.
   void emitJoinedRun(Place from, Place to, mlir::AffineExpr number);
   void emitAlignedRun(Place from, Place to, int64_t count);
-  /// Copies elements from `begin` to `end`, maps of `head`, one at a time.
-  void emitElements(Place from, Place to, mlir::AffineExpr begin,
-                    mlir::AffineExpr end, mlir::Value head);
+  /// Copies elements from number `begin` to `end`, one at a time.
+  void emitElements(Place from, Place to, mlir::Value begin, mlir::Value end);
 
   /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
   void repeat(int64_t count, Body body);
   void repeatInLoop(int64_t count, Body body);
+  void repeatBetween(mlir::Value begin, mlir::Value end, Body body);
   /// A loop that LLVM is to unroll last of all, or not.
   void repeatTiles(int64_t count, bool unrolls, Body body);
 
@@ -251,6 +257,13 @@ private:
                    part.step * nest.unit);
   }
   mlir::Value createIndex(mlir::AffineExpr expr);
+  /// Where rows are taken from, and where they go.
+  Place getSource(Offsets at);
+  Place getDestination(Offsets at);
+  /// Elements of its line that come before a block that carries.
+  int64_t getPhase(Offsets at);
+  /// Elements of the destination before the rows that are taken.
+  mlir::Value createRowHead(Offsets at);
   Place getStage() { return getStage(countStage()); }
   Place getStage(int64_t elements);
   /// Whether the loops from number `depth` on are those within a strip.
@@ -286,6 +299,9 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Value src, dst;
+  /// Elements of its line that come before the destination; null if it begins
+  /// at one.
+  mlir::Value phase;
   const PlanNest &nest;
   mlir::TypedAttr padding;
   /// Shuffles that may still be spent on unrolled tiles, by all nests together.

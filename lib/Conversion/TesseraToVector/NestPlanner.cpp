@@ -27,8 +27,6 @@ static constexpr int64_t kMostFetched = 256;
 static constexpr int64_t kMostConflicts = 3;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMostColumnPitch = 4;
-/// Units that are shuffled in registers fit into a lane of one.
-static constexpr int64_t kLaneBytes = 16;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   ProcessorCosts costs;
@@ -143,8 +141,11 @@ void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
 bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
                                bool isDense) const {
   int64_t line = RelayoutTarget::kLineBytes;
-  bool result = nest.dstOffset * bytes % line == 0 && run * bytes % line == 0;
+  bool result = knowsLines() && run * bytes % line == 0 &&
+                (nest.shiftStride || nest.dstOffset * bytes % line == 0);
   for (const PlanLoop &loop : nest.loops) {
+    if (mayBeginAnywhere(loop))
+      continue;
     bool isWhole = loop.role != Role::Columns || isDense;
     int64_t stride = loop.dstStride * (isWhole ? loop.step : 1);
     result &= stride * bytes % line == 0;
@@ -198,12 +199,17 @@ void NestPlanner::planRaggedCopy() {
     orderLoops(target.tuning.bySource.value_or(true));
     return;
   }
+  // Joining short runs costs more than it brings where ends are unknown, too.
+  if (!knowsLines() && unitBytes() < kRaggedRunBytes)
+    return;
   Chain rows = findChain(/*inDestination=*/true, {});
   int64_t wanted = kStageBytes / unitBytes();
   if (wanted > 1)
     takeBlock(rows, wanted, wanted, Role::Rows);
-  if (nest.blockRows() * unitBytes() >= kRaggedRunBytes)
-    nest.stores = StoreKind::Staged;
+  if (nest.blockRows() * unitBytes() < kRaggedRunBytes)
+    return;
+  nest.stores = StoreKind::Staged;
+  nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit);
 }
 
 /// Runs that are contiguous on both sides. Where they stream, several are read

@@ -20,6 +20,8 @@
 //      small buffer. Loops then follow the source, so that it is read in long
 //      streams, unless the destination is one sequential run. Strips of rows
 //      that lie one behind another are gathered where blocks are read slowly.
+//      Where the destination may begin anywhere, rows are taken from the first
+//      one that begins a line.
 //   4. In cache, loops follow the destination.
 //   5. Padding behind runs is filled by the nest that writes them, and nests
 //      that walk along the same loops share them.
@@ -50,6 +52,9 @@ inline constexpr int64_t kDirectRows = 32;
 inline constexpr int64_t kRaggedRunBytes = 1024;
 /// Of what is read from end to end, the part that gaps may take.
 inline constexpr int64_t kMostGap = 8;
+/// Units that are shuffled in registers fit into a lane of one, which is also
+/// the least that is loaded of a row.
+inline constexpr int64_t kLaneBytes = 16;
 /// Blocks between the fetch of a line ahead and its use.
 inline constexpr int64_t kPrefetchBlocks = 2;
 
@@ -79,8 +84,7 @@ public:
               std::optional<RunPadding> padding = std::nullopt,
               bool mayFill = false)
       : strided(strided), bytes(elementBytes), target(target), isLarge(isLarge),
-        mayStream(isLarge && target.isLineAligned), padding(padding),
-        mayFill(mayFill) {
+        mayStream(isLarge), padding(padding), mayFill(mayFill) {
     nest.srcOffset = strided.srcOffset;
     nest.dstOffset = strided.dstOffset;
     nest.loops = strided.loops;
@@ -140,6 +144,8 @@ private:
   int64_t countCarried(size_t depth) const;
   bool planRaggedTranspose(const Chain &rows, const Chain &columns);
   void planStagedTranspose(const Chain &rows, const Chain &columns);
+  bool mayShiftBatches() const;
+  bool planShiftedTranspose(const PlanLoop &row);
   int64_t countConflicts() const;
   void planPrefetch(int64_t blocks);
   void planInterleave(const Chain &rows, const Chain &columns);
@@ -175,14 +181,21 @@ private:
     int64_t tuned = target.tuning.columnBytes;
     return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
   }
-  /// Whether all runs of `run` elements in the destination are whole lines: a
-  /// run for each step of the loops around a block and of `inner`.
-  /// Columns of a block are runs of their own unless they are `dense`.
+  /// Whether all runs of `run` elements in the destination are known to be
+  /// whole lines: a run for each step of the loops around a block and of
+  /// `inner`. Columns of a block are runs of their own unless they are `dense`.
   bool isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner = {},
                     bool isDense = false) const;
   /// Whether copies and weaves read the source from end to end.
   bool followsSource() const {
     return mayStream && target.costs.copyStreams == 1;
+  }
+  /// Whether lines of the destination are where the strides say.
+  bool knowsLines() const { return target.isLineAligned || nest.shiftStride; }
+  /// Whether what the loop brings to a place of the destination does not
+  /// matter: rows are shifted, for each of its steps.
+  bool mayBeginAnywhere(const PlanLoop &loop) const {
+    return nest.shiftStride && loop.role == Role::Outer;
   }
   /// Sorts the loops around a block by a stride, most major first.
   void orderLoops(bool bySource);

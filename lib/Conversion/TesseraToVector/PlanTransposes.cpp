@@ -23,6 +23,8 @@ static constexpr int64_t kGatheredBytes = 512;
 /// where it has to; and how far it is fetched ahead.
 static constexpr int64_t kStripBytes = 4 << 20;
 static constexpr int64_t kStripFetchBytes = 16 << 10;
+/// Of ragged strips the first and the last one cost more than the cache.
+static constexpr int64_t kLeastRaggedStrips = 5;
 /// Multiples of this as pitches put lines into a few sets of a cache.
 static constexpr int64_t kConflictBytes = 512;
 /// Longer rows are read slowly in any case.
@@ -38,6 +40,8 @@ static constexpr int64_t kCarryBytes = 256 << 10;
 static constexpr int64_t kPanels = 4;
 /// Numbers of panels among which the best is looked for.
 static constexpr int64_t kMostPanels = 4096;
+/// Lines of a run of rows that are worth leaving one at either end.
+static constexpr int64_t kLeastShiftedLines = 32;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMostWide = 1024;
 /// Blocks that rows are fetched ahead where blocks are dense runs, or hand on
@@ -223,6 +227,8 @@ bool NestPlanner::planStripTranspose(const Chain &rows, const Chain &columns,
   int64_t high =
       llvm::alignTo(rowUnits(getStripRun(width)) * unitBytes(), line) /
       unitBytes();
+  if (stores == StoreKind::Staged && row.count < kLeastRaggedStrips * high)
+    return false;
   takeBlock(row, high, high + high / 4, Role::Rows);
   takeBlock(columns, wide, wide, Role::Columns);
   orderLoops(/*bySource=*/true);
@@ -270,6 +276,7 @@ bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   takeBlock(rows, allRows, allRows, Role::Rows);
   takeBlock(column, lines * line, lines * line, Role::Columns);
   nest.stores = StoreKind::Staged;
+  nest.isOnLines = isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true);
   return true;
 }
 
@@ -282,18 +289,23 @@ int64_t NestPlanner::countCarried(size_t depth) const {
 }
 
 /// Keeps `count` steps of `loop` and leaves the others, which are few, to nests
-/// with less code.
+/// with less code. Columns fill loads, a few of them twice.
 void NestPlanner::leaveRest(PlanLoop &loop, int64_t count) {
   StridedNest others = strided;
+  int64_t rest = loop.count - count;
+  if (loop.role == Role::Columns)
+    rest = std::min<int64_t>(
+        llvm::alignTo(rest, std::max(kLaneBytes / unitBytes(), int64_t(1))),
+        loop.count);
   auto find = [&](StridedNest &where) {
     return llvm::find_if(where.loops, [&](const PlanLoop &other) {
       return isSameLoop(loop, other);
     });
   };
-  find(others)->count = loop.count - count;
+  find(others)->count = rest;
   llvm::erase_if(others.loops, [](const PlanLoop &l) { return l.count == 1; });
-  others.srcOffset += count * loop.srcStride;
-  others.dstOffset += count * loop.dstStride;
+  others.srcOffset += (loop.count - rest) * loop.srcStride;
+  others.dstOffset += (loop.count - rest) * loop.dstStride;
   find(strided)->count = count;
   loop.count = count;
   NestPlanner planner(others, bytes, target, isLarge);
@@ -369,7 +381,7 @@ size_t NestPlanner::findStrips() const {
 bool NestPlanner::planCarriedTranspose(const Chain &rows,
                                        const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes || !mayCarry ||
-      target.tuning.isStaged.has_value())
+      !knowsLines() || target.tuning.isStaged.has_value())
     return false;
   int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
   // One register of narrow elements, of which two would be a loop.
@@ -379,7 +391,8 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   takeBlock(rows, high, high, Role::Rows);
   bool hasStrips = false, isSteady = true;
   for (const PlanLoop &loop : nest.loops) {
-    isSteady &= loop.dstStride * loop.step * bytes % line == 0;
+    isSteady &= mayBeginAnywhere(loop) ||
+                loop.dstStride * loop.step * bytes % line == 0;
     hasStrips |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
   }
   if (!hasStrips || !isSteady || !orderCarried()) {
@@ -422,15 +435,67 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
     int64_t high = rowUnits(run);
     takeBlock(columns, wide, wide + wide / 4, Role::Columns);
     takeBlock(rows, high, 2 * high, Role::Rows);
-    if (isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+    nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+    if (nest.isOnLines)
       break;
   }
   nest.stores = StoreKind::Staged;
 }
 
+/// Where the destination may begin anywhere, or each batch of it does, rows are
+/// taken from where a line begins: what is known of lines holds from there. As
+/// many rows as make a line are left at either end, of which some are written
+/// twice.
+bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
+  int64_t size = RelayoutTarget::kLineBytes / unitBytes();
+  bool isWhole = nest.dstOffset % nest.unit == 0;
+  for (const PlanLoop &loop : nest.loops)
+    isWhole &= loop.dstStride % nest.unit == 0;
+  if (nest.shiftStride || !isWhole || row.dstStride != nest.unit ||
+      row.count < kLeastShiftedLines * size)
+    return false;
+  auto cut = [&](auto &loops, int64_t count) {
+    llvm::find_if(loops, [&](const PlanLoop &loop) {
+      return isSameLoop(loop, row);
+    })->count = count;
+  };
+  int64_t count = row.count - size;
+  const PlanNest untouched = nest;
+  const StridedNest all = strided;
+  cut(strided.loops, count);
+  cut(nest.loops, count);
+  nest.shiftStride = row.srcStride;
+  auto [rows, columns] = findRowsAndColumns();
+  planStreamingTranspose(rows, columns);
+  // Runs that begin anywhere in a line do so with and without.
+  if (nest.stores == StoreKind::Plain ||
+      (nest.stores == StoreKind::Staged && !nest.isOnLines)) {
+    nest = untouched;
+    strided = all;
+    rests.clear();
+    return false;
+  }
+  StridedNest ends = all;
+  cut(ends.loops, size);
+  ends.loops.push_back({2, count * row.srcStride, count * row.dstStride});
+  ends.loops.back().isEnds = true;
+  NestPlanner planner(ends, bytes, target, isLarge);
+  planner.mayStream = false;
+  rests.push_back(planner.plan());
+  return true;
+}
+
+/// Whether registers write lines, which each batch may have elsewhere.
+bool NestPlanner::mayShiftBatches() const {
+  return target.vectorBytes == RelayoutTarget::kLineBytes && mayCarry &&
+         !target.tuning.isStaged;
+}
+
 void NestPlanner::planStreamingTranspose(const Chain &rows,
                                          const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
+  if (!target.isLineAligned && planShiftedTranspose(rows.front()))
+    return;
   if (planStripTranspose(rows, columns, StoreKind::Streaming))
     return;
   bool isDirect = planDirectTranspose(rows, columns);
@@ -439,6 +504,9 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
       planStripTranspose(rows, columns, StoreKind::Staged))
     return;
   bool isCarried = !isDirect && !isDense && planCarriedTranspose(rows, columns);
+  if (!isDirect && !isDense && !isCarried && mayShiftBatches() &&
+      planShiftedTranspose(rows.front()))
+    return;
   if (!isDirect && !isDense && !isCarried &&
       !planRaggedTranspose(rows, columns))
     planStagedTranspose(rows, columns);

@@ -91,7 +91,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
   int64_t pitch = column.dstStride;
   int64_t wanted = kShiftedRunBytes / (pitch * bytes);
   // Then there is a column that begins at a line.
-  bool isDivided = nest.dstOffset % pitch == 0;
+  bool isDivided = knowsLines() && nest.dstOffset % pitch == 0;
   for (const PlanLoop &loop : nest.loops)
     isDivided &= loop.dstStride % pitch == 0;
   if (!isDivided || std::min(column.count, wanted) < kLeastShifted)
@@ -99,6 +99,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
   nest = untouched;
   takeBlock(column, wanted, wanted, Role::Columns);
   nest.stores = StoreKind::Staged;
+  nest.isOnLines = true;
 }
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {

@@ -19,6 +19,11 @@
 
 using namespace tessera;
 
+/// Registers that all processors have.
+static constexpr int64_t kLeastVectorBytes = 16;
+/// Of what streams, the part that may go through the cache for shorter code.
+static constexpr int64_t kMostLost = 16;
+
 llvm::StringRef tessera::getName(KernelKind kind) {
   switch (kind) {
   case KernelKind::Copy:
@@ -131,6 +136,33 @@ bool RelayoutPlan::isStreaming() const {
   });
 }
 
+bool RelayoutPlan::hasWholeLines() const {
+  return llvm::any_of(nests, [](const PlanNest &nest) {
+    return !nest.shiftStride &&
+           (nest.isOnLines || nest.stores == StoreKind::Streaming);
+  });
+}
+
+int64_t RelayoutPlan::getAlignment() const {
+  if (!isStreaming())
+    return 1;
+  if (isLineAligned)
+    return RelayoutTarget::kLineBytes;
+  int64_t elements = 1;
+  for (const PlanNest &nest : nests)
+    if (nest.shiftStride)
+      elements = std::max(elements, nest.unit);
+  return elements * (elementBits / 8);
+}
+
+int64_t RelayoutPlan::numStreamed() const {
+  int64_t count = 0;
+  for (const PlanNest &nest : nests)
+    if (nest.stores != StoreKind::Plain)
+      count += nest.numElements();
+  return count;
+}
+
 bool RelayoutPlan::isReordered() const {
   return llvm::any_of(nests, [](const PlanNest &nest) {
     return nest.kernel == KernelKind::Transpose ||
@@ -145,6 +177,8 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
   os << "  src " << loop.srcStride << " dst " << loop.dstStride;
   if (loop.role != PlanLoop::Role::Outer)
     os << (loop.role == PlanLoop::Role::Rows ? "  rows" : "  columns");
+  if (loop.isEnds)
+    os << "  ends";
   if (loop.isParallel)
     os << "  parallel";
   os << "\n";
@@ -189,6 +223,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", staged and streaming";
   if (nest.stores == StoreKind::Carried)
     os << ", carried and streaming";
+  if (nest.shiftStride)
+    os << ", rows shifted";
   if (nest.gathersRows)
     os << ", rows gathered";
   if (nest.gathersStrips)
@@ -237,7 +273,7 @@ static size_t countSharedLoops(const PlanNest &first, const PlanNest &second) {
     bool isSame = a.role == Role::Outer && c.role == Role::Outer &&
                   a.count == c.count && a.dstStride == c.dstStride &&
                   (isFill || a.srcStride == c.srcStride) &&
-                  (a.isParallel || !c.isParallel);
+                  a.isEnds == c.isEnds && (a.isParallel || !c.isParallel);
     if (!isSame)
       break;
     ++shared;
@@ -288,6 +324,7 @@ static llvm::Expected<RelayoutPlan>
 planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
            bool fillPadding, const RelayoutTarget &target) {
   RelayoutPlan plan;
+  plan.isLineAligned = target.isLineAligned;
   plan.elementBits = 8;
   plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / bits.src);
   plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / bits.dst);
@@ -346,6 +383,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   if (!copies)
     return copies.takeError();
   RelayoutPlan plan;
+  plan.isLineAligned = target.isLineAligned;
   plan.elementBits = elementBits;
   plan.srcElements = src.axes.numAllocated();
   plan.dstElements = dst.axes.numAllocated();
@@ -385,4 +423,29 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   shareWork(plan, target);
   shareLoops(plan);
   return plan;
+}
+
+llvm::Expected<std::vector<RelayoutVersion>>
+tessera::planVersions(const PlanSide &src, const PlanSide &dst,
+                      ElementBits bits, bool fillPadding,
+                      const RelayoutTarget &target) {
+  RelayoutTarget anyLine = target, anywhere = target;
+  anyLine.isLineAligned = false;
+  // Hardly ever wanted: short code.
+  anywhere.hasStreamingStores = false;
+  anywhere.vectorBytes = kLeastVectorBytes;
+  std::vector<RelayoutVersion> versions;
+  for (const RelayoutTarget &choice : {target, anyLine, anywhere}) {
+    auto plan = planRelayout(src, dst, bits, fillPadding, choice);
+    if (!plan)
+      return plan.takeError();
+    versions.push_back({choice, std::move(*plan)});
+    if (versions.back().plan.getAlignment() == 1)
+      break;
+  }
+  if (versions.size() > 1 && !versions[0].plan.hasWholeLines() &&
+      versions[1].plan.numStreamed() >=
+          versions[0].plan.numStreamed() / kMostLost * (kMostLost - 1))
+    versions.erase(versions.begin());
+  return versions;
 }

@@ -58,6 +58,8 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
       continue;
     if (nest.gathersStrips && loop.role == PlanLoop::Role::Columns)
       continue;
+    if (loop.isEnds)
+      continue;
     double imbalance = getImbalance(loop, threads);
     if (imbalance < least) {
       least = imbalance;

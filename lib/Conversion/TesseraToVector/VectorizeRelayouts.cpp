@@ -137,17 +137,17 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   // Everything that can be refused is, before the first operation is made.
   int64_t bits = dst->storageBits;
   bool fillPadding = getPaddingValue(dstType).has_value();
-  auto plan = planRelayout(src->axes, dst->axes, bits, fillPadding, target);
-  if (!plan)
-    return plan.takeError();
+  auto versions = planVersions(src->axes, dst->axes, bits, fillPadding, target);
+  if (!versions)
+    return versions.takeError();
   OpBuilder builder(op);
   TypedAttr padding;
   if (fillPadding)
     padding = getPadding(dstType, /*isPacked=*/bits < 8);
   Value from = flatten(builder, op.getLoc(), op.getSource());
   Value to = flatten(builder, op.getLoc(), op.getDestination());
-  return buildVectorRelayout(builder, op.getLoc(), from, to, src->axes,
-                             dst->axes, bits, padding, target);
+  emitRelayout(builder, op.getLoc(), from, to, *versions, padding);
+  return llvm::Error::success();
 }
 
 namespace {

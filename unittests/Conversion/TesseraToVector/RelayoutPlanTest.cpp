@@ -571,10 +571,10 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "    for 2992 by 16  src 1 dst 4099  columns\n"
       "      transpose 32x16 units of 1, carried and streaming, prefetch 6 "
       "ahead\n"
-      "nest src 2992 dst 12264208\n"
+      "nest src 2989 dst 12251911\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
-      "    transpose 32x9 units of 1\n"
-      "      columns 9 by 1  src 1 dst 4099  columns\n");
+      "    transpose 32x12 units of 1\n"
+      "      columns 12 by 1  src 1 dst 4099  columns\n");
   // What waits stays in the second-level cache: columns in panels.
   EXPECT_THAT(
       printPlan("bf16[7001,6976]{1,0}", "bf16[7001,6976]{0,1}", streaming(64)),
@@ -590,22 +590,104 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
               HasSubstr("  for 40  src 324 dst 320000\n"
                         "    for 999 by 32  src 12960 dst 1  rows\n"
                         "      for 320 by 16  src 1 dst 1000  columns\n"));
-  // Columns that begin elsewhere in every batch go through the cache.
-  EXPECT_THAT(printPlan("f32[9,1001,1001]{2,1,0}", "f32[9,1001,1001]{1,2,0}",
+  // Few rows whose columns begin elsewhere in every batch go through the cache.
+  EXPECT_THAT(printPlan("f32[99,200,601]{2,1,0}", "f32[99,200,601]{1,2,0}",
                         streaming(64)),
               HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
-  // And so does everything where the destination does not begin at a line.
-  RelayoutTarget target = streaming(64);
-  target.isLineAligned = false;
-  EXPECT_THAT(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
-              HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
   // Threads get strips of their own.
-  target = streaming(64);
+  RelayoutTarget target = streaming(64);
   target.threads = 2;
   EXPECT_THAT(printPlan("f32[4099,3008]{1,0}", "f32[4099,3008]{0,1}", target),
               HasSubstr("  for 8  src 1540096 dst 512  parallel\n"
                         "    for 512 by 32  src 3008 dst 1  rows\n"
                         "      for 3008 by 16  src 1 dst 4099  columns\n"));
+}
+
+// The first row that is taken begins a line.
+TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
+  RelayoutTarget target = streaming(64);
+  target.isLineAligned = false;
+  EXPECT_EQ(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
+            "relayout of 32-bit elements, 16842752 to 16842752\n"
+            "nest src 0 dst 0\n"
+            "  for 4080 by 48  src 4112 dst 1  rows\n"
+            "    for 4112 by 16  src 1 dst 4096  columns\n"
+            "      transpose 48x16 units of 1, streaming, rows shifted, "
+            "prefetch 2 ahead\n"
+            "nest src 0 dst 0\n"
+            "  for 2  src 16776960 dst 4080  ends\n"
+            "    for 4112 by 16  src 1 dst 4096  columns\n"
+            "      transpose 16x16 units of 1, prefetch 2 ahead\n"
+            "        rows 16 by 1  src 4112 dst 1  rows\n");
+  // Or each batch does.
+  EXPECT_THAT(
+      printPlan("f32[9,1001,1001]{2,1,0}", "f32[9,1001,1001]{1,2,0}",
+                streaming(64)),
+      HasSubstr("  for 9  src 1002001 dst 1002001\n"
+                "    for 985 by 32  src 1001 dst 1  rows\n"
+                "      for 992 by 16  src 1 dst 1001  columns\n"
+                "        transpose 32x16 units of 1, carried and streaming, "
+                "rows shifted, prefetch 6 ahead\n"));
+  // Runs too short to leave two lines, and rows of several loops, are not.
+  for (auto [source, destination] :
+       {std::pair("f32[500,70000]{1,0}", "f32[500,70000]{0,1}"),
+        std::pair("f32[4096,4096]{1,0:T(8,128)}",
+                  "f32[4096,4096]{0,1:T(8,128)}")})
+    EXPECT_THAT(printPlan(source, destination, target),
+                testing::Not(HasSubstr("shifted")));
+  // Copies find lines themselves.
+  EXPECT_THAT(
+      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}", target),
+      HasSubstr("carried and streaming"));
+}
+
+/// The versions of a relayout, as the alignment that each asks for and whether
+/// it shifts rows.
+static std::vector<std::pair<int64_t, bool>>
+getVersions(llvm::StringRef source, llvm::StringRef destination,
+            const RelayoutTarget &target) {
+  AxisList src =
+      llvm::cantFail(AxisList::get(llvm::cantFail(parseShape(source))));
+  AxisList dst =
+      llvm::cantFail(AxisList::get(llvm::cantFail(parseShape(destination))));
+  int64_t bits = getBitWidth(llvm::cantFail(parseShape(source)).elementType());
+  auto versions = llvm::cantFail(
+      planVersions(src, dst, bits, /*fillPadding=*/false, target));
+  std::vector<std::pair<int64_t, bool>> result;
+  for (const RelayoutVersion &version : versions)
+    result.push_back(
+        {version.plan.getAlignment(),
+         llvm::any_of(version.plan.nests, [](const PlanNest &nest) {
+           return nest.shiftStride.has_value();
+         })});
+  return result;
+}
+
+TEST(RelayoutPlanTest, hasVersionsForEveryAlignment) {
+  using testing::ElementsAre;
+  using testing::Pair;
+  // Lines, elements, bytes.
+  EXPECT_THAT(
+      getVersions("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
+      ElementsAre(Pair(64, false), Pair(4, true), Pair(1, false)));
+  EXPECT_THAT(
+      getVersions("s8[4096,4096]{1,0}", "s8[4096,4096]{0,1}", streaming(64)),
+      ElementsAre(Pair(64, false), Pair(1, true)));
+  // Units of several elements.
+  EXPECT_THAT(getVersions("f32[2048,2048,2]{2,1,0}", "f32[2048,2048,2]{2,0,1}",
+                          streaming(64)),
+              ElementsAre(Pair(64, false), Pair(8, true), Pair(1, false)));
+  // No version for lines where none is a run's own, unless the other does not
+  // stream.
+  EXPECT_THAT(
+      getVersions("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
+      ElementsAre(Pair(4, true), Pair(1, false)));
+  EXPECT_THAT(
+      getVersions("f32[165,79991]{1,0}", "f32[165,79991]{0,1}", streaming(64)),
+      ElementsAre(Pair(64, false), Pair(1, false)));
+  // In the cache all are one.
+  EXPECT_THAT(getVersions("f32[64,64]{1,0}", "f32[64,64]{0,1}", streaming(64)),
+              ElementsAre(Pair(1, false)));
 }
 
 // No figure of a plan overflows, and none is looked for for long.

@@ -29,6 +29,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -82,7 +83,8 @@ struct RelayoutTarget {
   int64_t vectorBytes = 32;
   /// Whether stores can bypass the cache (and need a fence after them).
   bool hasStreamingStores = false;
-  /// Whether the destination begins at a line, which such stores need.
+  /// Whether the destination is known to begin at a line. Else lines are found
+  /// when the code runs.
   bool isLineAligned = true;
   /// Stores bypass the cache where both buffers are at least this large: about
   /// twice the second-level cache.
@@ -124,6 +126,9 @@ struct PlanLoop {
   Role role = Role::Outer;
   /// Whether its blocks are shared among threads.
   bool isParallel = false;
+  /// Whether its two steps are the ends of rows that are shifted, the first of
+  /// which may be left out where nothing comes before the first line.
+  bool isEnds = false;
 
   int64_t numBlocks() const { return (count + step - 1) / step; }
 };
@@ -201,6 +206,12 @@ struct PlanNest {
   /// Whether strips of rows, all columns of each, are copied into a buffer in
   /// the order of the source before their blocks are transposed from there.
   bool gathersStrips = false;
+  /// Whether runs that are staged begin at lines, or columns of them do, where
+  /// the destination does.
+  bool isOnLines = false;
+  /// Of rows that are taken from the first one that begins a line, for each
+  /// step of the outer loops: their distance in the source.
+  std::optional<int64_t> shiftStride;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns;
   /// rows, where strips are gathered; bytes in the order of the source of a
   /// copy.
@@ -240,19 +251,31 @@ struct PlanNest {
   int64_t numElements() const;
 };
 
-/// A whole relayout: the nests write disjoint elements, in any order, but not
-/// at once where they merge bits. Nests that walk along the same loops are
-/// emitted as one, so that memory is passed over once.
+/// A whole relayout: the nests write all elements, in any order, but not at
+/// once where they merge bits; what is written twice is the same. Nests that
+/// walk along the same loops are emitted as one, so that memory is passed over
+/// once.
 struct RelayoutPlan {
   /// Elements of less than a byte are moved as bytes.
   int64_t elementBits = 0;
   int64_t srcElements = 0; ///< Of the buffers, padding included.
   int64_t dstElements = 0;
+  /// Whether it was made for destinations that begin at a line.
+  bool isLineAligned = true;
   llvm::SmallVector<PlanNest, 4> nests;
 
-  /// Whether any store bypasses the cache. Then the destination must be aligned
-  /// to a line.
+  /// Whether any store bypasses the cache.
   bool isStreaming() const;
+
+  /// Whether any store relies on lines of the destination that are a run's own,
+  /// without a search for them.
+  bool hasWholeLines() const;
+
+  /// Bytes to which the destination must be aligned.
+  int64_t getAlignment() const;
+
+  /// Elements whose stores bypass the cache.
+  int64_t numStreamed() const;
 
   /// Whether any nest is more than copies, weaves and fills. Those are bound by
   /// memory alone and are best left in the order in which they are written; the
@@ -288,6 +311,19 @@ llvm::Expected<RelayoutPlan> planRelayout(const PlanSide &src,
                                           const PlanSide &dst, ElementBits bits,
                                           bool fillPadding,
                                           const RelayoutTarget &target);
+
+/// A plan and what it was made for.
+struct RelayoutVersion {
+  RelayoutTarget target;
+  RelayoutPlan plan;
+};
+
+/// Plans for destinations that begin at a line, at an element, and anywhere: as
+/// many as it takes until one asks for no alignment, the best ones first. The
+/// first is left out where the second is as good. Errors as of planRelayout.
+llvm::Expected<std::vector<RelayoutVersion>>
+planVersions(const PlanSide &src, const PlanSide &dst, ElementBits bits,
+             bool fillPadding, const RelayoutTarget &target);
 
 } // namespace tessera
 
