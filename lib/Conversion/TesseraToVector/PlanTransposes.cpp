@@ -178,8 +178,9 @@ bool NestPlanner::isDenseStrip(const PlanLoop &row,
 /// Bytes of a column that a strip of rows of so many bytes writes: as many as
 /// a row has, within bounds. Wide strips take the fewer rows.
 int64_t NestPlanner::getStripRun(int64_t rowBytes) const {
+  // Threads write to as many more places at a time.
   if (unitBytes() > target.costs.stripUnitBytes)
-    return kDirectRunBytes;
+    return getDirectRun() * (target.threads > 1 ? 2 : 1);
   int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);
   bool isWide = rowBytes > kStripBytes / (run / unitBytes());
   return isWide ? std::min(run, kRunBytes) : run;

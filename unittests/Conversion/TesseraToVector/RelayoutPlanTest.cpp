@@ -505,6 +505,13 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
       HasSubstr("transpose 32x16 units of 1, streaming, strips gathered, "
                 "prefetch 64 ahead\n"));
   EXPECT_THAT(
+      printPlan("f64[262144,32]{1,0}", "f64[262144,32]{0,1}", streaming(64)),
+      HasSubstr("transpose 32x8 units of 1, streaming, strips gathered, "));
+  RelayoutTarget shared = streaming(64);
+  shared.threads = 2;
+  EXPECT_THAT(printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", shared),
+              HasSubstr("transpose 64x16 units of 1, streaming, strips "));
+  EXPECT_THAT(
       printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", streaming(64)),
       testing::Not(HasSubstr("strips")));
   // Columns of several loops, of which one goes on behind a block.
