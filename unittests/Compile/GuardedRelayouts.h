@@ -344,7 +344,16 @@ inline std::vector<std::pair<Shape, Shape>> getRaggedPairs() {
         std::pair("bf16[17,450]{1,0:T(8,128)}", "bf16[17,450]{1,0}"),
         std::pair("s8[9,1100]{1,0:T(8,256)}", "s8[9,1100]{1,0:PD(9,1103)}"),
         std::pair("f64[5,100]{1,0:T(2,32)}", "f64[5,100]{1,0}"),
-        std::pair("c128[5,70]{1,0:T(2,16)}", "c128[5,70]{1,0}")})
+        std::pair("c128[5,70]{1,0:T(2,16)}", "c128[5,70]{1,0}"),
+        // The same of runs of any length, of which every few end one more line.
+        std::pair("f32[20,9,37]{2,1,0}", "f32[20,9,37]{2,0,1}"),
+        std::pair("s8[20,9,70]{2,1,0}", "s8[20,9,70]{2,0,1}"),
+        std::pair("s8[31,3,127]{2,1,0}", "s8[31,3,127]{2,0,1}"),
+        std::pair("bf16[30,5,45]{2,1,0}", "bf16[30,5,45]{2,0,1:PD(31,5,45)}"),
+        std::pair("f64[12,7,9]{2,1,0}", "f64[12,7,9]{2,0,1}"),
+        std::pair("c128[12,7,9]{2,1,0}", "c128[12,7,9]{2,0,1}"),
+        std::pair("f32[5,2,8,50]{3,2,1,0}", "f32[5,2,8,50]{3,1,2,0}"),
+        std::pair("f32[6,11,331]{2,1,0}", "f32[6,11,331]{2,0,1}")})
     pairs.push_back({llvm::cantFail(parseShape(source)),
                      llvm::cantFail(parseShape(destination))});
   return pairs;

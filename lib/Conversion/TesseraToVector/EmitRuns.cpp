@@ -210,10 +210,9 @@ Place NestEmitter::skip(Place place, Value elements) {
           place.offset};
 }
 
-/// All runs begin at the same place of a line, as they are whole lines long: a
-/// run writes whole lines from the first one that it has a part of, which it
-/// shares with the run before. The first run and the last one have masked
-/// stores at their ends.
+/// A run writes whole lines, the first one that it has a part of, which it
+/// shares with the run before, up to the last one that ends in it. The first
+/// run and the last one have masked stores at their ends.
 void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
   emitCopyFetch(from, {0}, count);
@@ -230,20 +229,44 @@ void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, run,
                                  arith::ConstantIndexOp::create(b, other));
   };
-  auto isFirst = scf::IfOp::create(b, isRun(0), /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(isFirst.thenBlock());
-    kernels.copyLast(from, to, shift);
-    b.setInsertionPointToStart(isFirst.elseBlock());
-    kernels.copySeam(from + (count - chain.srcStride), from, to, shift);
+  emitChoice(
+      isRun(0), [&] { kernels.copyLast(from, to, shift); },
+      [&] {
+        kernels.copySeam(from + (count - chain.srcStride), from, to, shift);
+      });
+  int64_t whole = count / line * line;
+  emitAlignedRun(from + line, to + line, whole - line);
+  from = from + whole;
+  to = to + whole;
+  Value left = shift, isLast = isRun(chain.count - 1);
+  if (count > whole) {
+    // Runs that begin late in a line end one more.
+    Value size = arith::ConstantIndexOp::create(b, line);
+    left = arith::AddIOp::create(
+        b, shift, arith::ConstantIndexOp::create(b, count - whole));
+    Value endsLine =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, size);
+    emitChoice(endsLine, [&] { emitAlignedRun(from, to, line); });
+    Value done = arith::SelectOp::create(b, endsLine, size,
+                                         arith::ConstantIndexOp::create(b, 0));
+    left = arith::SubIOp::create(b, left, done);
+    from = skip(from, done);
+    to = skip(to, done);
   }
-  emitAlignedRun(from + line, to + line, count - line);
-  auto isLast =
-      scf::IfOp::create(b, isRun(chain.count - 1), /*withElseRegion=*/false);
+  emitChoice(isLast, [&] { kernels.copyFirst(from, to, left); });
+}
+
+void NestEmitter::emitChoice(Value condition, llvm::function_ref<void()> then,
+                             llvm::function_ref<void()> otherwise) {
+  auto choice = scf::IfOp::create(b, condition,
+                                  /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(isLast.thenBlock());
-  kernels.copyFirst(from + count, to + count, shift);
+  b.setInsertionPointToStart(choice.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(choice.elseBlock());
+  otherwise();
 }
 
 void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {

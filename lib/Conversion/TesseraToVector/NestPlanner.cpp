@@ -167,16 +167,16 @@ void NestPlanner::orderLoops(bool bySource) {
   });
 }
 
-/// Runs of whole lines that continue one another, all at the same place within
-/// a line: whole lines stream, those at seams made of the ends of two runs.
-/// Reading ends is enough to confuse what fetches lines ahead.
+/// Runs of at least a line that continue one another: whole lines stream, those
+/// at seams made of the ends of two runs. Reading ends is enough to confuse
+/// what fetches lines ahead.
 bool NestPlanner::planJoinedCopy() {
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == nest.unit;
   };
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
-      unitBytes() % RelayoutTarget::kLineBytes != 0 ||
+      unitBytes() < RelayoutTarget::kLineBytes ||
       llvm::none_of(nest.loops, continues))
     return false;
   nest.stores = StoreKind::Carried;
@@ -187,9 +187,9 @@ bool NestPlanner::planJoinedCopy() {
   return true;
 }
 
-/// Runs that do not begin on lines. Long ones are written with masked stores at
-/// their ends, where there are such; else those that follow one another are
-/// joined in a buffer.
+/// Runs that do not begin on lines. Others than the above are, if long, written
+/// with masked stores at their ends, where there are such; else those that
+/// follow one another are joined in a buffer.
 void NestPlanner::planRaggedCopy() {
   if (planJoinedCopy())
     return;
@@ -225,10 +225,12 @@ void NestPlanner::planCopy() {
   if (!mayStream || run * bytes < RelayoutTarget::kLineBytes)
     return;
   if (!isWholeLines(run)) {
-    if (unitBytes() < kRunBytes)
-      return;
-    nest.padding = 0;
-    planRaggedCopy();
+    if (unitBytes() >= kRunBytes) {
+      nest.padding = 0;
+      planRaggedCopy();
+    } else if (!nest.padding) {
+      planJoinedCopy();
+    }
     return;
   }
   nest.stores = StoreKind::Streaming;

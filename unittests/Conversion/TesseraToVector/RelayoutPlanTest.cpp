@@ -725,8 +725,12 @@ TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
   // Narrower registers join them in a buffer.
   EXPECT_THAT(printPlan(tiled, plain, streaming(32)),
               HasSubstr("copy 23x1 units of 128, staged and streaming"));
-  // Runs of other lengths begin elsewhere each time.
+  // Runs of other lengths begin elsewhere each time; each ends a line at least.
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, streaming(64)),
+              HasSubstr("copy 1x1 units of 140, carried and streaming"));
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,17)}", plain, streaming(64)),
+              HasSubstr("copy 1x1 units of 17, carried and streaming"));
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,15)}", plain, streaming(64)),
               Not(HasSubstr("carried")));
 }
 
