@@ -236,24 +236,28 @@ void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
       });
   int64_t whole = count / line * line;
   emitAlignedRun(from + line, to + line, whole - line);
-  from = from + whole;
-  to = to + whole;
-  Value left = shift, isLast = isRun(chain.count - 1);
-  if (count > whole) {
-    // Runs that begin late in a line end one more.
-    Value size = arith::ConstantIndexOp::create(b, line);
-    left = arith::AddIOp::create(
-        b, shift, arith::ConstantIndexOp::create(b, count - whole));
+  emitJoinedEnd(from + whole, to + whole, shift, count - whole,
+                isRun(chain.count - 1));
+}
+
+/// What is left behind the last line that every run has: `shift` elements, and
+/// `rest` more. Runs that begin late in a line end one more.
+void NestEmitter::emitJoinedEnd(Place from, Place to, Value shift, int64_t rest,
+                                Value isLast) {
+  if (rest > 0) {
+    Value line = arith::ConstantIndexOp::create(b, lineElements());
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    shift = arith::AddIOp::create(b, shift,
+                                  arith::ConstantIndexOp::create(b, rest));
     Value endsLine =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, size);
-    emitChoice(endsLine, [&] { emitAlignedRun(from, to, line); });
-    Value done = arith::SelectOp::create(b, endsLine, size,
-                                         arith::ConstantIndexOp::create(b, 0));
-    left = arith::SubIOp::create(b, left, done);
+        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, shift, line);
+    emitChoice(endsLine, [&] { emitAlignedRun(from, to, lineElements()); });
+    Value done = arith::SelectOp::create(b, endsLine, line, zero);
+    shift = arith::SubIOp::create(b, shift, done);
     from = skip(from, done);
     to = skip(to, done);
   }
-  emitChoice(isLast, [&] { kernels.copyFirst(from, to, left); });
+  emitChoice(isLast, [&] { kernels.copyFirst(from, to, shift); });
 }
 
 void NestEmitter::emitChoice(Value condition, llvm::function_ref<void()> then,

@@ -197,8 +197,8 @@ void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
   ivs.pop_back();
 }
 
-/// Leaves out the first end where the rows that are taken are all before the
-/// last end. That has to be known here.
+/// Leaves out the first end where nothing comes before the first line, if that
+/// is the same in all loops that are still to come.
 void NestEmitter::emitEnds(
     size_t depth, Offsets at,
     llvm::function_ref<void(AffineExpr iteration)> body) {

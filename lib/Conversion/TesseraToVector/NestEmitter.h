@@ -219,6 +219,8 @@ private:
   Place skip(Place place, mlir::Value elements);
   /// The run of that number among those that continue one another.
   void emitJoinedRun(Place from, Place to, mlir::AffineExpr number);
+  void emitJoinedEnd(Place from, Place to, mlir::Value shift, int64_t rest,
+                     mlir::Value isLast);
   void emitChoice(mlir::Value condition, llvm::function_ref<void()> then,
                   llvm::function_ref<void()> otherwise = nullptr);
   void emitAlignedRun(Place from, Place to, int64_t count);

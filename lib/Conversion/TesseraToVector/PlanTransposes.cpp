@@ -501,16 +501,16 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
     return;
   bool isDirect = planDirectTranspose(rows, columns);
   bool isDense = !isDirect && planDenseTranspose(rows, columns);
-  if (!isDirect && !isDense &&
-      planStripTranspose(rows, columns, StoreKind::Staged))
-    return;
-  bool isCarried = !isDirect && !isDense && planCarriedTranspose(rows, columns);
-  if (!isDirect && !isDense && !isCarried && mayShiftBatches() &&
-      planShiftedTranspose(rows.front()))
-    return;
-  if (!isDirect && !isDense && !isCarried &&
-      !planRaggedTranspose(rows, columns))
-    planStagedTranspose(rows, columns);
+  bool isCarried = false;
+  if (!isDirect && !isDense) {
+    if (planStripTranspose(rows, columns, StoreKind::Staged))
+      return;
+    isCarried = planCarriedTranspose(rows, columns);
+    if (!isCarried && mayShiftBatches() && planShiftedTranspose(rows.front()))
+      return;
+    if (!isCarried && !planRaggedTranspose(rows, columns))
+      planStagedTranspose(rows, columns);
+  }
   if (!isDirect && !isCarried)
     orderLoops(target.tuning.bySource.value_or(true));
   planPrefetch(isDense || isCarried ? kLongPrefetchBlocks : kPrefetchBlocks);

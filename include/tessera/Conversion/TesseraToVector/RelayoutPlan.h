@@ -154,7 +154,8 @@ enum class StoreKind : uint8_t {
   Staged,    ///< Into a small buffer first, streamed from there in long runs;
              ///< where few rows are woven, straight from registers.
   Carried,   ///< Whole lines stream, what is left of one waits for the next
-             ///< strip of rows. Columns may begin anywhere in a line.
+           ///< strip of rows, or run. Columns, and runs, may begin anywhere in
+           ///< a line.
 };
 
 /// Bits of a byte of the source on their way into one of the destination.
