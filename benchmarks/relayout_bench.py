@@ -6,9 +6,9 @@
 
 Runs TesseraRelayoutBenchmarks, which times memcpy of the elements' bytes, the
 vector kernels, also with buffers that begin off a line, the plain loop over
-elements and the compiler on the cases of relayout_cases.txt, takes the best of all repetitions, and prints a Markdown
-table. With --page the table between the markers of that page is replaced, and
-the plot beside it:
+elements and the compiler on the cases of relayout_cases.txt, takes the best of
+all repetitions, and prints a Markdown table. With --page the table between the
+markers of that page is replaced, and the plot beside it:
 
     ninja -C build/release TesseraRelayoutBenchmarks
     benchmarks/relayout_bench.py build/release/benchmarks/TesseraRelayoutBenchmarks \\

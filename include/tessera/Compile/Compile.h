@@ -94,8 +94,9 @@ llvm::Error checkRelayout(const ArrayPart &source,
 /// *unsupported* for one that LLVM does not know.
 llvm::Expected<RelayoutTarget> getRelayoutTarget(const CompileOptions &options);
 
-/// The plan of a relayout for a destination that begins at a line. Errors as of
-/// checkRelayout, getRelayoutTarget and planRelayout.
+/// The plan of a relayout for a destination that begins at a line, the first
+/// that planVersions has. Errors as of checkRelayout, getRelayoutTarget and
+/// planRelayout.
 llvm::Expected<RelayoutPlan>
 getRelayoutPlan(const ArrayPart &source, const ArrayPart &destination,
                 const CompileOptions &options = {});

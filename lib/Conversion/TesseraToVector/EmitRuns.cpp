@@ -146,10 +146,6 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
   if (kernels.hasMasks())
     return emitMaskedRun(from, to, count, /*hasHead=*/true);
   // Elements up to the first line, whole lines, and what is left.
-  auto apply = [&](AffineExpr expr, Value operand) -> Value {
-    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
-                                         ValueRange{operand});
-  };
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, value);
   };
@@ -179,9 +175,7 @@ void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count,
   // What is left of `count - lines * line` elements once the head is gone.
   for (int64_t done = lines * line; done < count; done += line) {
     AffineExpr left = -b.getAffineDimExpr(0) + (count - done);
-    kernels.copyFirst(from + done, to + done,
-                      affine::AffineApplyOp::create(
-                          b, AffineMap::get(1, 0, left), ValueRange{head}));
+    kernels.copyFirst(from + done, to + done, apply(left, head));
   }
 }
 

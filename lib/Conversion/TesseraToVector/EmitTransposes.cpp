@@ -189,12 +189,7 @@ void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
   Value head = createHead(to);
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strip,
                                         arith::ConstantIndexOp::create(b, 0));
-  auto choice = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    kernels.copyFirst(from, to, head);
-  }
+  emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
   emitAlignedRun(skip(from, head), skip(to, head),
                  count - haloRows() * nest.unit);
 }
@@ -433,13 +428,11 @@ void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
   };
   if (!isFirst)
     return storeWhole();
-  auto choice = scf::IfOp::create(b, isFirst, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(choice.thenBlock());
-  for (const CarriedLine &line : lines)
-    kernels.storePart(line.value, line.place, line.shift, lineElements());
-  b.setInsertionPointToStart(choice.elseBlock());
-  storeWhole();
+  auto storeParts = [&] {
+    for (const CarriedLine &line : lines)
+      kernels.storePart(line.value, line.place, line.shift, lineElements());
+  };
+  emitChoice(isFirst, storeParts, storeWhole);
 }
 
 void NestEmitter::emitKeptLines(Place to, Place carry,

@@ -310,6 +310,11 @@ Value NestEmitter::createIndex(AffineExpr expr) {
                                        ivs);
 }
 
+Value NestEmitter::apply(AffineExpr expr, Value operand) {
+  return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
+                                       ValueRange{operand});
+}
+
 Value NestEmitter::createRowHead(Offsets at) {
   AffineExpr inLine = at.dst % lineElements();
   return createHead({dst, createIndex(inLine)});
@@ -320,10 +325,7 @@ Place NestEmitter::getSource(Offsets at) {
   if (!nest.shiftStride)
     return place;
   AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.unit);
-  Value elements = affine::AffineApplyOp::create(
-      b, AffineMap::get(1, 0, rows * *nest.shiftStride),
-      ValueRange{createRowHead(at)});
-  return skip(place, elements);
+  return skip(place, apply(rows * *nest.shiftStride, createRowHead(at)));
 }
 
 Place NestEmitter::getDestination(Offsets at) {
@@ -512,10 +514,6 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
     weave(from + column * nest.unit, to + column * pitch, false);
   AffineExpr index = b.getAffineDimExpr(0);
-  auto apply = [&](AffineExpr expr, Value operand) -> Value {
-    return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
-                                         ValueRange{operand});
-  };
   Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
   auto atHead = [&](Place place, int64_t stride) {
     Value moved =

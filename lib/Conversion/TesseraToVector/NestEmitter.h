@@ -261,6 +261,8 @@ private:
                    part.step * nest.unit);
   }
   mlir::Value createIndex(mlir::AffineExpr expr);
+  /// `expr` of one dimension, for `operand`.
+  mlir::Value apply(mlir::AffineExpr expr, mlir::Value operand);
   /// Where rows are taken from, and where they go.
   Place getSource(Offsets at);
   Place getDestination(Offsets at);

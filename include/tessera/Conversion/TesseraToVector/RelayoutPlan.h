@@ -154,8 +154,7 @@ enum class StoreKind : uint8_t {
   Staged,    ///< Into a small buffer first, streamed from there in long runs;
              ///< where few rows are woven, straight from registers.
   Carried,   ///< Whole lines stream, what is left of one waits for the next
-           ///< strip of rows, or run. Columns, and runs, may begin anywhere in
-           ///< a line.
+             ///< strip of rows, or run. Both may begin anywhere in a line.
 };
 
 /// Bits of a byte of the source on their way into one of the destination.
@@ -321,7 +320,8 @@ struct RelayoutVersion {
 
 /// Plans for destinations that begin at a line, at an element, and anywhere: as
 /// many as it takes until one asks for no alignment, the best ones first. The
-/// first is left out where the second is as good. Errors as of planRelayout.
+/// first is left out where the second is nearly as good. Errors as of
+/// planRelayout.
 llvm::Expected<std::vector<RelayoutVersion>>
 planVersions(const PlanSide &src, const PlanSide &dst, ElementBits bits,
              bool fillPadding, const RelayoutTarget &target);
