@@ -25,7 +25,8 @@ tessera_targets_below(installed_tools TESSERA_TOOLS tools)
 tessera_targets_below(installed_plugins TESSERA_PLUGINS tools)
 
 install(TARGETS ${TESSERA_EXPORTED_LIBRARIES} EXPORT TesseraTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(installed_tools)
   install(TARGETS ${installed_tools} DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -34,7 +35,8 @@ if(installed_plugins)
 endif()
 
 # Public headers, the TableGen sources, and what was generated from them.
-install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY include/tessera include/tessera-c
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/tessera
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
