@@ -81,6 +81,23 @@ function(tessera_add_unittest name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_UNITTESTS ${name})
 endfunction()
 
+# tessera_add_capi_test(name sources.c...): a C program over libtessera-c.so, for
+# a test of test/CAPI to run.
+function(tessera_add_capi_test name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE tessera-c)
+  set_target_properties(${name} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -pedantic)
+  if(TESSERA_WERROR)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+  if(TESSERA_SANITIZE)
+    target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
+      -fno-sanitize-recover=all)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TESSERA_CAPI_TESTS ${name})
+endfunction()
+
 # tessera_add_doc(Page file.td generator arguments...): the page
 # <build>/docs/Page.md, by mlir-tblgen, of the target tessera-doc.
 function(tessera_add_doc page td)

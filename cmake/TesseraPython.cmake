@@ -73,9 +73,9 @@ function(tessera_find_mlir_python_sources)
   endforeach()
 endfunction()
 
-# Options of a library of the package. They are nanobind's choices, not LLVM's:
-# exceptions cross it, and unpacked sources are not ours to warn about.
-function(tessera_python_options name)
+# Options of a library in `folder` of the package. They are nanobind's choices,
+# not LLVM's: exceptions cross it; and FOREIGN sources are not ours to warn about.
+function(tessera_python_options name folder)
   cmake_parse_arguments(ARG "FOREIGN" "" "" ${ARGN})
   target_compile_definitions(${name} PRIVATE
     MLIR_PYTHON_PACKAGE_PREFIX=tessera.
@@ -91,27 +91,40 @@ function(tessera_python_options name)
   endif()
   # What is Python's own is in the interpreter.
   target_link_options(${name} PRIVATE LINKER:-z,undefs)
+  # The package's shared libraries are in _mlir_libs; libtessera-c.so is there
+  # too, or in the prefix's library folder.
+  set(here /${TESSERA_PYTHON_INSTALL_DIR}/${folder})
+  file(RELATIVE_PATH to_libs
+    ${here} /${TESSERA_PYTHON_INSTALL_DIR}/_mlir_libs)
+  file(RELATIVE_PATH to_prefix ${here} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(${name} PROPERTIES
-    LIBRARY_OUTPUT_DIRECTORY ${TESSERA_PYTHON_PACKAGE_DIR}/_mlir_libs
+    LIBRARY_OUTPUT_DIRECTORY ${TESSERA_PYTHON_PACKAGE_DIR}/${folder}
     INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF
-    BUILD_RPATH "$ORIGIN"
-    INSTALL_RPATH "${TESSERA_PYTHON_RPATH}"
+    BUILD_RPATH "$ORIGIN/${to_libs}"
+    INSTALL_RPATH "$ORIGIN/${to_libs};$ORIGIN/${to_prefix}"
     INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${name}
+    LIBRARY DESTINATION ${TESSERA_PYTHON_INSTALL_DIR}/${folder}
+    COMPONENT TesseraPython)
+  set_property(GLOBAL APPEND PROPERTY TESSERA_PYTHON_TARGETS ${name})
 endfunction()
 
-# tessera_add_python_extension(name sources... [FOREIGN] [LINK libraries...])
-# The extension module tessera._mlir_libs.<name>. FOREIGN sources are not ours.
+# tessera_add_python_extension(name sources... [FOLDER folder] [FOREIGN]
+#                              [LINK libraries...])
+# An extension module over the C API, in a folder of the package, _mlir_libs
+# unless said. FOREIGN sources are not ours.
 function(tessera_add_python_extension name)
-  cmake_parse_arguments(ARG "FOREIGN" "" "LINK" ${ARGN})
-  nanobind_add_module(TesseraPython-${name} NB_SHARED NB_DOMAIN tessera
-    NB_SUPPRESS_WARNINGS ${ARG_UNPARSED_ARGUMENTS})
-  set_target_properties(TesseraPython-${name} PROPERTIES OUTPUT_NAME ${name})
-  target_link_libraries(TesseraPython-${name} PRIVATE tessera-c ${ARG_LINK})
-  if(ARG_FOREIGN)
-    tessera_python_options(TesseraPython-${name} FOREIGN)
-  else()
-    tessera_python_options(TesseraPython-${name})
+  cmake_parse_arguments(ARG "FOREIGN" "FOLDER" "LINK" ${ARGN})
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER _mlir_libs)
   endif()
-  set_property(GLOBAL APPEND PROPERTY TESSERA_PYTHON_TARGETS
-               TesseraPython-${name})
+  if(ARG_FOREIGN)
+    set(foreign FOREIGN)
+  endif()
+  set(target TesseraPython-${name})
+  nanobind_add_module(${target} NB_SHARED NB_DOMAIN tessera
+    NB_SUPPRESS_WARNINGS ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(${target} PRIVATE tessera-c ${ARG_LINK})
+  tessera_python_options(${target} ${ARG_FOLDER} ${foreign})
 endfunction()

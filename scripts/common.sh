@@ -71,7 +71,8 @@ install_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# The Python of the tests, build/venv, with the versions that test/requirements.txt
+# The Python of the build and the tests, build/venv, with the versions that
+# test/requirements.txt
 # pins. Debian's own python3 makes it: python3-venv belongs to that one.
 install_venv() {
   local venv=build/venv stamp=build/venv/requirements.txt
@@ -82,6 +83,18 @@ install_venv() {
   "$venv/bin/pip" install --quiet --disable-pip-version-check \
     --only-binary=:all: -r test/requirements.txt
   cp test/requirements.txt "$stamp"
+}
+
+# The wheel that python/mlir-sources.txt pins, in build/downloads. CMake takes the
+# sources of MLIR's Python bindings out of it.
+download_mlir_sources() {
+  local folder=build/downloads stamp=build/downloads/mlir-sources.txt
+  cmp -s python/mlir-sources.txt "$stamp" && return
+  note "downloading the sources of MLIR's Python bindings to $folder"
+  rm -rf "$folder"
+  build/venv/bin/pip download --quiet --disable-pip-version-check --no-deps \
+    --only-binary=:all: --dest "$folder" -r python/mlir-sources.txt
+  cp python/mlir-sources.txt "$stamp"
 }
 
 # configure PRESET: by CMake, with ccache where it is there.
@@ -100,4 +113,5 @@ prepare() {
   mkdir -p build
   install_packages
   install_venv
+  download_mlir_sources
 }

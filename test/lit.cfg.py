@@ -1,4 +1,4 @@
-"""The lit suite: IR, tools, Python and, under Unit, the GoogleTest programs.
+"""The lit suite: IR, tools, Python, C and, under Unit, the GoogleTest programs.
 
 A test is a file with RUN lines and one of the suffixes below. Files that tests
 read stand in folders named Inputs, Python modules that they share too.
@@ -19,7 +19,7 @@ from lit.llvm.subst import ToolSubst
 
 config.name = "Tessera"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test", ".hlo", ".py"]
+config.suffixes = [".mlir", ".test", ".hlo", ".py", ".c"]
 config.excludes = ["Inputs", "environment.cfg.py", "lit.cfg.py"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
@@ -55,12 +55,14 @@ llvm_config.with_environment("PATH", [tools_dir, config.llvm_tools_dir], append_
 # Our tools and the stock ones, by full path, so that no other one is taken. One
 # that is not built leaves its tests failing, not the configuration.
 tools = [
+    "tessera-capi-dialects-test",
     "tessera-compile",
     "tessera-hlo",
     "tessera-layout",
     "tessera-opt",
     "tessera-run",
     "tessera-translate",
+    "llvm-nm",
     "mlir-opt",
     "mlir-runner",
     "mlir-translate",
@@ -72,9 +74,14 @@ llvm_config.add_tool_substitutions(
 )
 
 # What a test may ask for by REQUIRES.
-for module in ["jaxlib", "libtpu", "numpy", "tessera"]:
+for module in ["jaxlib", "libtpu", "numpy"]:
     if has_module(python, module):
         config.available_features.add(module)
+if config.tessera_has_python:
+    config.available_features.add("tessera-python")
+    config.environment["PYTHONPATH"] = os.path.join(
+        config.tessera_obj_root, "python_packages"
+    )
 clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
 if os.path.exists(clang_format):
     config.available_features.add("clang-format")

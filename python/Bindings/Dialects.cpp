@@ -1,4 +1,4 @@
-//===- TesseraDialects.cpp - The dialects' attributes and types in Python -===//
+//===- Dialects.cpp - The dialects' attributes and types in Python --------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
