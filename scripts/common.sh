@@ -72,8 +72,8 @@ install_packages() {
 }
 
 # The Python of the build and the tests, build/venv, with the versions that
-# test/requirements.txt
-# pins. Debian's own python3 makes it: python3-venv belongs to that one.
+# test/requirements.txt pins. Debian's own python3 makes it: python3-venv belongs
+# to that one.
 install_venv() {
   local venv=build/venv stamp=build/venv/requirements.txt
   cmp -s test/requirements.txt "$stamp" && return
