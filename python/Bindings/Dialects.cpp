@@ -264,6 +264,7 @@ static void defineTile(nb::module_ &m) {
              const std::vector<std::optional<int64_t>> &sizes,
              MlirContext context) {
             std::vector<int64_t> numbers;
+            numbers.reserve(sizes.size());
             for (std::optional<int64_t> size : sizes)
               numbers.push_back(size.value_or(tesseraTileAttrGetCombine()));
             return cls(getOrRaise(context, [&] {

@@ -22,6 +22,7 @@ import tempfile
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 FILE = re.compile(r"^```\w+ ([\w.-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -33,8 +34,9 @@ def run(command, folder):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        # Pictures are as wide as a page, not as the terminal of who tests.
-        env={**os.environ, "COLUMNS": "100"},
+        # Pictures are as wide as a page, not as the terminal of who tests;
+        # `python3` is the Python of the tests.
+        env={**os.environ, "COLUMNS": "100", "PATH": PATH},
     )
     lines = result.stdout.decode().splitlines()
     if result.returncode:
