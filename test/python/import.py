@@ -18,6 +18,12 @@ import tessera.rewrite
 
 print("of this package:", tessera.ir.Context.__module__.startswith("tessera."))
 
+# Who meets an attribute gets its class, without importing the dialect.
+# CHECK-NEXT: LayoutAttr
+with tessera.ir.Context():
+    layout = tessera.ir.Attribute.parse("#tessera.layout<{0}>")
+    print(type(layout).__name__)
+
 # Every module of a dialect has the dialect's operations, and a context knows it.
 DIALECTS = """affine arith bufferization builtin cf complex func index linalg llvm
     math memref scf tensor tessera tessera_hlo ub vector""".split()
