@@ -26,7 +26,7 @@ done
 install_packages
 
 note "clang-format"
-mapfile -t sources < <(git ls-files '*.cpp' '*.h')
+mapfile -t sources < <(git ls-files '*.c' '*.cpp' '*.h')
 if [ $fix = 1 ]; then
   clang-format-22 -i "${sources[@]}"
 else
