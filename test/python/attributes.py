@@ -14,10 +14,7 @@ def refused(make, kind=ValueError):
 
 
 def layouts():
-    text = (
-        "{1, 0:T(8,128)(*,2)L(2)E(32)S(3)SC(0:4,8)M(16)PD(9,256)"
-        "PV(lowest)B(8,?)}"
-    )
+    text = "{1, 0:T(8,128)(*,2)L(2)E(32)S(3)SC(0:4,8)M(16)PD(9,256)PV(lowest)B(8,?)}"
     layout = tessera.LayoutAttr.get(text)
     # CHECK: {1,0:T(8,128)(*,2)L(2)E(32)S(3)SC(0:4,8)M(16)PD(9,256)PV(lowest)B(8,?)}
     print(layout.text)
@@ -105,7 +102,9 @@ def others():
     # CHECK-NEXT: ValueError: invalid memory space: {{.*}} [memory_space_c1]
     refused(lambda: tessera.MemorySpaceAttr.get(128))
 
-    sram = tessera.SpaceAttr.get(1, "sram", capacity=65536, alignment=32, address_space=3)
+    sram = tessera.SpaceAttr.get(
+        1, "sram", capacity=65536, alignment=32, address_space=3
+    )
     # CHECK-NEXT: 1 sram 65536 32 3
     print(sram.number, sram.name, sram.capacity, sram.alignment, sram.address_space)
     # CHECK-NEXT: ValueError: invalid alignment: {{.*}} [space_c1]
@@ -153,7 +152,9 @@ def types():
     # A layout that does not fit the array is refused where the type is made.
     # CHECK-NEXT: MLIRError: Invalid type:
     # CHECK-NEXT: error: {{.*}}: invalid {{.*}}
-    refused(lambda: RankedTensorType.get([40], F32Type.get(), encoding=layout), MLIRError)
+    refused(
+        lambda: RankedTensorType.get([40], F32Type.get(), encoding=layout), MLIRError
+    )
 
 
 with Context(), Location.unknown():

@@ -53,7 +53,7 @@ with Context(), Location.unknown():
     # CHECK: llvm.func @f(
     print(module)
 
-    # Options of a pipeline are read, and its text can be had back.
+    # The text of a pipeline can be had back.
     # CHECK: builtin.module(tessera-verify{{.*}})
     print(PassManager.parse("builtin.module(tessera-verify)"))
     # CHECK-NEXT: ValueError: {{.*}}'tessera-none' does not refer to a registered pass
@@ -66,10 +66,7 @@ with Context(), Location.unknown():
     # CHECK-NEXT: Failure while executing pass pipeline
     # CHECK-NEXT: {{.*}}unsupported {{.*}}
     try:
-        run(
-            "tessera-to-affine",
-            SOURCE.replace("T(8,128)", "T(8,128)M(16)"),
-        )
+        run("tessera-to-affine", SOURCE.replace("T(8,128)", "T(8,128)M(16)"))
     except MLIRError as error:
         print(error.message)
         print(error.error_diagnostics[0].message)
