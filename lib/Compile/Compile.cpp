@@ -27,6 +27,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/OpenMP/OpenMPToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -283,6 +284,14 @@ uint64_t tessera::getNumCacheHits() {
 void tessera::clearCompileCache() {
   getTextCache().clear();
   getFunctionCache().clear();
+}
+
+llvm::Error tessera::checkSymbol(StringRef symbol, StringRef what) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (!symbol.empty() && !llvm::isDigit(symbol.front()) &&
+      llvm::all_of(symbol, isWord))
+    return llvm::Error::success();
+  return invalidError("", what, "a C identifier", "`" + symbol + "`");
 }
 
 std::string tessera::getRelayoutHeader(llvm::ArrayRef<RelayoutRequest> requests,

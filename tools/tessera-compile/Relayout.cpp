@@ -131,15 +131,6 @@ static RelayoutTuning getTuning() {
   return tuning;
 }
 
-/// The function's name must be one in C too; `what` says where it stands.
-static llvm::Error checkSymbol(llvm::StringRef name, llvm::StringRef what) {
-  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  if (!name.empty() && !llvm::isDigit(name.front()) &&
-      llvm::all_of(name, isWord))
-    return llvm::Error::success();
-  return invalidError("", what, "a C identifier", "`" + name + "`");
-}
-
 static llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
   return writeOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
     os << text;

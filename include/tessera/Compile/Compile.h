@@ -90,6 +90,10 @@ void registerCompileDialects(mlir::DialectRegistry &registry);
 llvm::Error checkRelayout(const ArrayPart &source,
                           const ArrayPart &destination);
 
+/// *invalid* unless `symbol`, the field `what` of messages, can name a function
+/// in C too.
+llvm::Error checkSymbol(llvm::StringRef symbol, llvm::StringRef what);
+
 /// What the plan of a relayout should know of the processor. Error:
 /// *unsupported* for one that LLVM does not know.
 llvm::Expected<RelayoutTarget> getRelayoutTarget(const CompileOptions &options);

@@ -1,0 +1,182 @@
+//===- Layout.h - Shapes and where their elements lie ---------------*- C
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// C API of the Layout and View libraries: shapes in XLA's notation (the
+// grammar is in docs/notation.md), their sizes, the place of an element and the
+// element at a place, pictures and explanations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_C_LAYOUT_H
+#define TESSERA_C_LAYOUT_H
+
+#include "tessera-c/Support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A shape, which never changes. The caller destroys it. What functions below
+/// point to lives as long as the shape.
+typedef struct TesseraShape TesseraShape;
+
+/// Numbers that belong to somebody else.
+typedef struct TesseraInt64s {
+  const int64_t *data;
+  size_t size;
+} TesseraInt64s;
+
+//===----------------------------------------------------------------------===//
+// Whole shapes
+//===----------------------------------------------------------------------===//
+
+/// Parses and verifies `bf16[32,4096]{1,0:T(8,128)}`; an array without a layout
+/// gets the descending one. Error: *invalid*, with rule and position.
+TESSERA_C_EXPORT TesseraError *
+tesseraShapeParse(const char *text, size_t length, TesseraShape **shape);
+
+TESSERA_C_EXPORT void tesseraShapeDestroy(TesseraShape *shape);
+
+/// Canonical text, as XLA prints it; without layouts unless `withLayout`.
+TESSERA_C_EXPORT void tesseraShapePrint(const TesseraShape *shape,
+                                        bool withLayout,
+                                        TesseraTextCallback callback,
+                                        void *userData);
+
+/// Whether all fields are the same.
+TESSERA_C_EXPORT bool tesseraShapeEqual(const TesseraShape *lhs,
+                                        const TesseraShape *rhs);
+
+/// Whether it is an array, not a tuple, buffer, token or opaque value.
+TESSERA_C_EXPORT bool tesseraShapeIsArray(const TesseraShape *shape);
+
+/// The shape with the layout that the target (`tpu_v5e`, `cpu`;
+/// docs/targets.md) would choose, leaves of tuples included. Errors: *invalid*
+/// for another target, *unsupported* where it has no choice for the type.
+TESSERA_C_EXPORT TesseraError *tesseraShapeGetDefault(const TesseraShape *shape,
+                                                      const char *target,
+                                                      TesseraShape **result);
+
+//===----------------------------------------------------------------------===//
+// Arrays. Other shapes have the element type "", no numbers, and errors.
+//===----------------------------------------------------------------------===//
+
+/// XLA's name, `bf16`.
+TESSERA_C_EXPORT const char *
+tesseraShapeGetElementType(const TesseraShape *shape);
+
+/// Bits that an element takes in the buffer; a whole number of bytes but where
+/// E says otherwise.
+TESSERA_C_EXPORT int64_t tesseraShapeGetStorageBits(const TesseraShape *shape);
+
+/// Sizes in elements: the bound of a `<=N` dimension, INT64_MIN for `?`.
+TESSERA_C_EXPORT TesseraInt64s
+tesseraShapeGetDimensions(const TesseraShape *shape);
+
+/// Dimensions from fastest varying to slowest.
+TESSERA_C_EXPORT TesseraInt64s
+tesseraShapeGetMinorToMajor(const TesseraShape *shape);
+
+TESSERA_C_EXPORT size_t tesseraShapeGetNumTiles(const TesseraShape *shape);
+/// Sizes of a tile, which must be one of them, major to minor in elements;
+/// INT64_MIN for `*`.
+TESSERA_C_EXPORT TesseraInt64s tesseraShapeGetTile(const TesseraShape *shape,
+                                                   size_t tile);
+
+/// S: 0 is the device's main memory.
+TESSERA_C_EXPORT int64_t tesseraShapeGetMemorySpace(const TesseraShape *shape);
+
+/// How much memory an array takes.
+typedef struct TesseraShapeSize {
+  TesseraInt64s physicalShape; ///< Extents of the axes.
+  int64_t logicalElements;     ///< Product of the dimensions.
+  int64_t allocatedElements;   ///< Places of the buffer.
+  int64_t bytes;               ///< Of the buffer.
+  int64_t paddingBytes;        ///< Those that hold no element.
+} TesseraShapeSize;
+
+/// Error: *unsupported* where a dimension is `?`.
+TESSERA_C_EXPORT TesseraError *tesseraShapeGetSize(const TesseraShape *shape,
+                                                   TesseraShapeSize *size);
+
+/// The place of an element in the buffer, in elements. Errors: *invalid* unless
+/// `index` has a number within each dimension, *unsupported* as above.
+TESSERA_C_EXPORT TesseraError *
+tesseraShapeGetLinearIndex(const TesseraShape *shape, TesseraInt64s index,
+                           int64_t *place);
+
+/// The element at `place`: fills `index`, which has room for a number for each
+/// dimension, or says that the place is padding. Errors: *invalid* unless the
+/// place is in the buffer, *unsupported* as above.
+TESSERA_C_EXPORT TesseraError *
+tesseraShapeGetLogicalIndex(const TesseraShape *shape, int64_t place,
+                            int64_t *index, bool *isPadding);
+
+//===----------------------------------------------------------------------===//
+// Two shapes
+//===----------------------------------------------------------------------===//
+
+typedef enum TesseraAnswer {
+  TesseraAnswerYes,
+  TesseraAnswerNo,
+  /// Form gave no answer, and there are too many elements to try them all.
+  TesseraAnswerUnknown,
+} TesseraAnswer;
+
+typedef enum TesseraBitcastKind {
+  /// Same bytes, read with another shape: the rule of tessera.bitcast.
+  TesseraBitcastAny,
+  /// The same logical value in another layout: nothing moves.
+  TesseraBitcastRelayout,
+  /// The row-major reshape moves nothing.
+  TesseraBitcastReshape,
+} TesseraBitcastKind;
+
+/// May `from` be read as `to`? A reason goes to `callback` (may be null) when
+/// the answer is not yes.
+TESSERA_C_EXPORT TesseraAnswer tesseraShapeMayBitcast(
+    const TesseraShape *from, const TesseraShape *to, TesseraBitcastKind kind,
+    TesseraTextCallback callback, void *userData);
+
+//===----------------------------------------------------------------------===//
+// Pictures and words
+//===----------------------------------------------------------------------===//
+
+typedef struct TesseraDrawOptions {
+  bool isSVG;         ///< An SVG file instead of text.
+  bool useColor;      ///< ANSI colours in text.
+  int64_t maxRows;    ///< Rows of a grid, about; at least 4.
+  int64_t maxColumns; ///< The same for columns.
+  int64_t width;      ///< Columns that text may take, grids side by side.
+} TesseraDrawOptions;
+
+/// What tessera-layout draws by default.
+TESSERA_C_EXPORT TesseraDrawOptions tesseraDrawOptionsGetDefault(void);
+
+/// Draws which element lies where, or with `to` (may be null) what a relayout
+/// moves. Errors: *invalid* options, *unsupported* as of tesseraShapeGetSize.
+TESSERA_C_EXPORT TesseraError *tesseraShapeDraw(const TesseraShape *shape,
+                                                const TesseraShape *to,
+                                                TesseraDrawOptions options,
+                                                TesseraTextCallback callback,
+                                                void *userData);
+
+/// The notation in words, with the numbers of this shape; `isVerbose` adds the
+/// axes and the address of one element step by step. Error: *unsupported* as of
+/// tesseraShapeGetSize.
+TESSERA_C_EXPORT TesseraError *tesseraShapeExplain(const TesseraShape *shape,
+                                                   bool isVerbose,
+                                                   TesseraTextCallback callback,
+                                                   void *userData);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TESSERA_C_LAYOUT_H
