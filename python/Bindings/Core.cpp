@@ -1,0 +1,535 @@
+//===- Core.cpp - Shapes and relayouts in Python --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The extension tessera._tessera, over the C API. What needs numpy is written
+// in Python beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera-c/Compile.h"
+#include "tessera-c/HLO.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+//===----------------------------------------------------------------------===//
+// Errors and texts
+//===----------------------------------------------------------------------===//
+
+/// Raises the exception of tessera._errors for `error`, which may be null;
+/// `text` is what was parsed, where something was.
+static void check(TesseraError *error, std::string_view text = {}) {
+  if (!error)
+    return;
+  static constexpr const char *kNames[] = {"InvalidError", "UnsupportedError",
+                                           "TesseraError"};
+  const char *name = kNames[tesseraErrorGetKind(error)];
+  nb::object type = nb::module_::import_("tessera._errors").attr(name);
+  nb::object value =
+      type(tesseraErrorGetMessage(error), tesseraErrorGetRule(error),
+           tesseraErrorGetPosition(error), nb::str(text.data(), text.size()));
+  tesseraErrorDestroy(error);
+  PyErr_SetObject(type.ptr(), value.ptr());
+  throw nb::python_error();
+}
+
+/// The text that `print` hands to a callback; `print` takes both.
+template <typename Print> static std::string collect(Print print) {
+  std::string text;
+  print(
+      [](const char *data, size_t length, void *userData) {
+        static_cast<std::string *>(userData)->append(data, length);
+      },
+      &text);
+  return text;
+}
+
+static nb::tuple toTuple(TesseraInt64s numbers) {
+  nb::list list;
+  for (size_t i = 0; i < numbers.size; ++i) {
+    // The number that stands for `?` and `*`.
+    if (numbers.data[i] == INT64_MIN)
+      list.append(nb::none());
+    else
+      list.append(numbers.data[i]);
+  }
+  return nb::tuple(list);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Shape {
+public:
+  explicit Shape(std::string_view text) {
+    TesseraShape *parsed = nullptr;
+    check(tesseraShapeParse(text.data(), text.size(), &parsed), text);
+    handle.reset(parsed);
+  }
+  explicit Shape(TesseraShape *owned) : handle(owned) {}
+
+  TesseraShape *get() const { return handle.get(); }
+
+  std::string toString(bool withLayout = true) const {
+    return collect([&](TesseraTextCallback callback, void *text) {
+      tesseraShapePrint(get(), withLayout, callback, text);
+    });
+  }
+
+  TesseraShapeSize getSize() const {
+    TesseraShapeSize size;
+    check(tesseraShapeGetSize(get(), &size));
+    return size;
+  }
+
+  int64_t getLinearIndex(const std::vector<int64_t> &index) const {
+    int64_t place = 0;
+    check(tesseraShapeGetLinearIndex(get(), {index.data(), index.size()},
+                                     &place));
+    return place;
+  }
+
+  nb::object getLogicalIndex(int64_t place) const {
+    std::vector<int64_t> index(tesseraShapeGetDimensions(get()).size);
+    bool isPadding = false;
+    check(tesseraShapeGetLogicalIndex(get(), place, index.data(), &isPadding));
+    if (isPadding)
+      return nb::none();
+    return toTuple({index.data(), index.size()});
+  }
+
+  nb::tuple getTiles() const {
+    nb::list tiles;
+    for (size_t i = 0, e = tesseraShapeGetNumTiles(get()); i < e; ++i)
+      tiles.append(toTuple(tesseraShapeGetTile(get(), i)));
+    return nb::tuple(tiles);
+  }
+
+  /// Elements of a type whose numpy type is known to tessera._dtypes.
+  nb::object getDtype() const {
+    return nb::module_::import_("tessera._dtypes")
+        .attr("get_dtype")(tesseraShapeGetElementType(get()));
+  }
+
+private:
+  struct Destroy {
+    void operator()(TesseraShape *shape) const { tesseraShapeDestroy(shape); }
+  };
+  std::unique_ptr<TesseraShape, Destroy> handle;
+};
+
+/// An argument that may be a shape or its text.
+struct ShapeArgument {
+  explicit ShapeArgument(nb::handle argument) {
+    if (nb::isinstance<nb::str>(argument))
+      shape = nb::cast(Shape(nb::cast<std::string>(argument)));
+    else if (nb::isinstance<Shape>(argument))
+      shape = nb::borrow(argument);
+    else
+      throw nb::type_error("a shape is a tessera.Shape or its text");
+  }
+
+  const Shape &operator*() const { return *nb::inst_ptr<Shape>(shape); }
+  const Shape *operator->() const { return &**this; }
+
+  /// Keeps it alive.
+  nb::object shape;
+};
+
+/// What may_bitcast says.
+struct BitcastAnswer {
+  bool isYes() const { return answer == "yes"; }
+
+  std::string answer;
+  std::string reason;
+};
+
+} // namespace
+
+static Shape getDefault(nb::handle argument, const std::string &target) {
+  TesseraShape *result = nullptr;
+  check(tesseraShapeGetDefault(ShapeArgument(argument)->get(), target.c_str(),
+                               &result));
+  return Shape(result);
+}
+
+static BitcastAnswer mayBitcast(const Shape &from, nb::handle to,
+                                const std::string &kind) {
+  TesseraBitcastKind rule = TesseraBitcastAny;
+  if (kind == "relayout")
+    rule = TesseraBitcastRelayout;
+  else if (kind == "reshape")
+    rule = TesseraBitcastReshape;
+  else if (kind != "any")
+    throw nb::value_error("kind is 'any', 'relayout' or 'reshape'");
+  static constexpr const char *kAnswers[] = {"yes", "no", "unknown"};
+  BitcastAnswer result;
+  result.reason = collect([&](TesseraTextCallback callback, void *text) {
+    result.answer = kAnswers[tesseraShapeMayBitcast(
+        from.get(), ShapeArgument(to)->get(), rule, callback, text)];
+  });
+  return result;
+}
+
+static std::string draw(const Shape &shape, nb::handle to, bool isSVG,
+                        bool useColor, int64_t rows, int64_t columns,
+                        int64_t width) {
+  std::optional<ShapeArgument> other;
+  if (!to.is_none())
+    other.emplace(to);
+  TesseraDrawOptions options = tesseraDrawOptionsGetDefault();
+  options.isSVG = isSVG;
+  options.useColor = useColor;
+  options.maxRows = rows;
+  options.maxColumns = columns;
+  options.width = width;
+  return collect([&](TesseraTextCallback callback, void *text) {
+    check(tesseraShapeDraw(shape.get(), other ? (*other)->get() : nullptr,
+                           options, callback, text));
+  });
+}
+
+static std::string explain(const Shape &shape, bool isVerbose) {
+  return collect([&](TesseraTextCallback callback, void *text) {
+    check(tesseraShapeExplain(shape.get(), isVerbose, callback, text));
+  });
+}
+
+static void defineShape(nb::module_ &module) {
+  nb::class_<BitcastAnswer>(
+      module, "BitcastAnswer",
+      "Whether a shape may be read as another; true for yes alone.")
+      .def_ro("answer", &BitcastAnswer::answer, "'yes', 'no' or 'unknown'.")
+      .def_ro("reason", &BitcastAnswer::reason, "Why it is not yes, or ''.")
+      .def("__bool__", &BitcastAnswer::isYes)
+      .def("__repr__", [](const BitcastAnswer &self) {
+        return self.isYes() ? self.answer : self.answer + ": " + self.reason;
+      });
+
+  TesseraDrawOptions drawing = tesseraDrawOptionsGetDefault();
+  nb::class_<Shape>(
+      module, "Shape",
+      "A shape in XLA's notation, such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}'.\n"
+      "\n"
+      "It never changes, and compares by all its fields. Raises InvalidError\n"
+      "for other texts. Questions about places and sizes raise\n"
+      "UnsupportedError where a dimension is '?', and InvalidError for what "
+      "is\n"
+      "no array.")
+      .def(nb::init<std::string_view>(), "text"_a)
+      .def("__str__", [](const Shape &self) { return self.toString(); })
+      .def("__repr__",
+           [](const Shape &self) { return "Shape('" + self.toString() + "')"; })
+      .def("__eq__",
+           [](const Shape &self, nb::handle other) {
+             return nb::isinstance<Shape>(other) &&
+                    tesseraShapeEqual(self.get(),
+                                      nb::inst_ptr<Shape>(other)->get());
+           })
+      .def("__hash__",
+           [](const Shape &self) {
+             return std::hash<std::string>()(self.toString());
+           })
+      .def("__reduce__",
+           [](nb::handle self) {
+             return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
+           })
+      .def("to_string", &Shape::toString, "layout"_a = true,
+           "XLA's text, without layouts where `layout` is false.")
+      .def_prop_ro(
+          "is_array",
+          [](const Shape &self) { return tesseraShapeIsArray(self.get()); },
+          "Whether it is an array, not a tuple, buffer or token.")
+      .def_prop_ro(
+          "element_type",
+          [](const Shape &self) {
+            return tesseraShapeGetElementType(self.get());
+          },
+          "XLA's name of the element type, 'bf16'.")
+      .def_prop_ro("dtype", &Shape::getDtype,
+                   "The numpy type of the elements, of ml_dtypes where numpy\n"
+                   "has none; what is narrower than a byte takes one.")
+      .def_prop_ro(
+          "dimensions",
+          [](const Shape &self) {
+            return toTuple(tesseraShapeGetDimensions(self.get()));
+          },
+          "Sizes in elements: the bound of '<=N', None for '?'.")
+      .def_prop_ro(
+          "minor_to_major",
+          [](const Shape &self) {
+            return toTuple(tesseraShapeGetMinorToMajor(self.get()));
+          },
+          "Dimensions from fastest varying to slowest.")
+      .def_prop_ro("tiles", &Shape::getTiles,
+                   "Sizes of each tile, major to minor; None for '*'.")
+      .def_prop_ro(
+          "memory_space",
+          [](const Shape &self) {
+            return tesseraShapeGetMemorySpace(self.get());
+          },
+          "The number in S(...); 0 is the device's main memory.")
+      .def_prop_ro(
+          "storage_bits",
+          [](const Shape &self) {
+            return tesseraShapeGetStorageBits(self.get());
+          },
+          "Bits that an element takes in the buffer.")
+      .def_prop_ro(
+          "physical_shape",
+          [](const Shape &self) {
+            return toTuple(self.getSize().physicalShape);
+          },
+          "Extents of the buffer's axes in elements, padding included.")
+      .def_prop_ro(
+          "logical_elements",
+          [](const Shape &self) { return self.getSize().logicalElements; },
+          "The product of the dimensions.")
+      .def_prop_ro(
+          "allocated_elements",
+          [](const Shape &self) { return self.getSize().allocatedElements; },
+          "Places of the buffer.")
+      .def_prop_ro(
+          "bytes", [](const Shape &self) { return self.getSize().bytes; },
+          "Bytes of the buffer.")
+      .def_prop_ro(
+          "padding_bytes",
+          [](const Shape &self) { return self.getSize().paddingBytes; },
+          "Bytes of the buffer that hold no element.")
+      .def("linear_index", &Shape::getLinearIndex, "index"_a,
+           "The place of an element in the buffer, in elements.")
+      .def("logical_index", &Shape::getLogicalIndex, "place"_a,
+           "The index of the element at a place, or None for padding.",
+           nb::sig("def logical_index(self, place: int) -> tuple[int, ...] | "
+                   "None"))
+      .def("with_default_layout", &getDefault, "target"_a,
+           "The shape with the layout that a target would choose: 'cpu',\n"
+           "'nvgpu', 'tpu_v4', 'tpu_v5e', 'tpu_v5p' or 'tpu_v6e'.")
+      .def("may_bitcast", &mayBitcast, "to"_a, "kind"_a = "any",
+           "Whether the bytes may be read as the shape `to`, or whether a\n"
+           "'relayout' or row-major 'reshape' to it moves nothing.")
+      .def("draw", &draw, "to"_a = nb::none(), nb::kw_only(), "svg"_a = false,
+           "color"_a = false, "rows"_a = drawing.maxRows,
+           "columns"_a = drawing.maxColumns, "width"_a = drawing.width,
+           "A picture of which element lies where, as text or as an SVG file;\n"
+           "with `to`, of what a relayout to that shape moves.")
+      .def("explain", &explain, "verbose"_a = false,
+           "The notation in words, with the numbers of this shape.");
+}
+
+//===----------------------------------------------------------------------===//
+// Relayouts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The bytes of an object that has Python's buffer interface.
+class Bytes {
+public:
+  Bytes(nb::handle object, bool isWritten) {
+    int flags = isWritten ? PyBUF_SIMPLE | PyBUF_WRITABLE : PyBUF_SIMPLE;
+    if (PyObject_GetBuffer(object.ptr(), &view, flags) != 0)
+      throw nb::python_error();
+  }
+  Bytes(const Bytes &) = delete;
+  Bytes &operator=(const Bytes &) = delete;
+  ~Bytes() { PyBuffer_Release(&view); }
+
+  void *data() const { return view.buf; }
+  int64_t size() const { return view.len; }
+
+  bool overlaps(const Bytes &other) const {
+    const char *begin = static_cast<const char *>(data());
+    const char *otherBegin = static_cast<const char *>(other.data());
+    return begin < otherBegin + other.size() && otherBegin < begin + size();
+  }
+
+private:
+  Py_buffer view;
+};
+
+class Relayout {
+public:
+  Relayout(nb::handle source, nb::handle destination,
+           std::optional<std::string> sourceBox,
+           std::optional<std::string> destinationBox, int64_t threads)
+      : source(source), destination(destination),
+        sourceBox(std::move(sourceBox)),
+        destinationBox(std::move(destinationBox)), threads(threads) {
+    TesseraRelayoutRequest request = getRequest();
+    TesseraRelayout *compiled = nullptr;
+    TesseraError *error;
+    {
+      nb::gil_scoped_release release;
+      error = tesseraRelayoutGet(&request, &compiled);
+    }
+    check(error);
+    handle.reset(compiled);
+    sourceBytes = this->source->getSize().bytes;
+    destinationBytes = this->destination->getSize().bytes;
+  }
+
+  void run(nb::handle from, nb::handle to) const {
+    Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
+    checkBytes("source", sourceBytes, input.size());
+    checkBytes("destination", destinationBytes, output.size());
+    if (input.overlaps(output))
+      throw nb::value_error("the source and the destination overlap");
+    nb::gil_scoped_release release;
+    tesseraRelayoutRun(handle.get(), input.data(), output.data());
+  }
+
+  /// Text for the first kinds, bytes for machine code.
+  nb::object emit(const std::string &kind, const std::string &symbol) const {
+    TesseraRelayoutRequest request = getRequest();
+    TesseraEmitKind emitKind = parseKind(kind);
+    std::string code;
+    TesseraError *error;
+    {
+      nb::gil_scoped_release release;
+      code = collect([&](TesseraTextCallback callback, void *text) {
+        error = tesseraRelayoutEmit(&request, emitKind, symbol.c_str(),
+                                    callback, text);
+      });
+    }
+    check(error);
+    if (emitKind == TesseraEmitObject || emitKind == TesseraEmitShared)
+      return nb::bytes(code.data(), code.size());
+    return nb::str(code.data(), code.size());
+  }
+
+  std::string toString() const {
+    return "Relayout('" + source->toString() + "', '" +
+           destination->toString() + "')";
+  }
+
+  const ShapeArgument source, destination;
+
+private:
+  TesseraRelayoutRequest getRequest() const {
+    return {source->get(), destination->get(),
+            sourceBox ? sourceBox->c_str() : nullptr,
+            destinationBox ? destinationBox->c_str() : nullptr, threads};
+  }
+
+  static void checkBytes(const char *side, int64_t expected, int64_t found) {
+    if (expected == found)
+      return;
+    std::string message = "the " + std::string(side) + " has " +
+                          std::to_string(expected) + " bytes, the buffer " +
+                          std::to_string(found);
+    throw nb::value_error(message.c_str());
+  }
+
+  static TesseraEmitKind parseKind(const std::string &kind) {
+    static constexpr const char *kKinds[] = {"plan", "mlir", "llvm", "object",
+                                             "shared"};
+    for (int i = TesseraEmitPlan; i <= TesseraEmitShared; ++i)
+      if (kind == kKinds[i])
+        return static_cast<TesseraEmitKind>(i);
+    throw nb::value_error(
+        "kind is 'plan', 'mlir', 'llvm', 'object' or 'shared'");
+  }
+
+  struct Destroy {
+    void operator()(TesseraRelayout *relayout) const {
+      tesseraRelayoutDestroy(relayout);
+    }
+  };
+
+  std::optional<std::string> sourceBox, destinationBox;
+  int64_t threads;
+  int64_t sourceBytes = 0, destinationBytes = 0;
+  std::unique_ptr<TesseraRelayout, Destroy> handle;
+};
+
+} // namespace
+
+static void defineRelayout(nb::module_ &module) {
+  nb::class_<Relayout>(
+      module, "Relayout",
+      "A function that moves an array from one layout to another, compiled\n"
+      "for this processor. The last ones are kept, so that another one like\n"
+      "it is free.\n"
+      "\n"
+      "Shapes may be given as text; both have the same element type, and the\n"
+      "same dimensions or boxes of the same sizes. A box has a slice for each\n"
+      "dimension as in Python, '8:16,:,0:128:2'; nothing else of the\n"
+      "destination is written. Raises InvalidError and UnsupportedError.")
+      .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
+                    std::optional<std::string>, int64_t>(),
+           "source"_a, "destination"_a, nb::kw_only(),
+           "source_box"_a = nb::none(), "destination_box"_a = nb::none(),
+           "threads"_a = 1,
+           nb::sig("def __init__(self, source: Shape | str, destination: Shape "
+                   "| str, *, source_box: str | None = None, destination_box: "
+                   "str | None = None, threads: int = 1) -> None"))
+      .def("__call__", &Relayout::run, "source"_a, "destination"_a,
+           "Moves the bytes of `source` into `destination`: objects with\n"
+           "Python's buffer interface, contiguous, of the sizes of the whole\n"
+           "arrays, at any address. They must not overlap. Other threads of\n"
+           "Python run meanwhile.",
+           nb::sig("def __call__(self, source: collections.abc.Buffer, "
+                   "destination: collections.abc.Buffer) -> None"))
+      .def("emit", &Relayout::emit, "kind"_a, "symbol"_a = "tessera_relayout",
+           "The function as 'plan', 'mlir' or 'llvm', which are text, or as\n"
+           "'object' or 'shared', which are bytes of a file.",
+           nb::sig("def emit(self, kind: str, symbol: str = "
+                   "'tessera_relayout') -> str | bytes"))
+      .def_prop_ro(
+          "source", [](const Relayout &self) { return self.source.shape; },
+          nb::sig("def source(self) -> Shape"))
+      .def_prop_ro(
+          "destination",
+          [](const Relayout &self) { return self.destination.shape; },
+          nb::sig("def destination(self) -> Shape"))
+      .def("__repr__", &Relayout::toString);
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+static std::string report(std::string_view module, const std::string &format,
+                          size_t rows) {
+  TesseraReportFormat form = TesseraReportText;
+  if (format == "json")
+    form = TesseraReportJSON;
+  else if (format == "html")
+    form = TesseraReportHTML;
+  else if (format != "text")
+    throw nb::value_error("format is 'text', 'json' or 'html'");
+  return collect([&](TesseraTextCallback callback, void *text) {
+    check(tesseraHLOReport(module.data(), module.size(), form, rows, callback,
+                           text));
+  });
+}
+
+NB_MODULE(_tessera, module) {
+  module.doc() = "Shapes, relayouts and reports, over the C API of Tessera.";
+  defineShape(module);
+  defineRelayout(module);
+  module.def("report", &report, "module"_a, "format"_a = "text", nb::kw_only(),
+             "rows"_a = 10,
+             "Where memory and bytes go in an HLO module, given as text: for\n"
+             "people ('text'), as docs/report.md has it ('json'), or a page\n"
+             "that needs nothing else ('html'). Lists for people have about\n"
+             "`rows` rows; 0 for all. Raises InvalidError or UnsupportedError\n"
+             "with all errors of the text, a line each.");
+}

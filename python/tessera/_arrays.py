@@ -1,0 +1,175 @@
+# Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of numpy into buffers with a layout, and back."""
+
+import functools
+
+import numpy as np
+
+from tessera._dtypes import get_dtype, is_stored_as
+from tessera._errors import InvalidError
+from tessera._tessera import Relayout, Shape
+
+# Buffers begin at a line of the cache: relayouts are fastest there.
+_LINE = 64
+
+# Looking up a relayout by its texts costs more than moving a small array.
+_get_relayout = functools.lru_cache(maxsize=256)(
+    lambda source, destination, threads: Relayout(source, destination, threads=threads)
+)
+
+
+def pack(array, shape, *, threads=1):
+    """The bytes of `array` in the layout of `shape`.
+
+    Args:
+      array: anything that numpy takes for an array, with the dimensions of
+        `shape`, its bounds where they are dynamic, and its dtype. Integers of the
+        same width may stand for types that numpy does not have: uint16 for bf16,
+        int8 for s4. Axes in any order are read where they lie.
+      shape: a Shape or its text.
+      threads: how many may share the work.
+
+    Returns:
+      A numpy array of uint8 of `shape.bytes`. Padding that the layout promises no
+      value for (PV) is zero.
+
+    Raises:
+      InvalidError: the array has other dimensions, or another dtype.
+      UnsupportedError: a layout that relayouts can't write.
+    """
+    shape = _as_shape(shape)
+    array = np.asarray(array)
+    _check_array(array, shape)
+    array = _as_dense(array)
+    result = _allocate_packed(shape)
+    order = _get_minor_to_major(array)
+    run = _get_relayout(_with_order(shape, order), str(shape), threads)
+    run(_as_bytes(array.transpose(order[::-1])), result)
+    return result
+
+
+def unpack(buffer, shape, *, threads=1):
+    """The array that lies in `buffer` in the layout of `shape`.
+
+    Args:
+      buffer: an object with Python's buffer interface, or a numpy array of any
+        dtype, contiguous, of `shape.bytes`.
+      shape: a Shape or its text.
+      threads: how many may share the work.
+
+    Returns:
+      A numpy array in row-major order, of `shape.dtype` and `shape.dimensions`.
+
+    Raises:
+      InvalidError: the buffer has another size.
+      UnsupportedError: a layout that relayouts can't read.
+    """
+    shape = _as_shape(shape)
+    order = tuple(reversed(range(len(shape.dimensions))))
+    dense = Shape(_with_order(shape, order))
+    result = _allocate(dense.bytes)
+    _move(buffer, shape, dense, result, threads)
+    return result.view(shape.dtype).reshape(shape.dimensions)
+
+
+def relayout(buffer, source, destination, *, threads=1):
+    """The bytes of `buffer` moved from one layout to another.
+
+    Args:
+      buffer: as for `unpack`, of `source.bytes`.
+      source: the Shape of the buffer, or its text.
+      destination: that of the result; of the same type and dimensions.
+      threads: how many may share the work.
+
+    Returns:
+      A numpy array of uint8 of `destination.bytes`, as of `pack`.
+
+    Raises:
+      InvalidError: the buffer has another size, or there is no relayout between
+        the two.
+      UnsupportedError: a layout that relayouts can't read or write.
+    """
+    source, destination = _as_shape(source), _as_shape(destination)
+    result = _allocate_packed(destination)
+    _move(buffer, source, destination, result, threads)
+    return result
+
+
+def _as_shape(shape):
+    return shape if isinstance(shape, Shape) else Shape(shape)
+
+
+def _move(buffer, source, destination, result, threads):
+    """Moves the bytes of `buffer` into those of `result`."""
+    data = _as_bytes(buffer)
+    if data.nbytes != source.bytes:
+        raise InvalidError(
+            f"invalid size of the buffer: expected {source.bytes} bytes for {source}, "
+            f"found {data.nbytes}"
+        )
+    _get_relayout(str(source), str(destination), threads)(data, result)
+
+
+def _as_bytes(buffer):
+    """The bytes of a buffer, without a copy."""
+    if not isinstance(buffer, np.ndarray):
+        return np.frombuffer(buffer, np.uint8)
+    if not buffer.flags.c_contiguous:
+        raise InvalidError(
+            "invalid buffer: expected contiguous bytes, found an array with strides; "
+            "numpy.ascontiguousarray makes a copy"
+        )
+    return buffer.reshape(-1).view(np.uint8)
+
+
+def _check_array(array, shape):
+    """InvalidError unless `array` holds elements as `shape` has them."""
+    if array.shape != shape.dimensions:
+        raise InvalidError(
+            f"invalid dimensions of the array: expected {shape.dimensions} for {shape}, "
+            f"found {array.shape}"
+        )
+    if not is_stored_as(array.dtype, shape.element_type):
+        raise InvalidError(
+            f"invalid dtype of the array: expected {get_dtype(shape.element_type)} for "
+            f"{shape}, found {array.dtype}; array.astype(shape.dtype) converts it"
+        )
+
+
+def _get_minor_to_major(array):
+    """Axes from the smallest stride to the largest; of equal ones the last first."""
+    return tuple(
+        sorted(range(array.ndim), key=lambda i: (abs(array.strides[i]), -i))
+    )
+
+
+def _as_dense(array):
+    """The array, or a copy if its elements do not lie one after the other."""
+    order = _get_minor_to_major(array)
+    if array.transpose(order[::-1]).flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array)
+
+
+def _with_order(shape, minor_to_major):
+    """The text of the shape of a dense array with the dimensions of `shape`."""
+    text = shape.to_string(layout=False)
+    if not minor_to_major:
+        return text
+    return f"{text}{{{','.join(map(str, minor_to_major))}}}"
+
+
+def _allocate_packed(shape):
+    """The buffer of a shape; zeros where bits of it hold no element."""
+    used_bits = shape.logical_elements * shape.storage_bits
+    return _allocate(shape.bytes, is_cleared=used_bits < 8 * shape.bytes)
+
+
+def _allocate(size, is_cleared=False):
+    """`size` bytes that begin at a line."""
+    make = np.zeros if is_cleared else np.empty
+    memory = make(size + _LINE - 1, np.uint8)
+    begin = -memory.ctypes.data % _LINE
+    return memory[begin : begin + size]
