@@ -40,10 +40,11 @@ def pack(array, shape, *, threads=1):
       UnsupportedError: a layout that relayouts can't write.
     """
     shape = _as_shape(shape)
+    size = shape.bytes  # asked first: it is what refuses tuples and `?`
     array = np.asarray(array)
     _check_array(array, shape)
     array = _as_dense(array)
-    result = _allocate_packed(shape)
+    result = _allocate(size, is_cleared=_has_padding(shape))
     order = _get_minor_to_major(array)
     run = _get_relayout(_with_order(shape, order), str(shape), threads)
     run(_as_bytes(array.transpose(order[::-1])), result)
@@ -92,7 +93,7 @@ def relayout(buffer, source, destination, *, threads=1):
       UnsupportedError: a layout that relayouts can't read or write.
     """
     source, destination = _as_shape(source), _as_shape(destination)
-    result = _allocate_packed(destination)
+    result = _allocate(destination.bytes, is_cleared=_has_padding(destination))
     _move(buffer, source, destination, result, threads)
     return result
 
@@ -161,10 +162,9 @@ def _with_order(shape, minor_to_major):
     return f"{text}{{{','.join(map(str, minor_to_major))}}}"
 
 
-def _allocate_packed(shape):
-    """The buffer of a shape; zeros where bits of it hold no element."""
-    used_bits = shape.logical_elements * shape.storage_bits
-    return _allocate(shape.bytes, is_cleared=used_bits < 8 * shape.bytes)
+def _has_padding(shape):
+    """Whether bits of the buffer hold no element."""
+    return shape.logical_elements * shape.storage_bits < 8 * shape.bytes
 
 
 def _allocate(size, is_cleared=False):

@@ -6,7 +6,7 @@
 Each random array becomes a function that asks for the element at every place of
 its buffer, and for the place of that element; sizes of some dimensions reach it
 as arguments. The table of what is where comes from a model that knows nothing of
-axes (test/Layout/tiling_model.py).
+axes (test/Inputs/tiling.py).
 """
 
 import itertools
@@ -16,9 +16,9 @@ import subprocess
 import sys
 
 root = sys.argv[1]
-sys.path += [os.path.join(root, "test", "Layout"), os.path.join(root, "test", "Inputs")]
+sys.path.append(os.path.join(root, "test", "Inputs"))
 from test_counts import test_count, test_seed
-from tiling_model import memory_of
+from tiling import memory_of
 
 FUNCTION = """
 memref.global "private" constant @table{n} : memref<{places}xi64> = dense<{table}>

@@ -1,0 +1,139 @@
+# REQUIRES: tessera-python
+# RUN: %python %s | FileCheck %s
+# CHECK: relayouts: all passed
+"""ts.Relayout: boxes, buffers of all kinds, code as text, threads, errors."""
+
+import array
+import concurrent.futures
+import ctypes
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import tessera as ts
+
+
+def test_boxes():
+    source = np.arange(15, dtype=np.int64).reshape(3, 5)
+    shape = ts.Shape("s64[3,5]{1,0:T(2,2)}")
+    run = ts.Relayout("s64[3,5]", shape, source_box="1:3,::4", destination_box=":2,1:3")
+    target = np.full(24, -1)
+    run(source, target)
+    expected = np.full(24, -1)
+    for row in range(2):
+        for column in range(2):
+            expected[shape.linear_index((row, column + 1))] = source[row + 1, 4 * column]
+    assert (target == expected).all(), target
+
+
+def test_buffers():
+    """Whatever has Python's buffer interface, at any address."""
+    run = ts.Relayout("s32[2,3]", "s32[2,3]{0,1}")
+    source = array.array("i", [0, 1, 2, 3, 4, 5])
+    expected = np.array([0, 3, 1, 4, 2, 5], np.int32).tobytes()
+    for target in (bytearray(24), array.array("i", [0] * 6), (ctypes.c_int * 6)()):
+        run(source, target)
+        assert bytes(target) == expected
+        run(bytes(source), target)
+        assert bytes(target) == expected
+    memory = bytearray(b"\xff" * 27)
+    run(memoryview(source).cast("B"), memoryview(memory)[1:25])
+    assert memory == b"\xff" + expected + b"\xff\xff"
+
+
+def test_repr_and_shapes():
+    run = ts.Relayout("f32[3]", ts.Shape("f32[3]{0:T(2)}"))
+    assert repr(run) == "Relayout('f32[3]{0}', 'f32[3]{0:T(2)}')"
+    assert run.source == ts.Shape("f32[3]") and run.destination.bytes == 16
+
+
+def test_emit():
+    run = ts.Relayout("f32[64,64]", "f32[64,64]{0,1}")
+    assert run.emit("plan").startswith("relayout of 32-bit elements")
+    assert "func.func @move(" in run.emit("mlir", "move")
+    assert "define void @tessera_relayout(" in run.emit("llvm")
+    assert run.emit("object")[:4] == run.emit("shared")[:4] == b"\x7fELF"
+
+
+def test_shared_library():
+    """A file that needs nothing of Tessera does the same."""
+    source = np.arange(4096, dtype=np.float32)
+    target = np.empty_like(source)
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder, "move.so")
+        run = ts.Relayout("f32[64,64]", "f32[64,64]{0,1}")
+        library.write_bytes(run.emit("shared", "move"))
+        program = (
+            "import ctypes, sys\n"
+            "move = ctypes.CDLL(sys.argv[1]).move\n"
+            "source, target = sys.stdin.buffer.read(), ctypes.create_string_buffer(16384)\n"
+            "move(source, target)\n"
+            "sys.stdout.buffer.write(target.raw)\n"
+        )
+        output = subprocess.run(
+            [sys.executable, "-c", program, library],
+            input=source.tobytes(),
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+    run(source, target)
+    assert output == target.tobytes() == source.reshape(64, 64).T.tobytes()
+
+
+def test_threads_of_python():
+    """One relayout in many threads at a time, and many being compiled."""
+    source = np.random.default_rng(1).integers(0, 99, (300, 500), np.int32)
+
+    def move(number):
+        rows = 300 - number % 5
+        text = f"s32[{rows},500]"
+        target = np.empty((500, rows), np.int32)
+        ts.Relayout(text, text + "{0,1}")(source[:rows], target)
+        return (target == source[:rows].T).all()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(move, range(64)))
+
+
+def expect(error, message, function):
+    try:
+        function()
+    except error as raised:
+        assert message in str(raised), raised
+    else:
+        raise AssertionError("no " + error.__name__)
+
+
+def test_errors():
+    run = ts.Relayout("s32[2,3]", "s32[2,3]{0,1}")
+    memory = bytearray(47)
+    view = memoryview(memory)
+    expect(ValueError, "source has 24 bytes, the buffer 23", lambda: run(bytes(23), memory))
+    expect(ValueError, "destination has 24 bytes, the buffer 47", lambda: run(bytes(24), memory))
+    expect(ValueError, "overlap", lambda: run(view[:24], view[23:]))
+    expect(BufferError, "", lambda: run(bytes(24), bytes(24)))
+    expect(ValueError, "", lambda: run(np.zeros((6, 2), np.int32)[:, 0], bytearray(24)))
+    expect(TypeError, "", lambda: run(5, bytearray(24)))
+    expect(TypeError, "", lambda: ts.Relayout(5, "s32[2]"))
+    expect(ts.InvalidError, "s32[3,2]", lambda: ts.Relayout("s32[2,3]", "s32[3,2]"))
+    expect(ts.InvalidError, "u32", lambda: ts.Relayout("s32[2,3]", "u32[2,3]"))
+    expect(ts.InvalidError, "threads", lambda: ts.Relayout("s32[2]", "s32[2]", threads=0))
+    expect(ts.UnsupportedError, "s32[?]", lambda: ts.Relayout("s32[?]", "s32[?]"))
+    expect(
+        ts.InvalidError, "source box", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:3")
+    )
+    expect(
+        ts.InvalidError,
+        "boxes must have the same sizes",
+        lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:1"),
+    )
+    expect(ValueError, "kind", lambda: run.emit("poem"))
+    expect(ts.InvalidError, "C identifier", lambda: run.emit("plan", "a b"))
+
+
+for name, test in sorted(globals().items()):
+    if name.startswith("test_"):
+        test()
+print("relayouts: all passed")
