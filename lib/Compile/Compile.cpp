@@ -354,9 +354,18 @@ CompiledModule::load(StringRef object, bool isThreaded,
 
 llvm::Expected<CompiledModule::Relayout *>
 CompiledModule::lookup(StringRef symbol) {
+  // The reason, such as a function that nobody has, is reported and not
+  // returned.
+  std::string reasons;
+  llvm::orc::ExecutionSession &session = jit->getExecutionSession();
+  session.setErrorReporter([&](llvm::Error error) {
+    reasons += llvm::toString(std::move(error)) + "; ";
+  });
   llvm::Expected<llvm::orc::ExecutorAddr> address = jit->lookup(symbol);
+  session.setErrorReporter(llvm::consumeError);
   if (!address)
-    return address.takeError();
+    return makeError("linking failed",
+                     reasons + llvm::toString(address.takeError()));
   return address->toPtr<Relayout *>();
 }
 

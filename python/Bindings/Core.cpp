@@ -13,6 +13,7 @@
 
 #include "tessera-c/Compile.h"
 #include "tessera-c/HLO.h"
+#include "tessera-c/Program.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -364,6 +365,16 @@ private:
   Py_buffer view;
 };
 
+/// ValueError unless a buffer has the bytes of the side that it is for.
+void checkBytes(const char *side, int64_t expected, int64_t found) {
+  if (expected == found)
+    return;
+  std::string message = "the " + std::string(side) + " has " +
+                        std::to_string(expected) + " bytes, the buffer " +
+                        std::to_string(found);
+  throw nb::value_error(message.c_str());
+}
+
 class Relayout {
 public:
   Relayout(nb::handle source, nb::handle destination,
@@ -426,15 +437,6 @@ private:
     return {source->get(), destination->get(),
             sourceBox ? sourceBox->c_str() : nullptr,
             destinationBox ? destinationBox->c_str() : nullptr, threads};
-  }
-
-  static void checkBytes(const char *side, int64_t expected, int64_t found) {
-    if (expected == found)
-      return;
-    std::string message = "the " + std::string(side) + " has " +
-                          std::to_string(expected) + " bytes, the buffer " +
-                          std::to_string(found);
-    throw nb::value_error(message.c_str());
   }
 
   static TesseraEmitKind parseKind(const std::string &kind) {
@@ -503,6 +505,88 @@ static void defineRelayout(nb::module_ &module) {
 }
 
 //===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A compiled function on the two buffers; tessera._program fills them.
+class Program {
+public:
+  Program(std::string_view module, const std::optional<std::string> &entry) {
+    TesseraProgram *compiled = nullptr;
+    TesseraError *error;
+    {
+      nb::gil_scoped_release release;
+      error =
+          tesseraProgramCompile(module.data(), module.size(),
+                                entry ? entry->c_str() : nullptr, &compiled);
+    }
+    check(error);
+    handle.reset(compiled);
+  }
+
+  nb::tuple getInputs() const {
+    nb::list arrays;
+    for (size_t i = 0, e = tesseraProgramGetNumInputs(get()); i < e; ++i)
+      arrays.append(describe(tesseraProgramGetInput(get(), i)));
+    return nb::tuple(arrays);
+  }
+
+  nb::tuple getOutputs() const {
+    nb::list arrays;
+    for (size_t i = 0, e = tesseraProgramGetNumOutputs(get()); i < e; ++i)
+      arrays.append(describe(tesseraProgramGetOutput(get(), i)));
+    return nb::tuple(arrays);
+  }
+
+  void run(nb::handle from, nb::handle to) const {
+    Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
+    checkBytes("input", tesseraProgramGetInputBytes(get()), input.size());
+    checkBytes("output", tesseraProgramGetOutputBytes(get()), output.size());
+    nb::gil_scoped_release release;
+    tesseraProgramRun(get(), input.data(), output.data());
+  }
+
+  const TesseraProgram *get() const { return handle.get(); }
+
+private:
+  /// Shape, offset and bytes.
+  static nb::tuple describe(const TesseraProgramArray &array) {
+    std::string text = collect([&](TesseraTextCallback callback, void *data) {
+      tesseraShapePrint(array.shape, true, callback, data);
+    });
+    return nb::make_tuple(Shape(text), array.offset, array.bytes);
+  }
+
+  struct Destroy {
+    void operator()(TesseraProgram *program) const {
+      tesseraProgramDestroy(program);
+    }
+  };
+  std::unique_ptr<TesseraProgram, Destroy> handle;
+};
+
+} // namespace
+
+static void defineProgram(nb::module_ &module) {
+  nb::class_<Program>(module, "Program")
+      .def(nb::init<std::string_view, const std::optional<std::string> &>(),
+           "module"_a, "entry"_a = nb::none())
+      .def_prop_ro("inputs", &Program::getInputs)
+      .def_prop_ro("outputs", &Program::getOutputs)
+      .def_prop_ro("input_bytes",
+                   [](const Program &self) {
+                     return tesseraProgramGetInputBytes(self.get());
+                   })
+      .def_prop_ro("output_bytes",
+                   [](const Program &self) {
+                     return tesseraProgramGetOutputBytes(self.get());
+                   })
+      .def("__call__", &Program::run, "input"_a, "output"_a);
+}
+
+//===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//
 
@@ -522,9 +606,11 @@ static std::string report(std::string_view module, const std::string &format,
 }
 
 NB_MODULE(_tessera, module) {
-  module.doc() = "Shapes, relayouts and reports, over the C API of Tessera.";
+  module.doc() =
+      "Shapes, relayouts, programs and reports, over the C API of Tessera.";
   defineShape(module);
   defineRelayout(module);
+  defineProgram(module);
   module.def("report", &report, "module"_a, "format"_a = "text", nb::kw_only(),
              "rows"_a = 10,
              "Where memory and bytes go in an HLO module, given as text: for\n"

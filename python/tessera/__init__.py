@@ -17,11 +17,13 @@ tessera.dialects.
 
 from tessera._arrays import pack, relayout, unpack
 from tessera._errors import InvalidError, TesseraError, UnsupportedError
+from tessera._program import Program
 from tessera._tessera import BitcastAnswer, Relayout, Shape, report
 
 __all__ = [
     "BitcastAnswer",
     "InvalidError",
+    "Program",
     "Relayout",
     "Shape",
     "TesseraError",

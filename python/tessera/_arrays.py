@@ -42,9 +42,9 @@ def pack(array, shape, *, threads=1):
     shape = _as_shape(shape)
     size = shape.bytes  # asked first: it is what refuses tuples and `?`
     array = np.asarray(array)
-    _check_array(array, shape)
+    check_array(array, shape)
     array = _as_dense(array)
-    result = _allocate(size, is_cleared=_has_padding(shape))
+    result = allocate(size, is_cleared=_has_padding(shape))
     order = _get_minor_to_major(array)
     run = _get_relayout(_with_order(shape, order), str(shape), threads)
     run(_as_bytes(array.transpose(order[::-1])), result)
@@ -70,7 +70,7 @@ def unpack(buffer, shape, *, threads=1):
     shape = _as_shape(shape)
     order = tuple(reversed(range(len(shape.dimensions))))
     dense = Shape(_with_order(shape, order))
-    result = _allocate(dense.bytes)
+    result = allocate(dense.bytes)
     _move(buffer, shape, dense, result, threads)
     return result.view(shape.dtype).reshape(shape.dimensions)
 
@@ -93,7 +93,7 @@ def relayout(buffer, source, destination, *, threads=1):
       UnsupportedError: a layout that relayouts can't read or write.
     """
     source, destination = _as_shape(source), _as_shape(destination)
-    result = _allocate(destination.bytes, is_cleared=_has_padding(destination))
+    result = allocate(destination.bytes, is_cleared=_has_padding(destination))
     _move(buffer, source, destination, result, threads)
     return result
 
@@ -125,7 +125,7 @@ def _as_bytes(buffer):
     return buffer.reshape(-1).view(np.uint8)
 
 
-def _check_array(array, shape):
+def check_array(array, shape):
     """InvalidError unless `array` holds elements as `shape` has them."""
     if array.shape != shape.dimensions:
         raise InvalidError(
@@ -167,7 +167,7 @@ def _has_padding(shape):
     return shape.logical_elements * shape.storage_bits < 8 * shape.bytes
 
 
-def _allocate(size, is_cleared=False):
+def allocate(size, is_cleared=False):
     """`size` bytes that begin at a line."""
     make = np.zeros if is_cleared else np.empty
     memory = make(size + _LINE - 1, np.uint8)

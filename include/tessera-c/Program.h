@@ -1,0 +1,78 @@
+//===- Program.h - Functions on arrays, compiled and run ------------*- C
+//-*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// C API of programs: a function of an MLIR module, run on logical arrays. What
+// it takes and gives may have any layout; callers see row-major arrays without
+// padding.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_C_PROGRAM_H
+#define TESSERA_C_PROGRAM_H
+
+#include "tessera-c/Layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A compiled function. May run in several threads at a time.
+typedef struct TesseraProgram TesseraProgram;
+
+/// An argument or a result.
+typedef struct TesseraProgramArray {
+  /// Type and dimensions, and the layout that the function gives it; lives as
+  /// long as the program.
+  const TesseraShape *shape;
+  /// In bytes from the beginning of the buffer of all arguments, or results.
+  int64_t offset;
+  /// Of the row-major array: whole bytes for each element.
+  int64_t bytes;
+} TesseraProgramArray;
+
+/// Compiles the function `entry` of a module, in MLIR's text or bytecode, by
+/// --tessera-to-llvm for this processor. A null `entry` stands for the one
+/// public function with a body. Errors: *invalid* where the text has errors or
+/// no such function; *unsupported* for arguments and results that are no
+/// tensors of static shape, and for what the pipeline refuses. The caller
+/// destroys the result.
+TESSERA_C_EXPORT TesseraError *tesseraProgramCompile(const char *module,
+                                                     size_t length,
+                                                     const char *entry,
+                                                     TesseraProgram **program);
+
+TESSERA_C_EXPORT void tesseraProgramDestroy(TesseraProgram *program);
+
+TESSERA_C_EXPORT size_t
+tesseraProgramGetNumInputs(const TesseraProgram *program);
+TESSERA_C_EXPORT size_t
+tesseraProgramGetNumOutputs(const TesseraProgram *program);
+
+/// An argument or a result, which must be one of them.
+TESSERA_C_EXPORT TesseraProgramArray
+tesseraProgramGetInput(const TesseraProgram *program, size_t input);
+TESSERA_C_EXPORT TesseraProgramArray
+tesseraProgramGetOutput(const TesseraProgram *program, size_t output);
+
+/// Bytes of the buffer that holds all arguments, and of that of the results.
+TESSERA_C_EXPORT int64_t
+tesseraProgramGetInputBytes(const TesseraProgram *program);
+TESSERA_C_EXPORT int64_t
+tesseraProgramGetOutputBytes(const TesseraProgram *program);
+
+/// Runs the function. Buffers begin at a multiple of 16 bytes and do not
+/// overlap; the first is not written.
+TESSERA_C_EXPORT void tesseraProgramRun(const TesseraProgram *program,
+                                        const void *input, void *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TESSERA_C_PROGRAM_H

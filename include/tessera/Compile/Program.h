@@ -1,0 +1,68 @@
+//===- Program.h - Functions on arrays, compiled and run --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a function of an MLIR module on logical arrays: what it takes and gives
+// may have any layout, its callers see row-major arrays without padding.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILE_PROGRAM_H
+#define TESSERA_COMPILE_PROGRAM_H
+
+#include "tessera/Compile/Compile.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera {
+
+/// An argument or a result of a program.
+struct ProgramArray {
+  /// Type and dimensions, and the layout that the function gives it.
+  Shape shape;
+  /// In bytes from the beginning of the buffer of all arguments, or results; a
+  /// multiple of 64.
+  int64_t offset = 0;
+  /// Of the row-major array without padding: whole bytes for each element.
+  int64_t bytes = 0;
+};
+
+/// A compiled function; copies share the code. Runs may go on side by side.
+class Program {
+public:
+  /// Compiles the function `entry` of a module, in MLIR's text or bytecode; an
+  /// empty name stands for the one public function with a body. The pipeline is
+  /// --tessera-to-llvm, for this processor.
+  ///
+  /// Errors: *invalid* where the text has errors or no such function;
+  /// *unsupported* for arguments and results that are no tensors of static
+  /// shape, and for what the pipeline refuses; each with its diagnostics.
+  static llvm::Expected<Program> compile(llvm::StringRef module,
+                                         llvm::StringRef entry = "");
+
+  llvm::ArrayRef<ProgramArray> inputs() const { return inputArrays; }
+  llvm::ArrayRef<ProgramArray> outputs() const { return outputArrays; }
+  /// Bytes of the buffer that holds all arguments, and of that of the results.
+  int64_t inputBytes() const { return numInputBytes; }
+  int64_t outputBytes() const { return numOutputBytes; }
+
+  /// Buffers begin at a multiple of 16 bytes. The first is not written.
+  void operator()(const void *input, void *output) const;
+
+private:
+  Program() = default;
+
+  std::vector<ProgramArray> inputArrays, outputArrays;
+  int64_t numInputBytes = 0, numOutputBytes = 0;
+  std::shared_ptr<CompiledModule> module;
+  void *function = nullptr;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILE_PROGRAM_H

@@ -1,0 +1,70 @@
+# Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of MLIR modules, run on numpy arrays."""
+
+import numpy as np
+
+from tessera import _tessera
+from tessera._arrays import allocate, check_array
+from tessera._errors import InvalidError
+
+
+class Program:
+    """A function of an MLIR module, compiled for this processor.
+
+    Its arguments and results are tensors of static shape, with layouts or without;
+    it is called with arrays in any order and gives row-major ones.
+
+    Attributes:
+      inputs: the Shape of each argument, with the layout that the function gives it.
+      outputs: the same of the results.
+    """
+
+    def __init__(self, module, entry=None):
+        """Compiles by --tessera-to-llvm.
+
+        Args:
+          module: MLIR's text, or an operation of tessera.ir, whose text is taken.
+          entry: the function's name; the one public function with a body by default.
+
+        Raises:
+          InvalidError: the text has errors, or there is no such function.
+          UnsupportedError: arguments or results of other types, and what the
+            pipeline refuses.
+        """
+        self._program = _tessera.Program(str(module), entry)
+        self.inputs = tuple(shape for shape, _, _ in self._program.inputs)
+        self.outputs = tuple(shape for shape, _, _ in self._program.outputs)
+
+    def __call__(self, *arrays):
+        """Runs the function.
+
+        Args:
+          *arrays: as many as `inputs`, each with its dimensions and dtype; integers
+            may stand for types that numpy does not have, as for `pack`.
+
+        Returns:
+          The result, or a tuple of them if there is not exactly one.
+
+        Raises:
+          InvalidError: other numbers of arrays, dimensions or dtypes.
+        """
+        if len(arrays) != len(self.inputs):
+            raise InvalidError(
+                f"invalid number of arrays: expected {len(self.inputs)}, one for each "
+                f"argument, found {len(arrays)}"
+            )
+        memory = allocate(self._program.input_bytes)
+        for array, (shape, offset, size) in zip(arrays, self._program.inputs):
+            array = np.asarray(array)
+            check_array(array, shape)
+            place = memory[offset : offset + size].view(array.dtype)
+            place.reshape(array.shape)[...] = array
+        results = allocate(self._program.output_bytes)
+        self._program(memory, results)
+        outputs = tuple(
+            results[offset : offset + size].view(shape.dtype).reshape(shape.dimensions)
+            for shape, offset, size in self._program.outputs
+        )
+        return outputs[0] if len(outputs) == 1 else outputs

@@ -1,0 +1,164 @@
+# REQUIRES: tessera-python
+# RUN: %python %s | FileCheck %s
+# CHECK: programs: all passed
+"""ts.Program: functions of MLIR modules on tensors with layouts against numpy."""
+
+import os
+import random
+import sys
+
+import numpy as np
+import tessera as ts
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from test_counts import test_count, test_seed
+
+LAYOUTS = [
+    "{1,0}",
+    "{0,1}",
+    "{1,0:T(8,128)}",
+    "{0,1:T(4,3)(2,1)}",
+    "{1,0:T(2,2)S(1)}",
+    "{1,0:T(5)L(64)PV(zero)}",
+]
+
+PRODUCT = """
+!a = tensor<{m}x{k}xi32, #tessera.layout<{0}>>
+!b = tensor<{k}x{n}xi32, #tessera.layout<{1}>>
+!c = tensor<{m}x{n}xi32, #tessera.layout<{2}>>
+!d = tensor<{m}x{n}xi32>
+func.func @product(%a: !a, %b: !b) -> (!c, !d, !a) {{
+  %zero = arith.constant 0 : i32
+  %empty = tessera.empty() : !c
+  %start = linalg.fill ins(%zero : i32) outs(%empty : !c) -> !c
+  %c = linalg.matmul ins(%a, %b : !a, !b) outs(%start : !c) -> !c
+  %d = tessera.relayout %c : !c to !d
+  %twice = arith.addi %d, %d : !d
+  return %c, %twice, %a : !c, !d, !a
+}}
+"""
+
+
+def test_products():
+    """Random sizes and layouts; one argument goes out as it came in."""
+    rng = random.Random(test_seed())
+    numbers = np.random.default_rng(test_seed())
+    for _ in range(test_count(200)):
+        m, n, k = (rng.randint(1, 20) for _ in range(3))
+        layouts = [rng.choice(LAYOUTS) for _ in range(3)]
+        program = ts.Program(PRODUCT.format(*layouts, m=m, n=n, k=k))
+        assert program.inputs[0] == ts.Shape("s32[%d,%d]%s" % (m, k, layouts[0]))
+        assert program.outputs[1] == ts.Shape("s32[%d,%d]" % (m, n))
+        a = numbers.integers(-99, 99, (m, k), np.int32)
+        b = np.asfortranarray(numbers.integers(-99, 99, (k, n), np.int32))
+        product, twice, same = program(a, b)
+        case = (m, n, k, layouts)
+        assert (product == a @ b).all() and (twice == 2 * (a @ b)).all(), case
+        assert (same == a).all() and not np.shares_memory(same, a), case
+
+
+def test_types():
+    """Each comes out as it went in, packed elements and scalars too."""
+    rng = np.random.default_rng(test_seed())
+    for element, text in {
+        "i1": "pred[3,5]{0,1}",
+        "i4": "s4[3,5]{1,0:E(4)}",
+        "i8": "s8[3,5]{1,0:T(2,2)}",
+        "ui16": "u16[3,5]{0,1:T(2,4)}",
+        "f8E4M3FN": "f8e4m3fn[3,5]{0,1}",
+        "bf16": "bf16[3,5]{1,0:T(8,128)(2,1)}",
+        "f64": "f64[]",
+        "complex<f32>": "c64[0,5]{0,1:T(4)}",
+    }.items():
+        shape = ts.Shape(text)
+        dims = "".join("%dx" % dim for dim in shape.dimensions)
+        layout = text[text.index("]") + 1 :]
+        encoding = ", #tessera.layout<%s>" % layout if layout else ""
+        tensor = "tensor<%s%s%s>" % (dims, element, encoding)
+        program = ts.Program(
+            "func.func @same(%%a: %s) -> %s { return %%a : %s }" % (tensor, tensor, tensor)
+        )
+        assert program.inputs == program.outputs == (shape,), text
+        array = rng.integers(0, 2, shape.dimensions).astype(shape.dtype)
+        result = program(array)
+        assert result.dtype == shape.dtype and result.shape == shape.dimensions, text
+        assert result.tobytes() == array.tobytes(), text
+
+
+def test_entries():
+    module = """
+      func.func private @one(%a: tensor<2xf64>) -> tensor<2xf64> {
+        %b = math.exp %a : tensor<2xf64>
+        return %b : tensor<2xf64>
+      }
+      func.func @two(%a: tensor<2xf64>) -> tensor<2xf64> {
+        %b = call @one(%a) : (tensor<2xf64>) -> tensor<2xf64>
+        %c = call @one(%b) : (tensor<2xf64>) -> tensor<2xf64>
+        return %c : tensor<2xf64>
+      }
+      func.func private @none() { return }
+    """
+    array = np.array([0.5, -2])
+    assert np.allclose(ts.Program(module)(array), np.exp(np.exp(array)), rtol=1e-14)
+    assert np.allclose(ts.Program(module, "one")(array), np.exp(array), rtol=1e-14)
+    assert ts.Program(module, "none")() == ()
+    named = "func.func @tessera_program(%a: tensor<2xf64>) -> tensor<2xf64> { return %a : tensor<2xf64> }"
+    assert (ts.Program(named)(array) == array).all()
+
+
+def expect(error, message, function):
+    try:
+        function()
+    except error as raised:
+        assert message in str(raised), raised
+    else:
+        raise AssertionError("no " + error.__name__)
+
+
+def test_errors():
+    def compiles(error, message, text, entry=None):
+        expect(error, message, lambda: ts.Program(text, entry))
+
+    compiles(ts.InvalidError, "module:1:14: error: expected", "func.func @f( {")
+    compiles(ts.InvalidError, "found 0; name", "")
+    compiles(ts.InvalidError, "no `@g`", "func.func @f() { return }", "g")
+    compiles(ts.InvalidError, "found 2; name", "func.func @f() { return } func.func @g() { return }")
+    compiles(
+        ts.UnsupportedError,
+        "type of argument 1: expected a tensor of static shape, found f32",
+        "func.func @f(%a: tensor<f32>, %b: f32) { return }",
+    )
+    compiles(
+        ts.UnsupportedError,
+        "result 0: expected a tensor of static shape, found tensor<?xf32>",
+        "func.func @f() -> tensor<?xf32> {"
+        " %c = arith.constant 2 : index %e = tensor.empty(%c) : tensor<?xf32> return %e : tensor<?xf32> }",
+    )
+    compiles(ts.UnsupportedError, "'index'", "func.func @f(%a: tensor<2xindex>) { return }")
+    huge = "tensor<2305843009213693951xf32>"
+    compiles(
+        ts.UnsupportedError,
+        "size of all arguments",
+        "func.func @f(%%a: %s, %%b: %s) { return }" % (huge, huge),
+    )
+    compiles(
+        ts.UnsupportedError,
+        "unsupported metadata prefix M: expected none, found 8 bytes",
+        "func.func @f(%a: tensor<2xf32, #tessera.layout<{0:M(8)}>>) { return }",
+    )
+    compiles(
+        ts.TesseraError,
+        "Symbols not found: [ g ]",
+        "func.func private @g() func.func @f() { call @g() : () -> () return }",
+    )
+    program = ts.Program("func.func @f(%a: tensor<2x3xf32>) { return }")
+    zeros = np.zeros((2, 3), np.float32)
+    expect(ts.InvalidError, "expected 1, one for each argument, found 2", lambda: program(zeros, zeros))
+    expect(ts.InvalidError, "expected (2, 3)", lambda: program(zeros.T))
+    expect(ts.InvalidError, "expected float32", lambda: program(zeros.astype(float)))
+
+
+for name, test in sorted(globals().items()):
+    if name.startswith("test_") and name not in ("test_count", "test_seed"):
+        test()
+print("programs: all passed")
