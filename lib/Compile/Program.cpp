@@ -106,7 +106,17 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
 // The function around it
 //===----------------------------------------------------------------------===//
 
-/// The row-major array at a place of a flat buffer.
+/// What the elements of row-major arrays are: bytes with the sign of narrow
+/// integers, which LLVM would read as if their upper bits were zero.
+static RankedTensorType getRowMajorType(Type laidOut) {
+  auto type = cast<RankedTensorType>(laidOut).dropEncoding();
+  bool isNarrow = type.getElementType().isSignlessInteger() &&
+                  type.getElementTypeBitWidth() < 8 &&
+                  type.getElementTypeBitWidth() > 1;
+  return isNarrow ? type.clone(IntegerType::get(type.getContext(), 8)) : type;
+}
+
+/// The array at a place of a flat buffer.
 static Value viewArray(OpBuilder &builder, Location loc, Value buffer,
                        const ProgramArray &array, RankedTensorType type) {
   Value offset = arith::ConstantIndexOp::create(builder, loc, array.offset);
@@ -115,11 +125,37 @@ static Value viewArray(OpBuilder &builder, Location loc, Value buffer,
                                 /*sizes=*/ValueRange());
 }
 
-static Value convert(OpBuilder &builder, Location loc, Value tensor,
-                     RankedTensorType type) {
+static Value relayout(OpBuilder &builder, Location loc, Value tensor,
+                      RankedTensorType type) {
   if (tensor.getType() == type)
     return tensor;
   return RelayoutOp::create(builder, loc, type, tensor).getResult();
+}
+
+/// An argument of the entry from the row-major array in `view`.
+static Value readArray(OpBuilder &builder, Location loc, Value view,
+                       RankedTensorType type) {
+  RankedTensorType rowMajor = getRowMajorType(type);
+  RankedTensorType plain = type.dropEncoding();
+  Value tensor = bufferization::ToTensorOp::create(builder, loc, rowMajor, view,
+                                                   /*restrict=*/true);
+  if (rowMajor != plain)
+    tensor = arith::TruncIOp::create(builder, loc, plain, tensor);
+  return relayout(builder, loc, tensor, type);
+}
+
+/// A result of the entry to the row-major array in `view`.
+static void writeArray(OpBuilder &builder, Location loc, Value tensor,
+                       Value view) {
+  RankedTensorType rowMajor = getRowMajorType(tensor.getType());
+  RankedTensorType plain =
+      cast<RankedTensorType>(tensor.getType()).dropEncoding();
+  tensor = relayout(builder, loc, tensor, plain);
+  if (rowMajor != plain)
+    tensor = arith::ExtSIOp::create(builder, loc, rowMajor, tensor);
+  bufferization::MaterializeInDestinationOp::create(
+      builder, loc, /*result=*/Type(), tensor, view, /*restrict=*/true,
+      /*writable=*/true);
 }
 
 /// Adds the function that calls `entry` with arrays of two buffers, and gives
@@ -139,26 +175,19 @@ static std::string addWrapper(ModuleOp module, func::FuncOp entry,
   // Gives it another name where this one is taken.
   SymbolTable(module).insert(wrapper);
   builder.setInsertionPointToStart(wrapper.addEntryBlock());
-  auto rowMajor = [](Type laidOut) {
-    return cast<RankedTensorType>(laidOut).dropEncoding();
-  };
 
   SmallVector<Value> arguments;
-  for (auto [array, argument] : llvm::zip(inputs, entry.getArgumentTypes())) {
-    RankedTensorType plain = rowMajor(argument);
-    Value view = viewArray(builder, loc, wrapper.getArgument(0), array, plain);
-    Value tensor = bufferization::ToTensorOp::create(builder, loc, plain, view,
-                                                     /*restrict=*/true);
+  for (auto [array, type] : llvm::zip(inputs, entry.getArgumentTypes())) {
+    Value view = viewArray(builder, loc, wrapper.getArgument(0), array,
+                           getRowMajorType(type));
     arguments.push_back(
-        convert(builder, loc, tensor, cast<RankedTensorType>(argument)));
+        readArray(builder, loc, view, cast<RankedTensorType>(type)));
   }
   auto call = func::CallOp::create(builder, loc, entry, arguments);
   for (auto [array, result] : llvm::zip(outputs, call.getResults())) {
-    RankedTensorType plain = rowMajor(result.getType());
-    Value view = viewArray(builder, loc, wrapper.getArgument(1), array, plain);
-    bufferization::MaterializeInDestinationOp::create(
-        builder, loc, /*result=*/Type(), convert(builder, loc, result, plain),
-        view, /*restrict=*/true, /*writable=*/true);
+    Value view = viewArray(builder, loc, wrapper.getArgument(1), array,
+                           getRowMajorType(result.getType()));
+    writeArray(builder, loc, result, view);
   }
   func::ReturnOp::create(builder, loc);
   return wrapper.getSymName().str();

@@ -55,16 +55,18 @@ def get_dtype(element_type):
     )
 
 
-def is_stored_as(dtype, element_type):
-    """Whether elements of `dtype` have the bits of XLA's `element_type`.
+def get_stored_dtype(element_type):
+    """The numpy type that holds the bits of XLA's `element_type` in files.
 
-    Besides its own type these are the integers that files of arrays have in
-    place of what numpy can't name: uint16 for bf16, int8 for s4.
+    It is the type itself where numpy has it, else the integers of its width: uint16
+    for bf16, int8 for s4.
     """
-    own = get_dtype(element_type)
-    if dtype == own:
-        return True
-    if own.kind != "V":  # numpy's own types stand for themselves
-        return False
-    signs = "iu" if element_type[0] in "su" else "u"
-    return dtype.kind in signs and dtype.itemsize == own.itemsize
+    dtype = get_dtype(element_type)
+    if dtype.kind != "V":  # numpy's own types stand for themselves
+        return dtype
+    return np.dtype(f"{'i' if element_type[0] == 's' else 'u'}{dtype.itemsize}")
+
+
+def is_stored_as(dtype, element_type):
+    """Whether elements of `dtype` have the bits of XLA's `element_type`."""
+    return dtype in (get_dtype(element_type), get_stored_dtype(element_type))

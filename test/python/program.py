@@ -79,10 +79,31 @@ def test_types():
             "func.func @same(%%a: %s) -> %s { return %%a : %s }" % (tensor, tensor, tensor)
         )
         assert program.inputs == program.outputs == (shape,), text
-        array = rng.integers(0, 2, shape.dimensions).astype(shape.dtype)
+        values = [-1, 0, 1, -8] if element == "i4" else [0, 1]
+        array = rng.choice(values, shape.dimensions).astype(shape.dtype)
         result = program(array)
         assert result.dtype == shape.dtype and result.shape == shape.dimensions, text
-        assert result.tobytes() == array.tobytes(), text
+        # A narrow integer has its sign in all of its byte, or in its own bits.
+        assert (result == array).all(), text
+
+
+def test_narrow_integers():
+    """Row-major bytes have the sign of what the function computes."""
+    for encoding in ("", ", #tessera.layout<{0:E(4)}>"):
+        program = ts.Program(
+            """
+            !t = tensor<3xi4%s>
+            !p = tensor<3xi4>
+            func.func @twice(%%a: !t) -> !t {
+              %%p = tessera.relayout %%a : !t to !p
+              %%b = arith.addi %%p, %%p : !p
+              %%c = tessera.relayout %%b : !p to !t
+              return %%c : !t
+            }
+            """
+            % encoding
+        )
+        assert program(np.array([-1, 3, -8], np.int8)).tolist() == [-2, 6, 0], encoding
 
 
 def test_entries():

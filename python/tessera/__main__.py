@@ -1,0 +1,174 @@
+# Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""python3 -m tessera run FILE.mlir: a function of a module on arrays of files.
+
+Arrays come as arg0, arg1, ... of an npz file and go as out0, out1, ... to another,
+logical and row-major whatever their layouts are. Types that numpy does not have
+travel as integers of their width: uint16 for bf16, int8 for s4.
+
+Exit codes: 0; 1 where arrays differ from those of --compare; 2 for bad input, with
+a message on standard error and no file written.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import zipfile
+
+import numpy as np
+
+import tessera as ts
+from tessera._dtypes import get_stored_dtype
+
+
+def main():
+    parser = argparse.ArgumentParser("tessera", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="run a function of an MLIR module on arrays",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.set_defaults(function=run_command)
+    run.add_argument("module", metavar="FILE.mlir", help="the module; - is standard input")
+    run.add_argument("--entry", metavar="NAME", help="the function; by default the public one")
+    run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
+    run.add_argument("--outputs", metavar="OUT.npz", help="where results go, as out0, ...")
+    run.add_argument("--compare", metavar="REF.npz", help="arrays that results should be")
+    run.add_argument("--rtol", type=float, default=0, help="relative tolerance (default 0)")
+    run.add_argument("--atol", type=float, default=0, help="absolute tolerance (default 0)")
+    arguments = parser.parse_args()
+    try:
+        sys.exit(arguments.function(arguments))
+    except (ts.TesseraError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def run_command(arguments):
+    """Runs the function; returns the exit code."""
+    program = ts.Program(read_text(arguments.module), arguments.entry)
+    inputs = load_arrays(arguments.inputs, "arg", len(program.inputs), "--inputs")
+    expected = arguments.compare and load_arrays(
+        arguments.compare, "out", len(program.outputs), "--compare"
+    )
+    results = program(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    if arguments.outputs:
+        save_arrays(arguments.outputs, results, program.outputs)
+    if expected:
+        return compare(results, expected, program.outputs, arguments)
+    if not arguments.outputs:
+        for number, result in enumerate(results):
+            print(f"out{number}: {program.outputs[number]}\n{result}")
+    return 0
+
+
+def read_text(path):
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return pathlib.Path(path).read_text()
+    except UnicodeDecodeError:
+        raise ts.InvalidError(
+            f"invalid module: expected MLIR's text, found other bytes in {path}"
+        ) from None
+
+
+def load_arrays(path, prefix, count, option):
+    """The arrays `prefix`0 to `prefix`count-1 of an npz file."""
+    names = [f"{prefix}{number}" for number in range(count)]
+    if not names:
+        return []
+    if not path:
+        raise ts.InvalidError(
+            f"invalid command line: expected {option} with {', '.join(names)}, found none"
+        )
+    with open(path, "rb") as file:  # OSError where there is none
+        if not zipfile.is_zipfile(file):
+            raise ts.InvalidError(
+                f"invalid file {path}: expected an npz file, found another"
+            )
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not set(names) <= set(file.files):
+                raise ts.InvalidError(
+                    f"invalid file {path}: expected {', '.join(names)}, found "
+                    f"{', '.join(file.files) or 'nothing'}"
+                )
+            return [file[name] for name in names]
+    except (EOFError, zipfile.BadZipFile, ValueError) as error:
+        if isinstance(error, ts.TesseraError):
+            raise
+        raise ts.InvalidError(
+            f"invalid file {path}: expected arrays that numpy can read, found {error}"
+        ) from None
+
+
+def save_arrays(path, arrays, shapes):
+    """Writes an npz file, whole or not at all."""
+    stored = {
+        f"out{number}": array.view(get_stored_dtype(shape.element_type))
+        for number, (array, shape) in enumerate(zip(arrays, shapes))
+    }
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".npz", delete=False) as file:
+        try:
+            np.savez(file, **stored)
+            file.close()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def compare(results, expected, shapes, arguments):
+    """Says where arrays differ; returns the exit code."""
+    code = 0
+    for number, (result, reference) in enumerate(zip(results, expected)):
+        reference = as_dtype(reference, shapes[number], f"out{number} of --compare")
+        # Wide enough for every type's differences.
+        wide = np.complex128 if result.dtype.kind == "c" else np.float64
+        if result.dtype.kind in "biu":
+            is_same = result == reference
+        else:
+            is_same = np.isclose(
+                result.astype(wide),
+                reference.astype(wide),
+                arguments.rtol,
+                arguments.atol,
+                equal_nan=True,
+            )
+        if is_same.all():
+            continue
+        first = tuple(map(int, np.argwhere(~is_same)[0]))
+        print(
+            f"out{number} differs in {np.count_nonzero(~is_same)} of {is_same.size} "
+            f"elements: at {first} it is {result[first]}, expected {reference[first]}"
+        )
+        code = 1
+    return code
+
+
+def as_dtype(array, shape, what):
+    """An array of a file with the dtype of `shape`."""
+    if array.shape != shape.dimensions:
+        raise ts.InvalidError(
+            f"invalid dimensions of {what}: expected {shape.dimensions}, found {array.shape}"
+        )
+    if array.dtype == get_stored_dtype(shape.element_type):
+        return array.view(shape.dtype)
+    if array.dtype == shape.dtype:
+        return array
+    raise ts.InvalidError(
+        f"invalid dtype of {what}: expected {get_stored_dtype(shape.element_type)}, "
+        f"found {array.dtype}"
+    )
+
+
+if __name__ == "__main__":
+    main()
