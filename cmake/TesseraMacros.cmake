@@ -1,5 +1,13 @@
 # Functions for the project's own targets: one set of flags, plain CMake below.
 
+# Compiled functions carry no type in front of them for the sanitizer "function"
+# to read.
+set(TESSERA_SANITIZER_FLAGS)
+if(TESSERA_SANITIZE)
+  set(TESSERA_SANITIZER_FLAGS -fsanitize=${TESSERA_SANITIZE}
+    -fno-sanitize=function -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
 # Flags that every target gets: LLVM's own choice of RTTI and exceptions,
 # warnings, and the sanitizers asked for.
 function(tessera_target_options name)
@@ -15,11 +23,8 @@ function(tessera_target_options name)
     target_compile_options(${name} PRIVATE 
       "$<$<CONFIG:Debug>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/StatisticsOfRelease.h>")
   endif()
+  target_compile_options(${name} PRIVATE ${TESSERA_SANITIZER_FLAGS})
   if(TESSERA_SANITIZE)
-    # Compiled functions carry no type in front of them for the sanitizer
-    # "function" to read.
-    target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
-      -fno-sanitize=function -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${name} PUBLIC -fsanitize=${TESSERA_SANITIZE})
   endif()
 endfunction()
@@ -91,10 +96,7 @@ function(tessera_add_capi_test name)
   if(TESSERA_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
   endif()
-  if(TESSERA_SANITIZE)
-    target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
-      -fno-sanitize-recover=all)
-  endif()
+  target_compile_options(${name} PRIVATE ${TESSERA_SANITIZER_FLAGS})
   set_property(GLOBAL APPEND PROPERTY TESSERA_CAPI_TESTS ${name})
 endfunction()
 

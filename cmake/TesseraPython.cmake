@@ -88,11 +88,7 @@ function(tessera_python_options name folder)
     if(TESSERA_WERROR)
       target_compile_options(${name} PRIVATE -Werror)
     endif()
-    if(TESSERA_SANITIZE)
-      target_compile_options(${name} PRIVATE -fsanitize=${TESSERA_SANITIZE}
-        -fno-sanitize=function -fno-sanitize-recover=all
-        -fno-omit-frame-pointer)
-    endif()
+    target_compile_options(${name} PRIVATE ${TESSERA_SANITIZER_FLAGS})
   endif()
   # What is Python's own is in the interpreter.
   target_link_options(${name} PRIVATE LINKER:-z,undefs)

@@ -35,15 +35,15 @@ struct ProgramArray {
 /// A compiled function; copies share the code. Runs may go on side by side.
 class Program {
 public:
-  /// Compiles the function `entry` of a module, in MLIR's text or bytecode; an
-  /// empty name stands for the one public function with a body. The pipeline is
-  /// --tessera-to-llvm, for this processor.
+  /// Compiles the function `entryName` of a module, in MLIR's text or bytecode,
+  /// by --tessera-to-llvm for this processor. An empty name stands for the one
+  /// public function with a body.
   ///
   /// Errors: *invalid* where the text has errors or no such function;
   /// *unsupported* for arguments and results that are no tensors of static
   /// shape, and for what the pipeline refuses; each with its diagnostics.
-  static llvm::Expected<Program> compile(llvm::StringRef module,
-                                         llvm::StringRef entry = "");
+  static llvm::Expected<Program> compile(llvm::StringRef text,
+                                         llvm::StringRef entryName = "");
 
   llvm::ArrayRef<ProgramArray> inputs() const { return inputArrays; }
   llvm::ArrayRef<ProgramArray> outputs() const { return outputArrays; }
