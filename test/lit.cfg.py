@@ -59,6 +59,7 @@ tools = [
     "tessera-compile",
     "tessera-hlo",
     "tessera-layout",
+    "tessera-lsp-server",
     "tessera-opt",
     "tessera-run",
     "tessera-translate",
