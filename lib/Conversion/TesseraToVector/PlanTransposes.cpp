@@ -33,7 +33,7 @@ static constexpr int64_t kLongRowBytes = 6 << 10;
 static constexpr int64_t kTileUnits = 128;
 /// What a block writes in one go where such columns conflict: three lines.
 static constexpr int64_t kConflictRunBytes = 192;
-/// Pitches of whole pages from which on that helps where rows conflict too.
+/// Pitches of whole pages beyond which that helps where rows conflict too.
 static constexpr int64_t kFarBytes = 16 << 10;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
 /// the second-level cache, and on the stack.
@@ -109,15 +109,16 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
   int64_t pitch = rows.front().srcStride * bytes;
   int64_t columnPitch = columns.front().dstStride * bytes;
   bool isWithinTiles = std::max(pitch, columnPitch) <= kConflictBytes;
-  if (unitBytes() != 4 || isWithinTiles || !hasConflicts(columnPitch))
+  bool areRowsPagesApart = pitch % RelayoutTarget::kPageBytes == 0;
+  // Such rows are read slowly whatever the block is; where columns lie pages
+  // apart as well, three lines to each are best, of 4 bytes if they are far.
+  if (areRowsPagesApart && columnPitch % RelayoutTarget::kPageBytes == 0 &&
+      (unitBytes() == 8 ||
+       (unitBytes() == 4 && std::max(pitch, columnPitch) > kFarBytes)))
+    return kConflictRunBytes;
+  if (unitBytes() != 4 || areRowsPagesApart || isWithinTiles ||
+      !hasConflicts(columnPitch))
     return getDirectRun();
-  // Rows pages apart are read slowly whatever the block is; only where columns
-  // lie pages apart as well, and far, are long runs written faster.
-  if (pitch % RelayoutTarget::kPageBytes == 0)
-    return columnPitch % RelayoutTarget::kPageBytes == 0 &&
-                   std::max(pitch, columnPitch) > kFarBytes
-               ? kConflictRunBytes
-               : getDirectRun();
   return pitch < RelayoutTarget::kPageBytes && !hasConflicts(pitch)
              ? kRunBytes
              : kConflictRunBytes;

@@ -434,6 +434,9 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
   EXPECT_THAT(
       printPlan("f32[4112,8192]{1,0}", "f32[4112,8192]{0,1}", streaming(64)),
       HasSubstr("transpose 32x16 units of 1, streaming\n"));
+  EXPECT_THAT(
+      printPlan("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}", streaming(64)),
+      HasSubstr("transpose 24x8 units of 1, streaming\n"));
   // Rows a page apart have no room in the cache to be fetched ahead.
   EXPECT_THAT(
       printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", streaming(64)),
