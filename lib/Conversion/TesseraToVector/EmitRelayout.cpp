@@ -71,10 +71,11 @@ static void emitVersion(ImplicitLocOpBuilder &b, Value source,
                         TypedAttr padding) {
   const auto &[target, plan] = version;
   Value phase;
-  if (plan.isStreaming() && !plan.isLineAligned)
-    phase = arith::DivUIOp::create(
-        b, getAddress(b, destination, RelayoutTarget::kLineBytes),
-        arith::ConstantIndexOp::create(b, plan.elementBits / 8));
+  if (plan.isStreaming() && !plan.isLineAligned) {
+    Value inLine = getAddress(b, destination, RelayoutTarget::kLineBytes);
+    Value size = arith::ConstantIndexOp::create(b, plan.elementBits / 8);
+    phase = arith::DivUIOp::create(b, inLine, size);
+  }
   int64_t shufflesLeft = kMostShuffles;
   std::vector<NestEmitter> emitters;
   for (const PlanNest &nest : plan.nests)
@@ -96,9 +97,10 @@ void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
   int64_t alignment = version.plan.getAlignment();
   if (alignment == 1)
     return emitVersion(b, source, destination, version, padding);
-  Value isAligned = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                          getAddress(b, destination, alignment),
-                                          arith::ConstantIndexOp::create(b, 0));
+  Value place = getAddress(b, destination, alignment);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value isAligned =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place, zero);
   auto choice = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
   b.setInsertionPointToStart(choice.thenBlock());
   emitVersion(b, source, destination, version, padding);

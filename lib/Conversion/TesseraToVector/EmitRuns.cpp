@@ -37,7 +37,9 @@ void NestEmitter::emitStagedCopy(Place from, Place to,
   };
   if (std::optional<int64_t> stride = getUniformStride(rows, 1))
     repeat(numRows, [&](Value i) {
-      copyRow(advance(from, i, *stride), advance(stage, i, nest.unit));
+      Place source = advance(from, i, *stride);
+      Place target = advance(stage, i, nest.unit);
+      copyRow(source, target);
     });
   else
     for (auto [i, row] : llvm::enumerate(rows))
@@ -126,8 +128,10 @@ void NestEmitter::emitStagedColumns(Place stage, Place to,
     stride = getUniformStride(columns, group);
   if (stride)
     return repeat(numColumns / group, [&](Value i) {
-      emitColumns(advance(stage, i, group * length), advance(to, i, *stride),
-                  group, isAligned && *stride % lineElements() == 0);
+      Place source = advance(stage, i, group * length);
+      Place target = advance(to, i, *stride);
+      emitColumns(source, target, group,
+                  isAligned && *stride % lineElements() == 0);
     });
   for (auto [i, column] : llvm::enumerate(columns))
     emitColumns(stage + i * length, to + column, 1,
@@ -153,11 +157,14 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
   AffineExpr lines = (-start + count).floorDiv(line);
   Value head = createHead(to);
   emitElements(from, to, constant(0), head);
-  repeatBetween(constant(0), apply(lines, head), [&](Value i) {
-    kernels.copy(advance(skip(from, head), i, line),
-                 advance(skip(to, head), i, line), line, /*isStreaming=*/true);
+  Value zero = constant(0);
+  repeatBetween(zero, apply(lines, head), [&](Value i) {
+    Place source = advance(skip(from, head), i, line);
+    Place target = advance(skip(to, head), i, line);
+    kernels.copy(source, target, line, /*isStreaming=*/true);
   });
-  emitElements(from, to, apply(start + lines * line, head), constant(count));
+  Value rest = apply(start + lines * line, head);
+  emitElements(from, to, rest, constant(count));
 }
 
 /// A run that begins anywhere, without a branch: one masked store up to the
@@ -271,8 +278,9 @@ void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
   int64_t line = lineElements(), chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = count / chunk;
   repeat(chunks, [&](Value i) {
-    kernels.copy(advance(from, i, chunk), advance(to, i, chunk), chunk,
-                 /*isStreaming=*/true);
+    Place source = advance(from, i, chunk);
+    Place target = advance(to, i, chunk);
+    kernels.copy(source, target, chunk, /*isStreaming=*/true);
   });
   int64_t done = chunks * chunk, lines = (count - done) / line * line;
   if (lines)
@@ -284,7 +292,8 @@ void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
 
 void NestEmitter::emitElements(Place from, Place to, Value begin, Value end) {
   repeatBetween(begin, end, [&](Value i) {
-    kernels.store(kernels.load(advance(from, i, 1), 1), advance(to, i, 1));
+    Value element = kernels.load(advance(from, i, 1), 1);
+    kernels.store(element, advance(to, i, 1));
   });
 }
 

@@ -85,7 +85,9 @@ void NestEmitter::gatherStrip(Place from, llvm::ArrayRef<int64_t> rows) {
     auto copyLine = [&](Value i, int64_t count) {
       if (nest.prefetch)
         emitFetch(advance(ahead, i, line));
-      kernels.copy(advance(first, i, line), advance(to, i, countTile()), count);
+      Place source = advance(first, i, line);
+      Place target = advance(to, i, countTile());
+      kernels.copy(source, target, count);
     };
     repeat(lines, [&](Value i) { copyLine(i, line); });
     if (rest)

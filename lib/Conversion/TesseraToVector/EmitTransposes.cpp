@@ -57,9 +57,9 @@ void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                             bool unrolls) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
-    kernels.transpose(advanceUnits(from, part), rows,
-                      advance(to, part.iteration, part.stride), part.entries,
-                      fillsLines);
+    Place source = advanceUnits(from, part);
+    Place target = advance(to, part.iteration, part.stride);
+    kernels.transpose(source, rows, target, part.entries, fillsLines);
   };
   forEachPart(columns, width, kernels.laneUnits(), unrolls,
               /*overlaps=*/!unrolls, emitTile);
@@ -83,25 +83,25 @@ bool NestEmitter::emitSquares(Place from, Place to,
   Table lanes;
   for (int64_t i = 0; i < side; i += q)
     lanes.push_back(columns[i]);
-  forEachPart(rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
-              [&](const Part &part) {
-                Place first = advance(from, part.iteration, part.stride);
-                Place column = advance(to, part.iteration, height * nest.unit);
-                forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
-                            /*overlaps=*/false, [&](const Part &set) {
-                              kernels.unpackRows(
-                                  advance(first, set.iteration, set.stride),
-                                  set.entries,
-                                  advance(stage, set.iteration, q * line));
-                            });
-                repeatTiles(q, /*unrolls=*/false, [&](Value i) {
-                  for (int64_t row = 0; row < height; row += side)
-                    kernels.splitColumns(
-                        advance(stage + row * line, i, line),
-                        advance(column + row * nest.unit, i, *columnStride),
-                        lanes, isStreaming());
-                });
-              });
+  forEachPart(
+      rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
+      [&](const Part &part) {
+        Place first = advance(from, part.iteration, part.stride);
+        Place column = advance(to, part.iteration, height * nest.unit);
+        forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
+                    /*overlaps=*/false, [&](const Part &set) {
+                      Place source = advance(first, set.iteration, set.stride);
+                      Place target = advance(stage, set.iteration, q * line);
+                      kernels.unpackRows(source, set.entries, target);
+                    });
+        repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+          for (int64_t row = 0; row < height; row += side) {
+            Place source = advance(stage + row * line, i, line);
+            Place target = advance(column + row * nest.unit, i, *columnStride);
+            kernels.splitColumns(source, target, lanes, isStreaming());
+          }
+        });
+      });
   return true;
 }
 
@@ -140,9 +140,10 @@ void NestEmitter::emitLongColumns(Place from, Place to,
   auto emitTile = [&](const Part &tile, const Part &part) {
     Place first = advance(from, part.iteration, part.stride);
     Place column = advanceUnits(to, part);
-    kernels.transpose(advanceUnits(first, tile), part.entries,
-                      advance(column, tile.iteration, tile.stride),
-                      tile.entries, isStreaming() && part.begin % height == 0);
+    Place source = advanceUnits(first, tile);
+    Place target = advance(column, tile.iteration, tile.stride);
+    kernels.transpose(source, part.entries, target, tile.entries,
+                      isStreaming() && part.begin % height == 0);
   };
   forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
               /*overlaps=*/true, [&](const Part &tile) {
@@ -169,8 +170,9 @@ void NestEmitter::emitRaggedColumns(Place from, Place to,
     Place column =
         advance(to + tile.entries.front(), tile.iteration, tile.stride);
     repeat(tile.entries.size(), [&](Value i) {
-      emitRaggedColumn(advance(stage, i, pitch), advance(column, i, stride),
-                       length);
+      Place source = advance(stage, i, pitch);
+      Place target = advance(column, i, stride);
+      emitRaggedColumn(source, target, length);
     });
   };
   forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
@@ -190,8 +192,9 @@ void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strip,
                                         arith::ConstantIndexOp::create(b, 0));
   emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
-  emitAlignedRun(skip(from, head), skip(to, head),
-                 count - haloRows() * nest.unit);
+  Place source = skip(from, head);
+  Place target = skip(to, head);
+  emitAlignedRun(source, target, count - haloRows() * nest.unit);
 }
 
 void NestEmitter::emitRowChunks(Place from, Place to,
@@ -304,8 +307,9 @@ void NestEmitter::emitJoinedTranspose(Place from, Place to,
   if (std::optional<int64_t> stride = getUniformStride(places, 1);
       stride && places.size() > 1)
     return repeatInLoop(places.size(), [&](Value i) {
-      transposeAll(advance(stage, i, numRows * length),
-                   advance(to, i, *stride));
+      Place source = advance(stage, i, numRows * length);
+      Place target = advance(to, i, *stride);
+      transposeAll(source, target);
     });
   for (auto [i, place] : llvm::enumerate(places))
     transposeAll(stage + i * numRows * length, to + place);
@@ -330,8 +334,9 @@ void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
     Place to = advance(stage, i, size * distance);
     if (inner)
       return repeat(size, [&](Value k) {
-        kernels.join(number, advance(group, k, *inner),
-                     advance(to, k, distance), length, nest.columnPitch);
+        Place source = advance(group, k, *inner);
+        Place target = advance(to, k, distance);
+        kernels.join(number, source, target, length, nest.columnPitch);
       });
     for (int64_t k = 0; k < size; ++k)
       kernels.join(number, group + rows[k], to + k * distance, length,
@@ -352,8 +357,9 @@ void NestEmitter::emitColumnChunks(Place from, Place to,
   repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
     Value begin = affine::AffineMinOp::create(
         b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
-    kernels.transpose(advance(from, begin, nest.unit), rows,
-                      advance(to, begin, *stride), columns.take_front(size),
+    Place source = advance(from, begin, nest.unit);
+    Place target = advance(to, begin, *stride);
+    kernels.transpose(source, rows, target, columns.take_front(size),
                       isStreaming());
   });
 }
@@ -380,8 +386,10 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
       Value first = isFirst;
       if (first)
         first = arith::AndIOp::create(b, first, isZero(i));
-      emitCarriedLines(advance(from, i, *stride), advance(to, i, line), carry,
-                       rows.take_front(size), columns, phase, first);
+      Place source = advance(from, i, *stride);
+      Place target = advance(to, i, line);
+      emitCarriedLines(source, target, carry, rows.take_front(size), columns,
+                       phase, first);
     });
   }
   if (strip)

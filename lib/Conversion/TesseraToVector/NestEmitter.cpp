@@ -420,8 +420,9 @@ void NestEmitter::emitBits(Place from, Place to) {
   };
   int64_t chunks = nest.unit / kChunkBytes, rest = nest.unit % kChunkBytes;
   repeat(chunks, [&](Value i) {
-    emitRun(advance(from, i, kChunkBytes), advance(to, i, kChunkBytes),
-            kChunkBytes);
+    Place source = advance(from, i, kChunkBytes);
+    Place target = advance(to, i, kChunkBytes);
+    emitRun(source, target, kChunkBytes);
   });
   if (rest)
     emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, rest);
@@ -438,7 +439,9 @@ void NestEmitter::emitStreams(Place from, Place to,
   };
   repeat(chunks, [&](Value i) {
     emitCopyFetch(advance(from, i, chunk), fromRows, chunk);
-    copyAll(advance(from, i, chunk), advance(to, i, chunk), chunk);
+    Place source = advance(from, i, chunk);
+    Place target = advance(to, i, chunk);
+    copyAll(source, target, chunk);
   });
   from = from + chunks * chunk;
   to = to + chunks * chunk;
@@ -523,7 +526,8 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
   from = atHead(from, nest.unit);
   to = atHead(to, pitch);
   repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
-    weave(advance(from, i, size * nest.unit), advance(to, i, size * pitch),
-          true);
+    Place source = advance(from, i, size * nest.unit);
+    Place target = advance(to, i, size * pitch);
+    weave(source, target, true);
   });
 }

@@ -152,10 +152,11 @@ void VectorKernels::merge(Place src, Place dst, int64_t count, uint8_t mask) {
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
   forEachJoined([&](int64_t) {
-    for (int64_t begin : getWindows(count, size))
-      store(mergeBits(load(dst + begin, size), loadJoined(src + begin, size),
-                      mask),
-            dst + begin);
+    for (int64_t begin : getWindows(count, size)) {
+      Value old = load(dst + begin, size);
+      Value value = loadJoined(src + begin, size);
+      store(mergeBits(old, value, mask), dst + begin);
+    }
   });
 }
 
@@ -247,8 +248,10 @@ Value VectorKernels::loadMasked(Place place, Value mask, Value others) {
 }
 
 void VectorKernels::copyMasked(Place src, Place dst, Value mask) {
-  vector::MaskedStoreOp::create(b, dst.memref, ValueRange{getIndex(dst)}, mask,
-                                loadMasked(src, mask, {}), llvm::Align(1));
+  Value index = getIndex(dst);
+  Value vector = loadMasked(src, mask, {});
+  vector::MaskedStoreOp::create(b, dst.memref, ValueRange{index}, mask, vector,
+                                llvm::Align(1));
 }
 
 void VectorKernels::copyFirst(Place src, Place dst, Value count) {
@@ -262,8 +265,9 @@ void VectorKernels::copyLast(Place src, Place dst, Value begin) {
 void VectorKernels::copySeam(Place first, Place second, Place dst,
                              Value begin) {
   Value mask = createFirst(begin);
-  Value vector =
-      loadMasked(second, createNot(mask), loadMasked(first, mask, {}));
+  Value rest = createNot(mask);
+  Value begun = loadMasked(first, mask, {});
+  Value vector = loadMasked(second, rest, begun);
   storeMemory(vector, dst, /*isStreaming=*/true);
 }
 
@@ -301,9 +305,10 @@ void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
     VectorType type = getMemoryType(size);
     Value fillers = vector::BroadcastOp::create(b, type, value);
     Place from = src + whole;
+    Value index = getIndex(from);
+    Value mask = createMask(size, 0, rest);
     Value vector = vector::MaskedLoadOp::create(
-        b, type, from.memref, ValueRange{getIndex(from)},
-        createMask(size, 0, rest), fillers, llvm::Align(1));
+        b, type, from.memref, ValueRange{index}, mask, fillers, llvm::Align(1));
     storeMemory(vector, dst + whole, isStreaming);
   }
   if (filled < count + padding)
@@ -364,8 +369,9 @@ void VectorKernels::storeMasked(Value vector, Place place, int64_t begin,
   VectorType type = getMemoryType(countUnits(vector) * unit);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
-  vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
-                                createMask(type.getNumElements(), begin, end),
+  Value index = getIndex(place);
+  Value mask = createMask(type.getNumElements(), begin, end);
+  vector::MaskedStoreOp::create(b, place.memref, ValueRange{index}, mask,
                                 vector, llvm::Align(1));
 }
 
