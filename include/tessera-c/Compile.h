@@ -1,5 +1,4 @@
-//===- Compile.h - Relayouts as functions ---------------------------*- C
-//-*-===//
+//===- tessera-c/Compile.h - Relayouts as functions ---------------*- C -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -30,7 +29,7 @@ typedef struct TesseraRelayoutRequest {
   /// dimension as in Python, `8:16,:,0:128:2`, ending in a zero; null for all.
   const char *sourceBox;
   const char *destinationBox;
-  /// Threads that share large ones. At least 1.
+  /// Threads that share large ones, from 1 to 1024.
   int64_t threads;
 } TesseraRelayoutRequest;
 

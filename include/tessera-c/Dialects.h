@@ -70,7 +70,8 @@ MLIR_CAPI_EXPORTED bool tesseraAttributeIsALayout(MlirAttribute attribute);
 MLIR_CAPI_EXPORTED MlirAttribute tesseraLayoutAttrGet(MlirContext context,
                                                       MlirStringRef text);
 
-/// The layout of a type without one: `{rank-1,...,1,0}`. `rank` is at least 0.
+/// The layout of a type without one: `{rank-1,...,1,0}`. Null, with a
+/// diagnostic, for a `rank` below 0 or above 2^20.
 MLIR_CAPI_EXPORTED MlirAttribute
 tesseraLayoutAttrGetDescending(MlirContext context, intptr_t rank);
 

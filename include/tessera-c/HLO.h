@@ -1,5 +1,4 @@
-//===- HLO.h - Reports on HLO modules -------------------------------*- C
-//-*-===//
+//===- tessera-c/HLO.h - Reports on HLO modules -------------------*- C -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,7 +27,7 @@ typedef enum TesseraReportFormat {
 
 /// Where memory and bytes go in an HLO module, given as text. Lists for people
 /// have about `rows` rows; 0 for all. Error: *invalid* or *unsupported*, with
-/// all of the text's errors, a line each, as `line:column: message`.
+/// all of the text's errors, a line each, as `line:column: error: message`.
 TESSERA_C_EXPORT TesseraError *
 tesseraHLOReport(const char *text, size_t length, TesseraReportFormat format,
                  size_t rows, TesseraTextCallback callback, void *userData);

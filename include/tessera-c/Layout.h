@@ -1,5 +1,4 @@
-//===- Layout.h - Shapes and where their elements lie ---------------*- C
-//-*-===//
+//===- tessera-c/Layout.h - Shapes and where their elements lie ---*- C -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -57,8 +56,8 @@ TESSERA_C_EXPORT bool tesseraShapeEqual(const TesseraShape *lhs,
 TESSERA_C_EXPORT bool tesseraShapeIsArray(const TesseraShape *shape);
 
 /// The shape with the layout that the target (`tpu_v5e`, `cpu`;
-/// docs/targets.md) would choose, leaves of tuples included. Errors: *invalid*
-/// for another target, *unsupported* where it has no choice for the type.
+/// docs/targets.md) would choose, leaves of tuples included. Error:
+/// *unsupported* for another target, and where it has no choice for the type.
 TESSERA_C_EXPORT TesseraError *tesseraShapeGetDefault(const TesseraShape *shape,
                                                       const char *target,
                                                       TesseraShape **result);
@@ -151,8 +150,8 @@ TESSERA_C_EXPORT TesseraAnswer tesseraShapeMayBitcast(
 typedef struct TesseraDrawOptions {
   bool isSVG;         ///< An SVG file instead of text.
   bool useColor;      ///< ANSI colours in text.
-  int64_t maxRows;    ///< Rows of a grid, about; at least 4.
-  int64_t maxColumns; ///< The same for columns.
+  int64_t maxRows;    ///< Rows of a grid, about: at least 4, as of columns,
+  int64_t maxColumns; ///< and at most 262144 cells.
   int64_t width;      ///< Columns that text may take, grids side by side.
 } TesseraDrawOptions;
 

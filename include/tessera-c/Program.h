@@ -1,5 +1,4 @@
-//===- Program.h - Functions on arrays, compiled and run ------------*- C
-//-*-===//
+//===- tessera-c/Program.h - Functions on arrays, compiled and run *- C -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

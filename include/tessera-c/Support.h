@@ -1,5 +1,4 @@
-//===- Support.h - What the C API shares ----------------------------*- C
-//-*-===//
+//===- tessera-c/Support.h - What the C API shares ----------------*- C -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Errors and texts. Layout.h and Compile.h need this alone, and no MLIR;
-// Dialects.h and Passes.h follow the conventions of MLIR's C API.
+// Errors and texts of Layout.h, Compile.h, Program.h and HLO.h, which need no
+// header of MLIR; Dialects.h and Passes.h follow the conventions of its C API.
 //
 // Functions may be called from any thread; an object is destroyed once, when
 // no thread uses it any more. Texts are UTF-8 and need no terminating zero
@@ -57,8 +56,9 @@ TESSERA_C_EXPORT void tesseraErrorDestroy(TesseraError *error);
 TESSERA_C_EXPORT TesseraErrorKind
 tesseraErrorGetKind(const TesseraError *error);
 
-/// One line: the field, what was expected, what was found, and a remedy. Lives
-/// as long as the error, as does the text of the next function.
+/// The field, what was expected, what was found, and a remedy where there is
+/// one. A line, but more for the errors of a module. Lives as long as the
+/// error, as does the text of the next function.
 TESSERA_C_EXPORT const char *tesseraErrorGetMessage(const TesseraError *error);
 
 /// The label of the rule that was broken (docs/notation-rules.md), such as

@@ -38,9 +38,8 @@ struct Request {
 } // namespace
 
 static llvm::Expected<Request> unwrap(const TesseraRelayoutRequest *request) {
-  if (request->threads < 1)
-    return invalidError("", "number of threads", "1 or more",
-                        llvm::Twine(request->threads));
+  if (llvm::Error error = checkThreads(request->threads, "number of threads"))
+    return std::move(error);
   auto source = getPart(request->source, request->sourceBox, "source box");
   if (!source)
     return source.takeError();

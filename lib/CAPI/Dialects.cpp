@@ -109,7 +109,15 @@ MlirAttribute tesseraLayoutAttrGet(MlirContext context, MlirStringRef text) {
 
 MlirAttribute tesseraLayoutAttrGetDescending(MlirContext context,
                                              intptr_t rank) {
-  return wrap(Attribute(LayoutAttr::getDescending(load(context), rank)));
+  constexpr intptr_t kMaxRank = 1 << 20;
+  MLIRContext *loaded = load(context);
+  if (rank < 0 || rank > kMaxRank) {
+    emitError(UnknownLoc::get(loaded))
+        << "unsupported rank: expected a number from 0 to " << kMaxRank
+        << ", found " << rank;
+    return wrap(Attribute());
+  }
+  return wrap(Attribute(LayoutAttr::getDescending(loaded, rank)));
 }
 
 MlirTypeID tesseraLayoutAttrGetTypeID(void) {

@@ -231,10 +231,6 @@ TesseraDrawOptions tesseraDrawOptionsGetDefault() {
 static llvm::Expected<Picture> getPicture(const TesseraShape *shape,
                                           const TesseraShape *to,
                                           const TesseraDrawOptions &options) {
-  if (options.maxRows < 4 || options.maxColumns < 4)
-    return invalidError("", "rows and columns", "numbers from 4 on",
-                        llvm::Twine(options.maxRows) + " and " +
-                            llvm::Twine(options.maxColumns));
   PictureOptions size;
   size.maxRows = options.maxRows;
   size.maxColumns = options.maxColumns;

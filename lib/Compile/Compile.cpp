@@ -286,6 +286,15 @@ void tessera::clearCompileCache() {
   getFunctionCache().clear();
 }
 
+llvm::Error tessera::checkThreads(int64_t threads, StringRef what) {
+  // OpenMP's runtime ends the program where it can't start them all.
+  constexpr int64_t kMaxThreads = 1024;
+  if (threads >= 1 && threads <= kMaxThreads)
+    return llvm::Error::success();
+  return invalidError("", what, "a number from 1 to " + Twine(kMaxThreads),
+                      Twine(threads));
+}
+
 llvm::Error tessera::checkSymbol(StringRef symbol, StringRef what) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   if (!symbol.empty() && !llvm::isDigit(symbol.front()) &&

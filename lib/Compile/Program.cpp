@@ -21,6 +21,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,6 +53,29 @@ static const DialectRegistry &getProgramDialects() {
     return dialects;
   }();
   return registry;
+}
+
+/// Levels of brackets that MLIR's parser, which is recursive, has a stack for.
+static constexpr int64_t kMaxNesting = 512;
+
+/// Whether brackets of MLIR's text are nested deeper. Those in strings count as
+/// well: nobody has so many.
+static bool isNestedTooDeep(StringRef text) {
+  if (isBytecode(llvm::MemoryBufferRef(text, "module")))
+    return false;
+  int64_t depth = 0;
+  for (auto [i, c] : llvm::enumerate(text)) {
+    // Arrows and comparisons are no brackets.
+    bool isSign = (c == '>' && i > 0 && text[i - 1] == '-') ||
+                  ((c == '<' || c == '>') && text.substr(i + 1, 1) == "=");
+    if (isSign)
+      continue;
+    if (StringRef("([{<").contains(c) && ++depth > kMaxNesting)
+      return true;
+    if (StringRef(")]}>").contains(c) && depth > 0)
+      --depth;
+  }
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,11 +117,12 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
     int64_t arrayBytes =
         tensor.getNumElements() * getByteWidth(shape->elementType());
     arrays.push_back({std::move(*shape), bytes, arrayBytes});
-    if (llvm::AddOverflow<int64_t>(
-            bytes, llvm::alignTo(arrayBytes, RelayoutTarget::kLineBytes),
-            bytes))
+    int64_t end;
+    if (llvm::AddOverflow(bytes, arrayBytes, end) ||
+        llvm::AddOverflow(end, RelayoutTarget::kLineBytes - 1, end))
       return unsupportedError("size of all " + what + "s",
                               "bytes that can be counted", "more");
+    bytes = end / RelayoutTarget::kLineBytes * RelayoutTarget::kLineBytes;
   }
   return arrays;
 }
@@ -193,6 +218,22 @@ static std::string addWrapper(ModuleOp module, func::FuncOp entry,
   return wrapper.getSymName().str();
 }
 
+/// Gives functions names of their own: `free` or `main` would be taken for what
+/// the process has by that name.
+static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
+  SymbolTable symbols(module);
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (function.isExternal() || function.getSymName() == wrapper)
+      continue;
+    std::string name = ("tessera_program." + function.getSymName()).str();
+    if (failed(symbols.rename(function, name)))
+      return failure();
+    function.setPrivate();
+  }
+  return success();
+}
+
 static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
   PassManager manager(module->getName());
   // Operations of arith and math on tensors, which nothing bufferizes.
@@ -210,6 +251,9 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
+  if (isNestedTooDeep(text))
+    return unsupportedError(
+        "module", "brackets nested " + Twine(kMaxNesting) + " deep", "more");
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
   // What the function around the entry is made of.
   context
@@ -244,11 +288,18 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   options.symbol =
       addWrapper(*module, *entry, program.inputArrays, program.outputArrays,
                  program.numInputBytes, program.numOutputBytes);
-  if (failed(verify(*module)) || failed(lower(*module, target->vectorBytes)))
+  if (failed(verify(*module)) ||
+      failed(renameFunctions(*module, options.symbol)) ||
+      failed(lower(*module, target->vectorBytes)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
                             llvm::StringRef(messages).rtrim());
 
   auto compiled = CompiledModule::compile(std::move(module), options);
+  if (!compiled && !messages.empty()) {
+    llvm::consumeError(compiled.takeError());
+    return unsupportedError("module", "what LLVM can compile",
+                            llvm::StringRef(messages).rtrim());
+  }
   if (!compiled)
     return compiled.takeError();
   auto function = compiled->lookup(options.symbol);

@@ -29,6 +29,8 @@ using Numbers = llvm::SmallVector<int64_t, 16>;
 static constexpr int64_t kMinLineWidth = 3;
 /// Places of a line or column that are searched for the edge of the padding.
 static constexpr int64_t kMaxScan = 4096;
+/// Cells of a grid.
+static constexpr int64_t kMaxCells = 262144;
 /// Slices of an array of more than two dimensions that are drawn.
 static constexpr int64_t kMaxSlices = 2;
 
@@ -377,8 +379,21 @@ llvm::Expected<bool> addCaption(const Drawn &array, Picture &picture) {
 
 } // namespace
 
+/// Smaller grids show nothing, and larger ones nobody reads.
+static llvm::Error checkOptions(const PictureOptions &options) {
+  int64_t rows = options.maxRows, columns = options.maxColumns;
+  if (rows >= 4 && columns >= 4 && rows <= kMaxCells / columns)
+    return llvm::Error::success();
+  return invalidError("", "rows and columns",
+                      "numbers from 4 on, whose product is at most " +
+                          llvm::Twine(kMaxCells),
+                      llvm::Twine(rows) + " and " + llvm::Twine(columns));
+}
+
 llvm::Expected<Picture> tessera::makePicture(const Shape &shape,
                                              PictureOptions options) {
+  if (llvm::Error error = checkOptions(options))
+    return std::move(error);
   llvm::Expected<Drawn> array = getDrawn(shape);
   if (!array)
     return array.takeError();
@@ -431,6 +446,8 @@ static llvm::Error addRelayoutNotes(const Shape &from, const Shape &to,
 llvm::Expected<Picture> tessera::makeRelayoutPicture(const Shape &from,
                                                      const Shape &to,
                                                      PictureOptions options) {
+  if (llvm::Error error = checkOptions(options))
+    return std::move(error);
   llvm::Expected<Drawn> first = getDrawn(from);
   if (!first)
     return first.takeError();

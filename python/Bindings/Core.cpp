@@ -21,6 +21,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <memory>
 
 namespace nb = nanobind;
@@ -32,17 +33,20 @@ using namespace nb::literals;
 
 /// Raises the exception of tessera._errors for `error`, which may be null;
 /// `text` is what was parsed, where something was.
-static void check(TesseraError *error, std::string_view text = {}) {
+static void check(TesseraError *owned, std::string_view text = {}) {
+  struct Destroy {
+    void operator()(TesseraError *error) const { tesseraErrorDestroy(error); }
+  };
+  std::unique_ptr<TesseraError, Destroy> error(owned);
   if (!error)
     return;
   static constexpr const char *kNames[] = {"InvalidError", "UnsupportedError",
                                            "TesseraError"};
-  const char *name = kNames[tesseraErrorGetKind(error)];
+  const char *name = kNames[tesseraErrorGetKind(error.get())];
   nb::object type = nb::module_::import_("tessera._errors").attr(name);
-  nb::object value =
-      type(tesseraErrorGetMessage(error), tesseraErrorGetRule(error),
-           tesseraErrorGetPosition(error), nb::str(text.data(), text.size()));
-  tesseraErrorDestroy(error);
+  nb::object value = type(
+      tesseraErrorGetMessage(error.get()), tesseraErrorGetRule(error.get()),
+      tesseraErrorGetPosition(error.get()), nb::str(text.data(), text.size()));
   PyErr_SetObject(type.ptr(), value.ptr());
   throw nb::python_error();
 }
@@ -56,6 +60,31 @@ template <typename Print> static std::string collect(Print print) {
       },
       &text);
   return text;
+}
+
+/// The same while other threads of Python run; `print` returns an error or
+/// null.
+template <typename Print> static std::string collectUnlocked(Print print) {
+  TesseraError *error = nullptr;
+  std::string text;
+  {
+    nb::gil_scoped_release release;
+    text = collect([&](TesseraTextCallback callback, void *userData) {
+      error = print(callback, userData);
+    });
+  }
+  check(error);
+  return text;
+}
+
+/// A text that C reads up to a zero, which must not hold one.
+static const char *toC(const std::string &text) {
+  if (text.find('\0') != std::string::npos)
+    throw nb::value_error("the text has a zero character in it");
+  return text.c_str();
+}
+static const char *toC(const std::optional<std::string> &text) {
+  return text ? toC(*text) : nullptr;
 }
 
 static nb::tuple toTuple(TesseraInt64s numbers) {
@@ -138,10 +167,13 @@ private:
 /// An argument that may be a shape or its text.
 struct ShapeArgument {
   explicit ShapeArgument(nb::handle argument) {
-    if (nb::isinstance<nb::str>(argument))
-      shape = nb::cast(Shape(nb::cast<std::string>(argument)));
-    else if (nb::isinstance<Shape>(argument))
+    // Not of an instance whose __init__ did not run.
+    const Shape *known = nullptr;
+    std::string text;
+    if (nb::try_cast(argument, known) && known)
       shape = nb::borrow(argument);
+    else if (nb::try_cast(argument, text))
+      shape = nb::cast(Shape(text));
     else
       throw nb::type_error("a shape is a tessera.Shape or its text");
   }
@@ -165,7 +197,7 @@ struct BitcastAnswer {
 
 static Shape getDefault(nb::handle argument, const std::string &target) {
   TesseraShape *result = nullptr;
-  check(tesseraShapeGetDefault(ShapeArgument(argument)->get(), target.c_str(),
+  check(tesseraShapeGetDefault(ShapeArgument(argument)->get(), toC(target),
                                &result));
   return Shape(result);
 }
@@ -181,9 +213,12 @@ static BitcastAnswer mayBitcast(const Shape &from, nb::handle to,
     throw nb::value_error("kind is 'any', 'relayout' or 'reshape'");
   static constexpr const char *kAnswers[] = {"yes", "no", "unknown"};
   BitcastAnswer result;
-  result.reason = collect([&](TesseraTextCallback callback, void *text) {
-    result.answer = kAnswers[tesseraShapeMayBitcast(
-        from.get(), ShapeArgument(to)->get(), rule, callback, text)];
+  ShapeArgument target(to);
+  result.reason = collectUnlocked([&](TesseraTextCallback callback,
+                                      void *text) -> TesseraError * {
+    result.answer = kAnswers[tesseraShapeMayBitcast(from.get(), target->get(),
+                                                    rule, callback, text)];
+    return nullptr;
   });
   return result;
 }
@@ -200,15 +235,15 @@ static std::string draw(const Shape &shape, nb::handle to, bool isSVG,
   options.maxRows = rows;
   options.maxColumns = columns;
   options.width = width;
-  return collect([&](TesseraTextCallback callback, void *text) {
-    check(tesseraShapeDraw(shape.get(), other ? (*other)->get() : nullptr,
-                           options, callback, text));
+  const TesseraShape *target = other ? (*other)->get() : nullptr;
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraShapeDraw(shape.get(), target, options, callback, text);
   });
 }
 
 static std::string explain(const Shape &shape, bool isVerbose) {
-  return collect([&](TesseraTextCallback callback, void *text) {
-    check(tesseraShapeExplain(shape.get(), isVerbose, callback, text));
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraShapeExplain(shape.get(), isVerbose, callback, text);
   });
 }
 
@@ -225,7 +260,8 @@ static void defineShape(nb::module_ &module) {
 
   TesseraDrawOptions drawing = tesseraDrawOptionsGetDefault();
   nb::class_<Shape>(
-      module, "Shape",
+      // No class of Python may add what could refer back to a shape's owner.
+      module, "Shape", nb::is_final(),
       "A shape in XLA's notation, such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}'.\n"
       "\n"
       "It never changes, and compares by all its fields. Raises InvalidError\n"
@@ -237,12 +273,14 @@ static void defineShape(nb::module_ &module) {
       .def("__str__", [](const Shape &self) { return self.toString(); })
       .def("__repr__",
            [](const Shape &self) { return "Shape('" + self.toString() + "')"; })
-      .def("__eq__",
-           [](const Shape &self, nb::handle other) {
-             return nb::isinstance<Shape>(other) &&
-                    tesseraShapeEqual(self.get(),
-                                      nb::inst_ptr<Shape>(other)->get());
-           })
+      .def(
+          "__eq__",
+          [](const Shape &self, nb::handle other) {
+            const Shape *known = nullptr;
+            return nb::try_cast(other, known) && known &&
+                   tesseraShapeEqual(self.get(), known->get());
+          },
+          "other"_a.none())
       .def("__hash__",
            [](const Shape &self) {
              return std::hash<std::string>()(self.toString());
@@ -344,6 +382,7 @@ namespace {
 class Bytes {
 public:
   Bytes(nb::handle object, bool isWritten) {
+    refuseObjects(object);
     int flags = isWritten ? PyBUF_SIMPLE | PyBUF_WRITABLE : PyBUF_SIMPLE;
     if (PyObject_GetBuffer(object.ptr(), &view, flags) != 0)
       throw nb::python_error();
@@ -362,6 +401,20 @@ public:
   }
 
 private:
+  /// Pointers to objects of Python are no bytes to be moved. Types that numpy
+  /// has no format for, such as bfloat16, are no such pointers.
+  static void refuseObjects(nb::handle object) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_FULL_RO) != 0) {
+      PyErr_Clear();
+      return;
+    }
+    bool hasObjects = view.format && std::strchr(view.format, 'O');
+    PyBuffer_Release(&view);
+    if (hasObjects)
+      throw nb::type_error("the buffer holds objects of Python, not numbers");
+  }
+
   Py_buffer view;
 };
 
@@ -410,16 +463,12 @@ public:
   nb::object emit(const std::string &kind, const std::string &symbol) const {
     TesseraRelayoutRequest request = getRequest();
     TesseraEmitKind emitKind = parseKind(kind);
-    std::string code;
-    TesseraError *error;
-    {
-      nb::gil_scoped_release release;
-      code = collect([&](TesseraTextCallback callback, void *text) {
-        error = tesseraRelayoutEmit(&request, emitKind, symbol.c_str(),
-                                    callback, text);
-      });
-    }
-    check(error);
+    const char *symbolText = toC(symbol);
+    std::string code =
+        collectUnlocked([&](TesseraTextCallback callback, void *text) {
+          return tesseraRelayoutEmit(&request, emitKind, symbolText, callback,
+                                     text);
+        });
     if (emitKind == TesseraEmitObject || emitKind == TesseraEmitShared)
       return nb::bytes(code.data(), code.size());
     return nb::str(code.data(), code.size());
@@ -434,9 +483,8 @@ public:
 
 private:
   TesseraRelayoutRequest getRequest() const {
-    return {source->get(), destination->get(),
-            sourceBox ? sourceBox->c_str() : nullptr,
-            destinationBox ? destinationBox->c_str() : nullptr, threads};
+    return {source->get(), destination->get(), toC(sourceBox),
+            toC(destinationBox), threads};
   }
 
   static TesseraEmitKind parseKind(const std::string &kind) {
@@ -465,7 +513,7 @@ private:
 
 static void defineRelayout(nb::module_ &module) {
   nb::class_<Relayout>(
-      module, "Relayout",
+      module, "Relayout", nb::is_final(),
       "A function that moves an array from one layout to another, compiled\n"
       "for this processor. The last ones are kept, so that another one like\n"
       "it is free.\n"
@@ -473,7 +521,10 @@ static void defineRelayout(nb::module_ &module) {
       "Shapes may be given as text; both have the same element type, and the\n"
       "same dimensions or boxes of the same sizes. A box has a slice for each\n"
       "dimension as in Python, '8:16,:,0:128:2'; nothing else of the\n"
-      "destination is written. Raises InvalidError and UnsupportedError.")
+      "destination is written. Raises InvalidError and UnsupportedError; "
+      "calls\n"
+      "raise ValueError, BufferError or TypeError for buffers that are not\n"
+      "what they say below.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
                     std::optional<std::string>, int64_t>(),
            "source"_a, "destination"_a, nb::kw_only(),
@@ -516,28 +567,22 @@ public:
   Program(std::string_view module, const std::optional<std::string> &entry) {
     TesseraProgram *compiled = nullptr;
     TesseraError *error;
+    const char *entryText = toC(entry);
     {
       nb::gil_scoped_release release;
-      error =
-          tesseraProgramCompile(module.data(), module.size(),
-                                entry ? entry->c_str() : nullptr, &compiled);
+      error = tesseraProgramCompile(module.data(), module.size(), entryText,
+                                    &compiled);
     }
     check(error);
     handle.reset(compiled);
   }
 
   nb::tuple getInputs() const {
-    nb::list arrays;
-    for (size_t i = 0, e = tesseraProgramGetNumInputs(get()); i < e; ++i)
-      arrays.append(describe(tesseraProgramGetInput(get(), i)));
-    return nb::tuple(arrays);
+    return describe(tesseraProgramGetNumInputs(get()), tesseraProgramGetInput);
   }
-
   nb::tuple getOutputs() const {
-    nb::list arrays;
-    for (size_t i = 0, e = tesseraProgramGetNumOutputs(get()); i < e; ++i)
-      arrays.append(describe(tesseraProgramGetOutput(get(), i)));
-    return nb::tuple(arrays);
+    return describe(tesseraProgramGetNumOutputs(get()),
+                    tesseraProgramGetOutput);
   }
 
   void run(nb::handle from, nb::handle to) const {
@@ -551,12 +596,19 @@ public:
   const TesseraProgram *get() const { return handle.get(); }
 
 private:
-  /// Shape, offset and bytes.
-  static nb::tuple describe(const TesseraProgramArray &array) {
-    std::string text = collect([&](TesseraTextCallback callback, void *data) {
-      tesseraShapePrint(array.shape, true, callback, data);
-    });
-    return nb::make_tuple(Shape(text), array.offset, array.bytes);
+  /// Shape, offset and bytes of each array.
+  nb::tuple describe(size_t count,
+                     TesseraProgramArray (*getArray)(const TesseraProgram *,
+                                                     size_t)) const {
+    nb::list arrays;
+    for (size_t i = 0; i < count; ++i) {
+      TesseraProgramArray array = getArray(get(), i);
+      std::string text = collect([&](TesseraTextCallback callback, void *data) {
+        tesseraShapePrint(array.shape, true, callback, data);
+      });
+      arrays.append(nb::make_tuple(Shape(text), array.offset, array.bytes));
+    }
+    return nb::tuple(arrays);
   }
 
   struct Destroy {
@@ -599,9 +651,9 @@ static std::string report(std::string_view module, const std::string &format,
     form = TesseraReportHTML;
   else if (format != "text")
     throw nb::value_error("format is 'text', 'json' or 'html'");
-  return collect([&](TesseraTextCallback callback, void *text) {
-    check(tesseraHLOReport(module.data(), module.size(), form, rows, callback,
-                           text));
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraHLOReport(module.data(), module.size(), form, rows, callback,
+                            text);
   });
 }
 

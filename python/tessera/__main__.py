@@ -7,13 +7,16 @@ Arrays come as arg0, arg1, ... of an npz file and go as out0, out1, ... to anoth
 logical and row-major whatever their layouts are. Types that numpy does not have
 travel as integers of their width: uint16 for bf16, int8 for s4.
 
-Exit codes: 0; 1 where arrays differ from those of --compare; 2 for bad input, with
-a message on standard error and no file written.
+Results may differ from those of --compare by atol + rtol * reference; integers have
+to be equal. Exit codes: 0; 1 where arrays differ; 2 for bad input, with a message on
+standard error and no file written.
 """
 
 import argparse
+import io
+import math
 import os
-import pathlib
+import stat
 import sys
 import tempfile
 import zipfile
@@ -37,42 +40,63 @@ def main():
     run.add_argument("module", metavar="FILE.mlir", help="the module; - is standard input")
     run.add_argument("--entry", metavar="NAME", help="the function; by default the public one")
     run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
-    run.add_argument("--outputs", metavar="OUT.npz", help="where results go, as out0, ...")
+    run.add_argument(
+        "--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output"
+    )
     run.add_argument("--compare", metavar="REF.npz", help="arrays that results should be")
-    run.add_argument("--rtol", type=float, default=0, help="relative tolerance (default 0)")
-    run.add_argument("--atol", type=float, default=0, help="absolute tolerance (default 0)")
+    run.add_argument("--rtol", type=tolerance, default=0, help="relative tolerance (default 0)")
+    run.add_argument("--atol", type=tolerance, default=0, help="absolute tolerance (default 0)")
     arguments = parser.parse_args()
     try:
-        sys.exit(arguments.function(arguments))
-    except (ts.TesseraError, OSError) as error:
+        code = arguments.function(arguments)
+    except (ts.TesseraError, OSError, MemoryError) as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = 2
+    except KeyboardInterrupt:
+        code = 130  # as a shell has it for a command that was interrupted
+    sys.exit(code)
+
+
+def tolerance(text):
+    """A number of the command line; argparse shows the name of this function."""
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise ValueError
+    return number
 
 
 def run_command(arguments):
     """Runs the function; returns the exit code."""
     program = ts.Program(read_text(arguments.module), arguments.entry)
     inputs = load_arrays(arguments.inputs, "arg", len(program.inputs), "--inputs")
-    expected = arguments.compare and load_arrays(
-        arguments.compare, "out", len(program.outputs), "--compare"
-    )
+    expected = None
+    if arguments.compare is not None:
+        expected = load_arrays(arguments.compare, "out", len(program.outputs), "--compare")
+        expected = [
+            as_dtype(array, shape, f"out{number} of --compare")
+            for number, (array, shape) in enumerate(zip(expected, program.outputs))
+        ]
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)
-    if arguments.outputs:
+    if arguments.outputs is not None:
         save_arrays(arguments.outputs, results, program.outputs)
-    if expected:
-        return compare(results, expected, program.outputs, arguments)
-    if not arguments.outputs:
+    if expected is not None:
+        return compare(results, expected, arguments)
+    if arguments.outputs is None:
         for number, result in enumerate(results):
             print(f"out{number}: {program.outputs[number]}\n{result}")
     return 0
 
 
 def read_text(path):
+    """The text of a file, which is UTF-8 whatever the locale is."""
     if path == "-":
-        return sys.stdin.read()
+        data = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            data = file.read()
     try:
-        return pathlib.Path(path).read_text()
+        return data.decode()
     except UnicodeDecodeError:
         raise ts.InvalidError(
             f"invalid module: expected MLIR's text, found other bytes in {path}"
@@ -84,7 +108,7 @@ def load_arrays(path, prefix, count, option):
     names = [f"{prefix}{number}" for number in range(count)]
     if not names:
         return []
-    if not path:
+    if path is None:
         raise ts.InvalidError(
             f"invalid command line: expected {option} with {', '.join(names)}, found none"
         )
@@ -101,36 +125,57 @@ def load_arrays(path, prefix, count, option):
                     f"{', '.join(file.files) or 'nothing'}"
                 )
             return [file[name] for name in names]
-    except (EOFError, zipfile.BadZipFile, ValueError) as error:
-        if isinstance(error, ts.TesseraError):
-            raise
+    except ts.TesseraError:
+        raise
+    except Exception as error:  # zipfile, zlib and numpy each have their own
         raise ts.InvalidError(
             f"invalid file {path}: expected arrays that numpy can read, found {error}"
         ) from None
 
 
 def save_arrays(path, arrays, shapes):
-    """Writes an npz file, whole or not at all."""
+    """Writes an npz file to `path`, or to standard output for '-'."""
     stored = {
         f"out{number}": array.view(get_stored_dtype(shape.element_type))
         for number, (array, shape) in enumerate(zip(arrays, shapes))
     }
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".npz", delete=False) as file:
-        try:
-            np.savez(file, **stored)
-            file.close()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    data = io.BytesIO()
+    np.savez(data, **stored)
+    if path == "-":
+        sys.stdout.buffer.write(data.getvalue())
+    elif os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:  # a device or a pipe; OSError for a folder
+            file.write(data.getvalue())
+    else:
+        replace_file(os.path.realpath(path), data.getvalue())
 
 
-def compare(results, expected, shapes, arguments):
-    """Says where arrays differ; returns the exit code."""
+def replace_file(path, data):
+    """Gives a file new content, whole or not at all, and leaves it its mode."""
+    if os.path.exists(path):
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def compare(results, expected, arguments):
+    """Says where arrays differ; returns the exit code. Integers have to be equal."""
     code = 0
     for number, (result, reference) in enumerate(zip(results, expected)):
-        reference = as_dtype(reference, shapes[number], f"out{number} of --compare")
         # Wide enough for every type's differences.
         wide = np.complex128 if result.dtype.kind == "c" else np.float64
         if result.dtype.kind in "biu":

@@ -4,10 +4,11 @@
 """Arrays of numpy into buffers with a layout, and back."""
 
 import functools
+import operator
 
 import numpy as np
 
-from tessera._dtypes import get_dtype, is_stored_as
+from tessera._dtypes import get_dtype, get_stored_dtype, is_stored_as
 from tessera._errors import InvalidError
 from tessera._tessera import Relayout, Shape
 
@@ -15,9 +16,9 @@ from tessera._tessera import Relayout, Shape
 _LINE = 64
 
 # Looking up a relayout by its texts costs more than moving a small array.
-_get_relayout = functools.lru_cache(maxsize=256)(
-    lambda source, destination, threads: Relayout(source, destination, threads=threads)
-)
+@functools.lru_cache(maxsize=256)
+def _get_relayout(source, destination, threads):
+    return Relayout(source, destination, threads=threads)
 
 
 def pack(array, shape, *, threads=1):
@@ -27,7 +28,8 @@ def pack(array, shape, *, threads=1):
       array: anything that numpy takes for an array, with the dimensions of
         `shape`, its bounds where they are dynamic, and its dtype. Integers of the
         same width may stand for types that numpy does not have: uint16 for bf16,
-        int8 for s4. Axes in any order are read where they lie.
+        int8 for s4, of whose bytes the upper bits are dropped. Axes in any order
+        are read where they lie; the mask of a masked array is not looked at.
       shape: a Shape or its text.
       threads: how many may share the work.
 
@@ -46,7 +48,7 @@ def pack(array, shape, *, threads=1):
     array = _as_dense(array)
     result = allocate(size, is_cleared=_has_padding(shape))
     order = _get_minor_to_major(array)
-    run = _get_relayout(_with_order(shape, order), str(shape), threads)
+    run = _get_relayout(_with_order(shape, order), str(shape), operator.index(threads))
     run(_as_bytes(array.transpose(order[::-1])), result)
     return result
 
@@ -110,7 +112,8 @@ def _move(buffer, source, destination, result, threads):
             f"invalid size of the buffer: expected {source.bytes} bytes for {source}, "
             f"found {data.nbytes}"
         )
-    _get_relayout(str(source), str(destination), threads)(data, result)
+    run = _get_relayout(str(source), str(destination), operator.index(threads))
+    run(data, result)
 
 
 def _as_bytes(buffer):
@@ -133,9 +136,11 @@ def check_array(array, shape):
             f"found {array.shape}"
         )
     if not is_stored_as(array.dtype, shape.element_type):
+        own, stored = get_dtype(shape.element_type), get_stored_dtype(shape.element_type)
+        bits = "" if own == stored else f", or {stored} with its bits,"
         raise InvalidError(
-            f"invalid dtype of the array: expected {get_dtype(shape.element_type)} for "
-            f"{shape}, found {array.dtype}; array.astype(shape.dtype) converts it"
+            f"invalid dtype of the array: expected {own}{bits} for {shape}, found "
+            f"{array.dtype}; array.astype(shape.dtype) converts values"
         )
 
 

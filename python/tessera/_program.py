@@ -25,7 +25,7 @@ class Program:
         """Compiles by --tessera-to-llvm.
 
         Args:
-          module: MLIR's text, or an operation of tessera.ir, whose text is taken.
+          module: MLIR's text as a str, or an operation of tessera.ir.
           entry: the function's name; the one public function with a body by default.
 
         Raises:
@@ -33,9 +33,19 @@ class Program:
           UnsupportedError: arguments or results of other types, and what the
             pipeline refuses.
         """
-        self._program = _tessera.Program(str(module), entry)
+        if not isinstance(module, str):
+            if not hasattr(module, "operation"):
+                raise TypeError(
+                    f"a module is a str or an operation, not {type(module).__name__}"
+                )
+            module = str(module)
+        self._program = _tessera.Program(module, entry)
         self.inputs = tuple(shape for shape, _, _ in self._program.inputs)
         self.outputs = tuple(shape for shape, _, _ in self._program.outputs)
+
+    def __repr__(self):
+        types = [", ".join(map(str, shapes)) for shapes in (self.inputs, self.outputs)]
+        return "Program(({}) -> ({}))".format(*types)
 
     def __call__(self, *arrays):
         """Runs the function.

@@ -137,7 +137,7 @@ static void testErrors(TesseraRelayoutRequest request) {
   tesseraShapeDestroy(dynamic);
 }
 // CHECK-LABEL: @errors
-// CHECK-NEXT: 0: invalid number of threads: expected 1 or more, found 0
+// CHECK-NEXT: 0: invalid number of threads: expected a number from 1 to 1024, found 0
 // CHECK-NEXT: 0: invalid dimensions of the destination: expected s64[3,5], found s64[5,3]
 // CHECK-NEXT: {{[01]}}: {{.*}}s64[3,?]
 // CHECK-NEXT: relayout made: 0

@@ -123,6 +123,19 @@ def test_entries():
     assert np.allclose(ts.Program(module)(array), np.exp(np.exp(array)), rtol=1e-14)
     assert np.allclose(ts.Program(module, "one")(array), np.exp(array), rtol=1e-14)
     assert ts.Program(module, "none")() == ()
+    # Names that the process has too.
+    taken = """
+      func.func @free(%a: tensor<2xf64>) -> tensor<2xf64> {
+        %b = call @malloc(%a) : (tensor<2xf64>) -> tensor<2xf64>
+        return %b : tensor<2xf64>
+      }
+      func.func private @malloc(%a: tensor<2xf64>) -> tensor<2xf64> {
+        %b = arith.addf %a, %a : tensor<2xf64>
+        return %b : tensor<2xf64>
+      }
+    """
+    assert (ts.Program(taken)(array) == 2 * array).all()
+    assert repr(ts.Program(taken)) == "Program((f64[2]{0}) -> (f64[2]{0}))"
     named = "func.func @tessera_program(%a: tensor<2xf64>) -> tensor<2xf64> { return %a : tensor<2xf64> }"
     assert (ts.Program(named)(array) == array).all()
 
@@ -162,6 +175,23 @@ def test_errors():
         "size of all arguments",
         "func.func @f(%%a: %s, %%b: %s) { return }" % (huge, huge),
     )
+    compiles(
+        ts.UnsupportedError,
+        "size of all results",
+        "func.func @f() -> tensor<9223372036854775807xi8> {"
+        " %e = tensor.empty() : tensor<9223372036854775807xi8>"
+        " return %e : tensor<9223372036854775807xi8> }",
+    )
+    compiles(ts.UnsupportedError, "nested 512 deep", "module {" * 100000 + "}" * 100000)
+    compiles(
+        ts.UnsupportedError,
+        "f8E4M3FN",
+        "func.func @f(%a: tensor<3xf8E4M3FN>) -> tensor<3xf8E4M3FN> {"
+        " %b = arith.addf %a, %a : tensor<3xf8E4M3FN> return %b : tensor<3xf8E4M3FN> }",
+    )
+    compiles(ValueError, "zero character", "func.func @f() { return }", "f\0g")
+    expect(TypeError, "not NoneType", lambda: ts.Program(None))
+    expect(TypeError, "not bytes", lambda: ts.Program(b"func.func @f() { return }"))
     compiles(
         ts.UnsupportedError,
         "unsupported metadata prefix M: expected none, found 8 bytes",

@@ -43,6 +43,14 @@ def test_buffers():
     assert memory == b"\xff" + expected + b"\xff\xff"
 
 
+def test_types_without_format():
+    """numpy has no format of the buffer interface for bfloat16."""
+    source = np.arange(6).astype(ts.Shape("bf16[2,3]").dtype).reshape(2, 3)
+    target = np.zeros_like(source).reshape(3, 2)
+    ts.Relayout("bf16[2,3]", "bf16[2,3]{0,1}")(source, target)
+    assert (target == source.T).all()
+
+
 def test_repr_and_shapes():
     run = ts.Relayout("f32[3]", ts.Shape("f32[3]{0:T(2)}"))
     assert repr(run) == "Relayout('f32[3]{0}', 'f32[3]{0:T(2)}')"
@@ -116,10 +124,19 @@ def test_errors():
     expect(BufferError, "", lambda: run(bytes(24), bytes(24)))
     expect(ValueError, "", lambda: run(np.zeros((6, 2), np.int32)[:, 0], bytearray(24)))
     expect(TypeError, "", lambda: run(5, bytearray(24)))
+    objects = np.array([None] * 3, object)
+    expect(TypeError, "objects of Python", lambda: run(bytes(24), objects))
+    expect(TypeError, "objects of Python", lambda: run(objects, bytearray(24)))
+    assert objects.tolist() == [None] * 3
     expect(TypeError, "", lambda: ts.Relayout(5, "s32[2]"))
     expect(ts.InvalidError, "s32[3,2]", lambda: ts.Relayout("s32[2,3]", "s32[3,2]"))
     expect(ts.InvalidError, "u32", lambda: ts.Relayout("s32[2,3]", "u32[2,3]"))
     expect(ts.InvalidError, "threads", lambda: ts.Relayout("s32[2]", "s32[2]", threads=0))
+    expect(ts.InvalidError, "1024", lambda: ts.Relayout("s32[2]", "s32[2]", threads=2**32 + 1))
+    expect(
+        ValueError, "zero", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:1\0x")
+    )
+    expect(ValueError, "zero character", lambda: run.emit("plan", "a\0b"))
     expect(ts.UnsupportedError, "s32[?]", lambda: ts.Relayout("s32[?]", "s32[?]"))
     expect(
         ts.InvalidError, "source box", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:3")

@@ -144,6 +144,12 @@ def test_errors():
     expect(ts.InvalidError, "that of an array", lambda: ts.Shape("token[]").dtype)
     expect(ts.UnsupportedError, "tpu_v5e", lambda: shape.with_default_layout("abacus"))
     expect(ts.InvalidError, "from 4 on", lambda: shape.draw(rows=3))
+    expect(ts.InvalidError, "at most 262144", lambda: shape.draw(rows=10**6, columns=10**12))
+    expect(TypeError, "its text", lambda: shape.may_bitcast("f32[15]\ud800"))
+    expect(ValueError, "zero character", lambda: shape.with_default_layout("cpu\0"))
+    # An instance that was never made is no shape.
+    expect(TypeError, "its text", lambda: shape.may_bitcast(ts.Shape.__new__(ts.Shape)))
+    assert shape != ts.Shape.__new__(ts.Shape) and shape not in (None, 1)
     expect(ts.InvalidError, "f32[5]", lambda: shape.draw("f32[5]"))
     expect(ValueError, "kind", lambda: shape.may_bitcast("f32[15]", "wish"))
     expect(ValueError, "format", lambda: ts.report("", "xml"))

@@ -271,8 +271,8 @@ readRequests(llvm::ArrayRef<Shape> shapes) {
 static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
   if (llvm::Error error = checkSymbol(symbol, "--symbol"))
     return error;
-  if (numThreads == 0)
-    return invalidError("", "--threads", "a positive number", "0");
+  if (llvm::Error error = checkThreads(numThreads, "--threads"))
+    return error;
   auto requests = readRequests(shapes);
   if (!requests)
     return requests.takeError();

@@ -63,10 +63,6 @@ static void printText(const Picture &picture) {
 }
 
 static int run() {
-  if (maxRows < 4 || maxColumns < 4)
-    return reportError(
-        invalidError("", "--rows and --columns", "numbers from 4 on",
-                     llvm::Twine(maxRows) + " and " + llvm::Twine(maxColumns)));
   std::optional<Shape> shape = readShapeArgument(shapeText), to;
   if (!shape)
     return kExitBadInput;

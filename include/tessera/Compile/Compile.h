@@ -90,6 +90,10 @@ void registerCompileDialects(mlir::DialectRegistry &registry);
 llvm::Error checkRelayout(const ArrayPart &source,
                           const ArrayPart &destination);
 
+/// *invalid* unless so many threads may share the work of a relayout, from 1 to
+/// 1024; `what` is the field of messages.
+llvm::Error checkThreads(int64_t threads, llvm::StringRef what);
+
 /// *invalid* unless `symbol`, the field `what` of messages, can name a function
 /// in C too.
 llvm::Error checkSymbol(llvm::StringRef symbol, llvm::StringRef what);

@@ -98,7 +98,8 @@ struct Picture {
 };
 
 /// The logical and the memory view of an array. Errors: those of
-/// AxisList::getStatic.
+/// AxisList::getStatic; *invalid* options, of less than four rows or columns or
+/// of more cells than anybody reads.
 llvm::Expected<Picture> makePicture(const Shape &shape,
                                     PictureOptions options = {});
 
