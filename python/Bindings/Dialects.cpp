@@ -177,9 +177,9 @@ static void defineLayout(nb::module_ &m) {
       .def_classmethod(
           "get_descending",
           [](const nb::object &cls, intptr_t rank, MlirContext context) {
-            if (rank < 0)
-              throw nb::value_error("a rank is not negative");
-            return cls(tesseraLayoutAttrGetDescending(context, rank));
+            return cls(getOrRaise(context, [&] {
+              return tesseraLayoutAttrGetDescending(context, rank);
+            }));
           },
           "cls"_a, "rank"_a, "context"_a = nb::none(),
           "The layout of a type without one, `{rank-1,...,1,0}`.")
