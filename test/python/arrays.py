@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from expect import expect
 from test_counts import is_full_test, test_count, test_seed
 from tiling import PADDING, memory_of
 
@@ -214,15 +215,6 @@ def test_results_begin_at_a_line():
     for _ in range(20):
         assert ts.pack(np.zeros((9, 5), np.float32), "f32[9,5]{0,1}").ctypes.data % 64 == 0
         assert ts.unpack(bytes(180), "f32[9,5]{0,1}").ctypes.data % 64 == 0
-
-
-def expect(error, message, function):
-    try:
-        function()
-    except error as raised:
-        assert message in str(raised), raised
-    else:
-        raise AssertionError("no " + error.__name__)
 
 
 def test_errors():

@@ -11,6 +11,7 @@ import numpy as np
 import tessera as ts
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from expect import expect
 from test_counts import test_count, test_seed
 
 LAYOUTS = [
@@ -138,15 +139,6 @@ def test_entries():
     assert repr(ts.Program(taken)) == "Program((f64[2]{0}) -> (f64[2]{0}))"
     named = "func.func @tessera_program(%a: tensor<2xf64>) -> tensor<2xf64> { return %a : tensor<2xf64> }"
     assert (ts.Program(named)(array) == array).all()
-
-
-def expect(error, message, function):
-    try:
-        function()
-    except error as raised:
-        assert message in str(raised), raised
-    else:
-        raise AssertionError("no " + error.__name__)
 
 
 def test_errors():

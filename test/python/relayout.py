@@ -6,6 +6,7 @@
 import array
 import concurrent.futures
 import ctypes
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import tempfile
 
 import numpy as np
 import tessera as ts
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from expect import expect
 
 
 def test_boxes():
@@ -103,15 +107,6 @@ def test_threads_of_python():
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert all(pool.map(move, range(64)))
-
-
-def expect(error, message, function):
-    try:
-        function()
-    except error as raised:
-        assert message in str(raised), raised
-    else:
-        raise AssertionError("no " + error.__name__)
 
 
 def test_errors():

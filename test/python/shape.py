@@ -16,6 +16,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from expect import expect
 from test_counts import test_count, test_seed
 from tiling import PADDING, memory_of
 
@@ -108,17 +109,6 @@ def test_report():
     assert report["allocated_bytes"] == 2 * 8 * 128 * 4
     assert "module m: 2 values" in ts.report(module)
     assert ts.report(module, "html", rows=0).endswith("</html>\n")
-
-
-def expect(error, message, function, rule=None, position=None):
-    try:
-        function()
-    except error as raised:
-        assert message in str(raised), raised
-        if rule:
-            assert raised.rule == rule and raised.position == position, vars(raised)
-    else:
-        raise AssertionError("no " + error.__name__)
 
 
 def test_errors():
