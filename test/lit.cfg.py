@@ -55,7 +55,10 @@ llvm_config.with_environment("PATH", [tools_dir, config.llvm_tools_dir], append_
 # Our tools and the stock ones, by full path, so that no other one is taken. One
 # that is not built leaves its tests failing, not the configuration.
 tools = [
+    "tessera-capi-compile-test",
     "tessera-capi-dialects-test",
+    "tessera-capi-layout-test",
+    "tessera-capi-program-test",
     "tessera-compile",
     "tessera-hlo",
     "tessera-layout",

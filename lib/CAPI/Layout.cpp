@@ -11,6 +11,7 @@
 #include "Objects.h"
 
 #include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/IndexUtil.h"
 #include "tessera/Layout/Target.h"
 #include "tessera/Layout/Text.h"
 #include "tessera/View/Explain.h"
@@ -142,27 +143,12 @@ TesseraError *tesseraShapeGetSize(const TesseraShape *shape,
   return nullptr;
 }
 
-/// *invalid* unless `index` is that of an element.
-static llvm::Error checkIndex(llvm::ArrayRef<int64_t> index,
-                              llvm::ArrayRef<int64_t> dimensions) {
-  if (index.size() != dimensions.size())
-    return invalidError("", "index",
-                        llvm::Twine(dimensions.size()) + " numbers",
-                        llvm::Twine(index.size()));
-  for (auto [dim, size] : llvm::enumerate(dimensions))
-    if (index[dim] < 0 || index[dim] >= size)
-      return invalidError("", "index of dimension " + llvm::Twine(dim),
-                          "a number from 0 to below its size " +
-                              llvm::Twine(size),
-                          llvm::Twine(index[dim]));
-  return llvm::Error::success();
-}
-
 TesseraError *tesseraShapeGetLinearIndex(const TesseraShape *shape,
                                          TesseraInt64s index, int64_t *place) {
   if (TesseraError *error = checkAxes(shape))
     return error;
-  if (llvm::Error error = checkIndex(unwrap(index), shape->axes->dimensions()))
+  if (llvm::Error error =
+          index_util::checkIndex(unwrap(index), shape->axes->dimensions()))
     return wrapError(std::move(error));
   *place = shape->axes->linearIndex(unwrap(index));
   return nullptr;

@@ -20,6 +20,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
+#include "tessera/Layout/Size.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -113,12 +114,13 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
     llvm::Expected<Shape> shape = getShape(tensor);
     if (!shape)
       return shape.takeError();
-    // Verified types have products that fit, padding included.
-    int64_t arrayBytes =
-        tensor.getNumElements() * getByteWidth(shape->elementType());
-    arrays.push_back({std::move(*shape), bytes, arrayBytes});
+    llvm::Expected<ShapeSize> size =
+        getSize(Shape::array(shape->elementType(), shape->dimensions()));
+    if (!size)
+      return size.takeError();
+    arrays.push_back({std::move(*shape), bytes, size->bytes});
     int64_t end;
-    if (llvm::AddOverflow(bytes, arrayBytes, end) ||
+    if (llvm::AddOverflow(bytes, size->bytes, end) ||
         llvm::AddOverflow(end, RelayoutTarget::kLineBytes - 1, end))
       return unsupportedError("size of all " + what + "s",
                               "bytes that can be counted", "more");

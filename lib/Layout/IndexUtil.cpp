@@ -23,6 +23,21 @@ bool index_util::indexInBounds(const Shape &shape,
   });
 }
 
+llvm::Error index_util::checkIndex(llvm::ArrayRef<int64_t> index,
+                                   llvm::ArrayRef<int64_t> dimensions) {
+  if (index.size() != dimensions.size())
+    return invalidError("", "index",
+                        llvm::Twine(dimensions.size()) + " numbers",
+                        llvm::Twine(index.size()));
+  for (auto [dim, size] : llvm::enumerate(dimensions))
+    if (index[dim] < 0 || index[dim] >= size)
+      return invalidError("", "index of dimension " + llvm::Twine(dim),
+                          "a number from 0 to below its size " +
+                              llvm::Twine(size),
+                          llvm::Twine(index[dim]));
+  return llvm::Error::success();
+}
+
 bool index_util::bumpIndices(const Shape &shape,
                              llvm::MutableArrayRef<int64_t> index) {
   if (indexInBounds(shape, index)) {

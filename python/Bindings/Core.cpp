@@ -51,6 +51,31 @@ static void check(TesseraError *owned, std::string_view text = {}) {
   throw nb::python_error();
 }
 
+/// Raises InvalidError; the arguments are those of invalidError in C++.
+[[noreturn]] static void raiseInvalid(const std::string &field,
+                                      const std::string &expected,
+                                      const std::string &found) {
+  nb::object type =
+      nb::module_::import_("tessera._errors").attr("InvalidError");
+  std::string message =
+      "invalid " + field + ": expected " + expected + ", found " + found;
+  PyErr_SetObject(type.ptr(), type(message).ptr());
+  throw nb::python_error();
+}
+
+/// The number of a word among those that an argument may be.
+static int parseChoice(const char *field, const std::string &word,
+                       std::initializer_list<const char *> choices) {
+  std::string all;
+  int number = 0;
+  for (const char *choice : choices) {
+    if (word == choice)
+      return number;
+    all += (number++ ? ", '" : "'") + std::string(choice) + "'";
+  }
+  raiseInvalid(field, "one of " + all, "'" + word + "'");
+}
+
 /// The text that `print` hands to a callback; `print` takes both.
 template <typename Print> static std::string collect(Print print) {
   std::string text;
@@ -80,7 +105,7 @@ template <typename Print> static std::string collectUnlocked(Print print) {
 /// A text that C reads up to a zero, which must not hold one.
 static const char *toC(const std::string &text) {
   if (text.find('\0') != std::string::npos)
-    throw nb::value_error("the text has a zero character in it");
+    raiseInvalid("text", "no zero characters", "one in '" + text + "'");
   return text.c_str();
 }
 static const char *toC(const std::optional<std::string> &text) {
@@ -204,13 +229,8 @@ static Shape getDefault(nb::handle argument, const std::string &target) {
 
 static BitcastAnswer mayBitcast(const Shape &from, nb::handle to,
                                 const std::string &kind) {
-  TesseraBitcastKind rule = TesseraBitcastAny;
-  if (kind == "relayout")
-    rule = TesseraBitcastRelayout;
-  else if (kind == "reshape")
-    rule = TesseraBitcastReshape;
-  else if (kind != "any")
-    throw nb::value_error("kind is 'any', 'relayout' or 'reshape'");
+  auto rule = static_cast<TesseraBitcastKind>(
+      parseChoice("kind", kind, {"any", "relayout", "reshape"}));
   static constexpr const char *kAnswers[] = {"yes", "no", "unknown"};
   BitcastAnswer result;
   ShapeArgument target(to);
@@ -418,14 +438,11 @@ private:
   Py_buffer view;
 };
 
-/// ValueError unless a buffer has the bytes of the side that it is for.
-void checkBytes(const char *side, int64_t expected, int64_t found) {
-  if (expected == found)
-    return;
-  std::string message = "the " + std::string(side) + " has " +
-                        std::to_string(expected) + " bytes, the buffer " +
-                        std::to_string(found);
-  throw nb::value_error(message.c_str());
+/// InvalidError unless a buffer has the bytes of the side that it is for.
+void checkBytes(const std::string &side, int64_t expected, int64_t found) {
+  if (expected != found)
+    raiseInvalid("size of the " + side, std::to_string(expected) + " bytes",
+                 std::to_string(found));
 }
 
 class Relayout {
@@ -451,10 +468,11 @@ public:
 
   void run(nb::handle from, nb::handle to) const {
     Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
-    checkBytes("source", sourceBytes, input.size());
-    checkBytes("destination", destinationBytes, output.size());
+    checkBytes("buffer for " + source->toString(), sourceBytes, input.size());
+    checkBytes("buffer for " + destination->toString(), destinationBytes,
+               output.size());
     if (input.overlaps(output))
-      throw nb::value_error("the source and the destination overlap");
+      raiseInvalid("buffers", "two that do not overlap", "two that do");
     nb::gil_scoped_release release;
     tesseraRelayoutRun(handle.get(), input.data(), output.data());
   }
@@ -462,7 +480,8 @@ public:
   /// Text for the first kinds, bytes for machine code.
   nb::object emit(const std::string &kind, const std::string &symbol) const {
     TesseraRelayoutRequest request = getRequest();
-    TesseraEmitKind emitKind = parseKind(kind);
+    auto emitKind = static_cast<TesseraEmitKind>(parseChoice(
+        "kind", kind, {"plan", "mlir", "llvm", "object", "shared"}));
     const char *symbolText = toC(symbol);
     std::string code =
         collectUnlocked([&](TesseraTextCallback callback, void *text) {
@@ -485,16 +504,6 @@ private:
   TesseraRelayoutRequest getRequest() const {
     return {source->get(), destination->get(), toC(sourceBox),
             toC(destinationBox), threads};
-  }
-
-  static TesseraEmitKind parseKind(const std::string &kind) {
-    static constexpr const char *kKinds[] = {"plan", "mlir", "llvm", "object",
-                                             "shared"};
-    for (int i = TesseraEmitPlan; i <= TesseraEmitShared; ++i)
-      if (kind == kKinds[i])
-        return static_cast<TesseraEmitKind>(i);
-    throw nb::value_error(
-        "kind is 'plan', 'mlir', 'llvm', 'object' or 'shared'");
   }
 
   struct Destroy {
@@ -523,8 +532,8 @@ static void defineRelayout(nb::module_ &module) {
       "dimension as in Python, '8:16,:,0:128:2'; nothing else of the\n"
       "destination is written. Raises InvalidError and UnsupportedError; "
       "calls\n"
-      "raise ValueError, BufferError or TypeError for buffers that are not\n"
-      "what they say below.")
+      "also BufferError or TypeError for what is no contiguous buffer of\n"
+      "numbers, and one to be written.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
                     std::optional<std::string>, int64_t>(),
            "source"_a, "destination"_a, nb::kw_only(),
@@ -644,13 +653,8 @@ static void defineProgram(nb::module_ &module) {
 
 static std::string report(std::string_view module, const std::string &format,
                           size_t rows) {
-  TesseraReportFormat form = TesseraReportText;
-  if (format == "json")
-    form = TesseraReportJSON;
-  else if (format == "html")
-    form = TesseraReportHTML;
-  else if (format != "text")
-    throw nb::value_error("format is 'text', 'json' or 'html'");
+  auto form = static_cast<TesseraReportFormat>(
+      parseChoice("format", format, {"text", "json", "html"}));
   return collectUnlocked([&](TesseraTextCallback callback, void *text) {
     return tesseraHLOReport(module.data(), module.size(), form, rows, callback,
                             text);

@@ -24,6 +24,7 @@ import zipfile
 import numpy as np
 
 import tessera as ts
+from tessera._arrays import check_array
 from tessera._dtypes import get_stored_dtype
 
 
@@ -58,10 +59,15 @@ def main():
 
 
 def tolerance(text):
-    """A number of the command line; argparse shows the name of this function."""
-    number = float(text)
+    """A number of the command line."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not 0 <= number < math.inf:
-        raise ValueError
+        raise argparse.ArgumentTypeError(
+            f"invalid tolerance: expected a finite number from 0 on, found {text}"
+        )
     return number
 
 
@@ -72,10 +78,9 @@ def run_command(arguments):
     expected = None
     if arguments.compare is not None:
         expected = load_arrays(arguments.compare, "out", len(program.outputs), "--compare")
-        expected = [
-            as_dtype(array, shape, f"out{number} of --compare")
-            for number, (array, shape) in enumerate(zip(expected, program.outputs))
-        ]
+        for number, (array, shape) in enumerate(zip(expected, program.outputs)):
+            check_array(array, shape, f"out{number} of --compare")
+            expected[number] = array.view(shape.dtype)
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)
     if arguments.outputs is not None:
@@ -197,22 +202,6 @@ def compare(results, expected, arguments):
         )
         code = 1
     return code
-
-
-def as_dtype(array, shape, what):
-    """An array of a file with the dtype of `shape`."""
-    if array.shape != shape.dimensions:
-        raise ts.InvalidError(
-            f"invalid dimensions of {what}: expected {shape.dimensions}, found {array.shape}"
-        )
-    if array.dtype == get_stored_dtype(shape.element_type):
-        return array.view(shape.dtype)
-    if array.dtype == shape.dtype:
-        return array
-    raise ts.InvalidError(
-        f"invalid dtype of {what}: expected {get_stored_dtype(shape.element_type)}, "
-        f"found {array.dtype}"
-    )
 
 
 if __name__ == "__main__":

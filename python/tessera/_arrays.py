@@ -15,6 +15,7 @@ from tessera._tessera import Relayout, Shape
 # Buffers begin at a line of the cache: relayouts are fastest there.
 _LINE = 64
 
+
 # Looking up a relayout by its texts costs more than moving a small array.
 @functools.lru_cache(maxsize=256)
 def _get_relayout(source, destination, threads):
@@ -106,14 +107,8 @@ def _as_shape(shape):
 
 def _move(buffer, source, destination, result, threads):
     """Moves the bytes of `buffer` into those of `result`."""
-    data = _as_bytes(buffer)
-    if data.nbytes != source.bytes:
-        raise InvalidError(
-            f"invalid size of the buffer: expected {source.bytes} bytes for {source}, "
-            f"found {data.nbytes}"
-        )
     run = _get_relayout(str(source), str(destination), operator.index(threads))
-    run(data, result)
+    run(_as_bytes(buffer), result)
 
 
 def _as_bytes(buffer):
@@ -128,18 +123,18 @@ def _as_bytes(buffer):
     return buffer.reshape(-1).view(np.uint8)
 
 
-def check_array(array, shape):
-    """InvalidError unless `array` holds elements as `shape` has them."""
+def check_array(array, shape, what="the array"):
+    """InvalidError unless `array`, for people `what`, is one of `shape`."""
     if array.shape != shape.dimensions:
         raise InvalidError(
-            f"invalid dimensions of the array: expected {shape.dimensions} for {shape}, "
+            f"invalid dimensions of {what}: expected {shape.dimensions} for {shape}, "
             f"found {array.shape}"
         )
     if not is_stored_as(array.dtype, shape.element_type):
         own, stored = get_dtype(shape.element_type), get_stored_dtype(shape.element_type)
         bits = "" if own == stored else f", or {stored} with its bits,"
         raise InvalidError(
-            f"invalid dtype of the array: expected {own}{bits} for {shape}, found "
+            f"invalid dtype of {what}: expected {own}{bits} for {shape}, found "
             f"{array.dtype}; array.astype(shape.dtype) converts values"
         )
 

@@ -66,9 +66,10 @@ class Program:
                 f"argument, found {len(arrays)}"
             )
         memory = allocate(self._program.input_bytes)
-        for array, (shape, offset, size) in zip(arrays, self._program.inputs):
+        inputs = enumerate(zip(arrays, self._program.inputs))
+        for number, (array, (shape, offset, size)) in inputs:
             array = np.asarray(array)
-            check_array(array, shape)
+            check_array(array, shape, f"argument {number}")
             place = memory[offset : offset + size].view(array.dtype)
             place.reshape(array.shape)[...] = array
         results = allocate(self._program.output_bytes)

@@ -11,7 +11,7 @@ import numpy as np
 import tessera as ts
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
-from expect import expect
+from expect import expect, run_tests
 from test_counts import test_count, test_seed
 
 LAYOUTS = [
@@ -181,7 +181,7 @@ def test_errors():
         "func.func @f(%a: tensor<3xf8E4M3FN>) -> tensor<3xf8E4M3FN> {"
         " %b = arith.addf %a, %a : tensor<3xf8E4M3FN> return %b : tensor<3xf8E4M3FN> }",
     )
-    compiles(ValueError, "zero character", "func.func @f() { return }", "f\0g")
+    compiles(ts.InvalidError, "no zero characters", "func.func @f() { return }", "f\0g")
     expect(TypeError, "not NoneType", lambda: ts.Program(None))
     expect(TypeError, "not bytes", lambda: ts.Program(b"func.func @f() { return }"))
     compiles(
@@ -197,11 +197,9 @@ def test_errors():
     program = ts.Program("func.func @f(%a: tensor<2x3xf32>) { return }")
     zeros = np.zeros((2, 3), np.float32)
     expect(ts.InvalidError, "expected 1, one for each argument, found 2", lambda: program(zeros, zeros))
-    expect(ts.InvalidError, "expected (2, 3)", lambda: program(zeros.T))
-    expect(ts.InvalidError, "expected float32", lambda: program(zeros.astype(float)))
+    expect(ts.InvalidError, "dimensions of argument 0: expected (2, 3)", lambda: program(zeros.T))
+    expect(ts.InvalidError, "dtype of argument 0: expected float32", lambda: program(zeros.astype(float)))
 
 
-for name, test in sorted(globals().items()):
-    if name.startswith("test_") and name not in ("test_count", "test_seed"):
-        test()
+run_tests(globals())
 print("programs: all passed")

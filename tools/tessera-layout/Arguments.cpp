@@ -8,6 +8,7 @@
 
 #include "Arguments.h"
 
+#include "tessera/Layout/IndexUtil.h"
 #include "tessera/Support/ToolSupport.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -39,12 +40,8 @@ tessera::parseIndex(llvm::StringRef text, llvm::ArrayRef<int64_t> dimensions) {
     return invalidError("", "index",
                         llvm::Twine(dimensions.size()) + " numbers",
                         llvm::Twine(index->size()) + " in `" + text + "`");
-  for (auto [dim, size] : llvm::enumerate(dimensions))
-    if ((*index)[dim] < 0 || (*index)[dim] >= size)
-      return invalidError("", "index of dimension " + llvm::Twine(dim),
-                          "a number from 0 to below its size " +
-                              llvm::Twine(size),
-                          llvm::Twine((*index)[dim]));
+  if (llvm::Error error = index_util::checkIndex(*index, dimensions))
+    return std::move(error);
   return index;
 }
 

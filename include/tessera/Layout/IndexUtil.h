@@ -28,6 +28,11 @@ namespace index_util {
 /// least 0 is.
 bool indexInBounds(const Shape &shape, llvm::ArrayRef<int64_t> index);
 
+/// *invalid* unless `index` has an entry for each of the sizes, each in
+/// [0, size).
+llvm::Error checkIndex(llvm::ArrayRef<int64_t> index,
+                       llvm::ArrayRef<int64_t> dimensions);
+
 /// Counts `index` up in row-major order, the last dimension fastest: in
 /// f32[2,3] (0,2) becomes (1,0). False, and all zeros, behind the last index;
 /// so for a scalar and for an index that is not in bounds.
