@@ -14,6 +14,7 @@
 
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/PlaceElements.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -399,50 +400,6 @@ struct GetGlobalPattern : OpConversionPattern<memref::GetGlobalOp> {
 // Globals
 //===----------------------------------------------------------------------===//
 
-/// The elements of a constant at their places; padding holds the value at the
-/// logical index 0, or anything when there is no element.
-template <typename T>
-static SmallVector<T> placeElements(const AxisList &axes, ArrayRef<T> elements,
-                                    T padding) {
-  SmallVector<T> places(axes.numAllocated(), padding);
-  ArrayRef<int64_t> dims = axes.dimensions();
-  for (int64_t place = 0; place < axes.numPlaces(); ++place) {
-    auto index = axes.logicalIndex(place);
-    if (!index)
-      continue;
-    int64_t position = 0;
-    for (auto [size, i] : llvm::zip_equal(dims, *index))
-      position = position * size + i;
-    places[place] = elements[position];
-  }
-  return places;
-}
-
-/// Places of a constant that are listed one by one at compile time; a tile can
-/// be far larger than what it holds.
-static constexpr int64_t kMaxPlaces = int64_t(1) << 24;
-
-/// The initial value of the physical memref of a global.
-static FailureOr<Attribute> placeInitialValue(memref::GlobalOp global,
-                                              MemRefType physical) {
-  auto dense =
-      dyn_cast_or_null<DenseElementsAttr>(global.getInitialValueAttr());
-  if (!dense)
-    return Attribute(global.getInitialValueAttr());
-  auto type =
-      RankedTensorType::get(physical.getShape(), physical.getElementType());
-  if (dense.getElementType() != physical.getElementType())
-    return failure();
-  if (dense.empty())
-    return Attribute(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
-  if (dense.isSplat())
-    return Attribute(dense.resizeSplat(type));
-  AxisList axes = llvm::cantFail(getAxisList(global.getType()));
-  SmallVector<Attribute> elements(dense.getValues<Attribute>());
-  return Attribute(DenseElementsAttr::get(
-      type, ArrayRef(placeElements<Attribute>(axes, elements, elements[0]))));
-}
-
 namespace {
 struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -450,37 +407,23 @@ struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
   LogicalResult
   matchAndRewrite(memref::GlobalOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    MemRefType physical = llvm::cantFail(getPhysicalMemRefType(op.getType()));
-    FailureOr<Attribute> value = placeInitialValue(op, physical);
-    if (failed(value))
-      return rewriter.notifyMatchFailure(op, "initial value not placed");
+    MemRefType type = op.getType();
     rewriter.modifyOpInPlace(op, [&] {
-      op.setType(physical);
-      if (*value)
-        op.setInitialValueAttr(*value);
+      op.setType(llvm::cantFail(getPhysicalMemRefType(type)));
+      if (auto elements =
+              dyn_cast_or_null<DenseElementsAttr>(op.getInitialValueAttr()))
+        op.setInitialValueAttr(placeElements(type, elements));
     });
     return success();
   }
 };
 } // namespace
 
-/// Whether the initial value of a global can be placed: its padding must not
-/// be promised, its elements must be stored as they are, and not lie in too
-/// many places to list.
+/// Whether the initial value of a global, if there is one, can be placed.
 static bool canPlaceGlobal(memref::GlobalOp global) {
   Attribute value = global.getInitialValueAttr();
-  if (!value || isa<UnitAttr>(value))
-    return true;
-  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(global.getType());
-  if (!physical) {
-    llvm::consumeError(physical.takeError());
-    return false;
-  }
-  auto dense = dyn_cast<DenseElementsAttr>(value);
-  return dense &&
-         (dense.isSplat() || physical->getNumElements() <= kMaxPlaces) &&
-         physical->getElementType() == global.getType().getElementType() &&
-         !getPaddingValue(global.getType());
+  return !value || isa<UnitAttr>(value) ||
+         canPlaceElements(global.getType(), value);
 }
 
 /// Whether the physical memref of the operand can be seen as that of the
@@ -533,10 +476,10 @@ bool tessera::isConvertedByType(Operation *op) {
   }
   return isa<FunctionOpInterface, affine::AffineForOp, affine::AffineIfOp,
              affine::AffineYieldOp, func::CallOp, func::ReturnOp, cf::BranchOp,
-             cf::CondBranchOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-             scf::ConditionOp, scf::YieldOp, arith::SelectOp, memref::AllocOp,
-             memref::AllocaOp, memref::DeallocOp, memref::DimOp,
-             memref::GetGlobalOp, PhysicalViewOp>(op);
+             cf::CondBranchOp, scf::ForOp, scf::IfOp, scf::IndexSwitchOp,
+             scf::WhileOp, scf::ConditionOp, scf::YieldOp, arith::SelectOp,
+             memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
+             memref::DimOp, memref::GetGlobalOp, PhysicalViewOp>(op);
 }
 
 void tessera::populateLowerLayoutsPatterns(

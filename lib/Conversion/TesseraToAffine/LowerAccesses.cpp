@@ -469,12 +469,8 @@ static LogicalResult checkOp(Operation *op) {
     return success();
   if (isa<memref::GlobalOp>(op))
     return op->emitOpError(
-        "unsupported initial value: expected dense elements of a type that is "
-        "stored as it is, padding that is not promised, and at most 2^24 "
-        "places; "
-        "drop PV and E from the layout, take smaller tiles, or leave the "
-        "global "
-        "uninitialized");
+        "unsupported initial value: expected dense elements in at most 2^24 "
+        "places; take smaller tiles, or leave the global uninitialized");
   if (isa<memref::CastOp>(op))
     return op->emitOpError(
         "unsupported cast of a laid-out memref: expected a memref of the same "

@@ -236,6 +236,30 @@ func.func @copy(%m: memref<16x24xf32, #tiled>, %n: memref<16x24xf32, #tiled>) {
 memref.global "private" @constant : memref<2x3xf32, #tessera.layout<{0,1}>>
   = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]>
 
+// Padding holds what is promised, and packed elements are bytes.
+
+// CHECK: memref.global "private" @promised_elements : memref<1x2x2x2xi32> =
+// CHECK-SAME{LITERAL}: dense<[[[[1, 2], [4, 5]], [[3, 1], [6, 1]]]]>
+memref.global "private" @promised_elements : memref<2x3xi32, #tessera.layout<{1,0:T(2,2)PV(one)}>>
+  = dense<[[1, 2, 3], [4, 5, 6]]>
+// CHECK: memref.global "private" @packed_elements : memref<2xi8> = dense<[33, 3]>
+memref.global "private" @packed_elements : memref<3xi4, #tessera.layout<{0:E(4)}>>
+  = dense<[1, 2, 3]>
+// CHECK: memref.global "private" @packed_splat : memref<500000000000xi8> = dense<-1>
+memref.global "private" @packed_splat : memref<1000000000000xi4, #tessera.layout<{0:E(4)}>>
+  = dense<-1>
+// CHECK: memref.global "private" @wide_elements : memref<2xi16> = dense<[255, 1]>
+memref.global "private" @wide_elements : memref<2xi8, #tessera.layout<{0:E(16)}>>
+  = dense<[-1, 1]>
+// CHECK: memref.global "private" @bit_elements : memref<2x4xi1> =
+// CHECK-SAME{LITERAL}: dense<[[true, false, true, true], [false, true, false, false]]>
+memref.global "private" @bit_elements : memref<6xi1, #tessera.layout<{0:T(4)PV(zero)}>>
+  = dense<[true, false, true, true, false, true]>
+// CHECK: memref.global "private" @complex_elements : memref<4xcomplex<f32>> =
+// CHECK-SAME: dense<[(1.000000e+00,2.000000e+00), (3.000000e+00,0.000000e+00), (5.000000e+00,0.000000e+00), (1.000000e+00,0.000000e+00)]>
+memref.global "private" @complex_elements : memref<3xcomplex<f32>, #tessera.layout<{0:L(4)PV(one)}>>
+  = dense<[(1.0, 2.0), (3.0, 0.0), (5.0, 0.0)]>
+
 // CHECK-LABEL: func.func @global()
 // CHECK:         affine.load %{{.+}}[2, 1] : memref<3x2xf32>
 func.func @global() -> f32 {

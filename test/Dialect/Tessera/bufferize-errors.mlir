@@ -33,13 +33,3 @@ func.func @merged(%n: index) {
   "test.use"(%e) : (tensor<3x?xi32, #tessera.layout<{1,0:T(*,9,2)}>>) -> ()
   return
 }
-
-// -----
-
-func.func @expand(%a: tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>>)
-    -> tensor<2x4x4xf32> {
-  // expected-error @+1 {{unsupported reshape: expected tensors without layouts; run --tessera-expand-ops first}}
-  %b = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 4, 4]
-      : tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>> into tensor<2x4x4xf32>
-  return %b : tensor<2x4x4xf32>
-}

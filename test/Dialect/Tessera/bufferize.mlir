@@ -163,3 +163,125 @@ func.func @yields_outside(%a: tensor<8xf32, #tessera.layout<{0:T(4)}>>, %n: inde
   %s = tensor.insert %x into %a[%c0] : tensor<8xf32, #tessera.layout<{0:T(4)}>>
   return %r, %s : tensor<8xf32, #tessera.layout<{0:T(4)}>>, tensor<8xf32, #tessera.layout<{0:T(4)}>>
 }
+
+// -----
+
+// A constant is a global that has the layout. In another memory space, where no
+// program starts with contents, it is moved.
+
+// CHECK: memref.global "private" constant @tessera_constant : memref<2x3xi32, #layout> = dense<{{\[\[}}1, 2, 3], [4, 5, 6]]>
+// CHECK-LABEL: func.func @constants
+// CHECK: %[[C:.*]] = memref.get_global @tessera_constant : memref<2x3xi32, #layout>
+// CHECK: tessera.bitcast_view %[[C]] : memref<2x3xi32, #layout> to memref<6xi32>
+// CHECK: %[[P:.*]] = memref.get_global @{{.*}} : memref<2x3xi32>
+// CHECK: tessera.relayout %[[P]] into %{{.*}} : memref<2x3xi32>, memref<2x3xi32, #layout, #tessera.memory_space<1>>
+func.func @constants() -> (tensor<6xi32>, tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>>) {
+  %c = arith.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32, #tessera.layout<{0,1}>>
+  %b = tessera.bitcast %c : tensor<2x3xi32, #tessera.layout<{0,1}>> to tensor<6xi32>
+  %d = arith.constant dense<7> : tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>>
+  return %b, %d : tensor<6xi32>, tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>>
+}
+
+// -----
+
+// What upstream would give a plain buffer gets one, and is relayouted.
+
+// CHECK-LABEL: func.func @generate
+// CHECK: %[[P:.*]] = memref.alloc() {{.*}} : memref<2x3xi32>
+// CHECK: linalg.map outs(%[[P]]
+// CHECK: tessera.relayout %[[P]] into %{{.*}} : memref<2x3xi32>, memref<2x3xi32, #layout, #tessera.memory_space<1>>
+func.func @generate(%x: i32) -> tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>> {
+  %g = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %x : i32
+  } : tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>>
+  return %g : tensor<2x3xi32, #tessera.layout<{0,1:S(1)}>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @cast
+// CHECK-SAME: (%[[A:.*]]: memref<2x3xi32, #[[FROM:.*]]>) -> memref<2x3xi32, #[[TO:.*]]>
+// CHECK: %[[B:.*]] = memref.alloc() {{.*}} : memref<2x3xi32, #[[TO]]>
+// CHECK-NEXT: tessera.relayout %[[A]] into %[[B]]
+// CHECK-NEXT: return %[[B]]
+func.func @cast(%a: tensor<2x3xi32, #tessera.layout<{0,1}>>)
+    -> tensor<2x3xi32, #tessera.layout<{1,0:T(2,2)}>> {
+  %b = tensor.cast %a : tensor<2x3xi32, #tessera.layout<{0,1}>>
+      to tensor<2x3xi32, #tessera.layout<{1,0:T(2,2)}>>
+  return %b : tensor<2x3xi32, #tessera.layout<{1,0:T(2,2)}>>
+}
+
+// -----
+
+// A view with strides is one of a plain buffer.
+
+// CHECK-LABEL: func.func @expand
+// CHECK: tessera.relayout %{{.*}} into %[[P:.*]] : memref<8x4xf32, #layout>, memref<8x4xf32>
+// CHECK: memref.expand_shape %[[P]]
+func.func @expand(%a: tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>>)
+    -> tensor<2x4x4xf32> {
+  %b = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 4, 4]
+      : tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>> into tensor<2x4x4xf32>
+  return %b : tensor<2x4x4xf32>
+}
+
+// -----
+
+// Insertions in parallel go into a plain buffer; nothing is relayouted in the
+// loop but what is inserted.
+
+// CHECK-LABEL: func.func @parallel
+// CHECK-SAME: (%[[A:.*]]: memref<4x6xf32, #layout>, %[[B:.*]]: memref<2x6xf32>)
+// CHECK: tessera.relayout %[[A]] into %[[P:.*]] : memref<4x6xf32, #layout>, memref<4x6xf32>
+// CHECK: scf.forall
+// CHECK-NEXT: memref.subview %[[P]]
+// CHECK-NEXT: memref.copy %[[B]]
+// CHECK: tessera.relayout %[[P]] into
+func.func @parallel(%a: tensor<4x6xf32, #tessera.layout<{0,1}>>, %b: tensor<2x6xf32>)
+    -> tensor<4x6xf32, #tessera.layout<{0,1}>> {
+  %r = scf.forall (%i) in (2) shared_outs(%o = %a) -> tensor<4x6xf32, #tessera.layout<{0,1}>> {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %b into %o[%i, 0] [2, 6] [1, 1]
+          : tensor<2x6xf32> into tensor<4x6xf32, #tessera.layout<{0,1}>>
+    }
+  }
+  return %r : tensor<4x6xf32, #tessera.layout<{0,1}>>
+}
+
+// -----
+
+// A fused bitcast that leaves the memory space is a move and a view.
+
+// CHECK-LABEL: func.func @fused
+// CHECK: tessera.relayout %{{.*}} into %[[M:.*]] : memref<4x6xf32, #layout, #tessera.memory_space<1>>, memref<4x6xf32, #layout>
+// CHECK: tessera.bitcast_view %[[M]] : memref<4x6xf32, #layout> to memref<6x4xf32>
+func.func @fused(%a: tensor<4x6xf32, #tessera.layout<{0,1:S(1)}>>) -> tensor<6x4xf32> {
+  %b = tessera.bitcast %a fused
+      : tensor<4x6xf32, #tessera.layout<{0,1:S(1)}>> to tensor<6x4xf32>
+  return %b : tensor<6x4xf32>
+}
+
+// -----
+
+// A function does not return its constant, which a caller might write to.
+
+// CHECK-LABEL: func.func @returns_constant
+// CHECK: memref.get_global
+// CHECK: memref.copy %{{.*}}, %[[COPY:.*]] : memref<2xi32> to memref<2xi32>
+// CHECK: return %[[COPY]]
+func.func @returns_constant(%yes: i1, %a: tensor<2xi32>) -> tensor<2xi32> {
+  %c = arith.constant dense<[1, 2]> : tensor<2xi32>
+  cf.cond_br %yes, ^next(%a : tensor<2xi32>), ^next(%c : tensor<2xi32>)
+^next(%r: tensor<2xi32>):
+  return %r : tensor<2xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @unranked(
+// CHECK-SAME: memref<*xf32>
+func.func @unranked(%a: tensor<*xf32>) -> tensor<?xf32, #tessera.layout<{0:T(8)}>> {
+  %r = tensor.cast %a : tensor<*xf32> to tensor<?xf32, #tessera.layout<{0:T(8)}>>
+  return %r : tensor<?xf32, #tessera.layout<{0:T(8)}>>
+}

@@ -279,8 +279,10 @@ void tessera::registerBufferizableOpInterfaceExternalModels(
 
 /// The buffer of a tensor; of one whose layout has none (which the verifiers of
 /// operations refuse) a memref without the layout.
-static MemRefType convertTensorType(TensorType type) {
-  auto ranked = cast<RankedTensorType>(type);
+static BaseMemRefType convertTensorType(TensorType type) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked)
+    return UnrankedMemRefType::get(type.getElementType(), Attribute());
   llvm::Expected<MemRefType> memref = getMemRefType(ranked);
   if (memref)
     return *memref;
@@ -300,12 +302,10 @@ OneShotBufferizationOptions tessera::getBufferizationOptions() {
   };
   options.unknownTypeConverterFn = [](TensorType type, Attribute,
                                       const BufferizationOptions &) {
-    return cast<BaseMemRefType>(convertTensorType(type));
+    return convertTensorType(type);
   };
   options.defaultMemorySpaceFn =
       [](TensorType type) -> std::optional<Attribute> {
-    if (!isa<RankedTensorType>(type))
-      return Attribute();
     return convertTensorType(type).getMemorySpace();
   };
   return options;

@@ -13,6 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlainTensors.h"
+
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
@@ -26,6 +28,8 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -51,53 +55,152 @@ static void replaceEmptyTensors(ModuleOp module) {
   });
 }
 
-/// Whether the buffer of `value` may be that of a value from outside `loop`.
-static bool mayComeFromOutside(Value value, Operation *loop) {
-  Region *region = value.getParentRegion();
-  if (!loop->isAncestor(region->getParentOp()))
-    return true;
+/// Inside a fusion a bitcast may leave the memory space of its operand, and a
+/// view may not: the array is moved there first.
+static void moveFusedBitcasts(ModuleOp module) {
+  module.walk([&](BitcastOp op) {
+    RankedTensorType source = op.getSource().getType();
+    llvm::Expected<Layout> from = getLayout(source),
+                           to = getLayout(op.getType());
+    // The verifier of the operation has asked for them.
+    assert(from && to && "a bitcast between unknown layouts");
+    if (from->memorySpace == to->memorySpace)
+      return;
+    from->memorySpace = to->memorySpace;
+    auto type = RankedTensorType::get(
+        source.getShape(), source.getElementType(),
+        LayoutAttr::get(op.getContext(), std::move(*from)));
+    OpBuilder builder(op);
+    op.getSourceMutable().assign(
+        RelayoutOp::create(builder, op.getLoc(), type, op.getSource())
+            .getResult());
+  });
+}
+
+/// The values of other blocks that an argument of a block stands for.
+static SmallVector<Value> getBranchOperands(BlockArgument argument) {
+  SmallVector<Value> values;
+  Block *block = argument.getOwner();
+  for (auto it = block->pred_begin(); it != block->pred_end(); ++it)
+    if (auto branch = dyn_cast<BranchOpInterface>((*it)->getTerminator()))
+      if (Value operand = branch.getSuccessorOperands(
+              it.getSuccessorIndex())[argument.getArgNumber()])
+        values.push_back(operand);
+  return values;
+}
+
+/// What an operation with regions takes and yields that has the type of its
+/// result.
+static SmallVector<Value> getRegionOperands(OpResult result) {
+  SmallVector<Value> values(result.getOwner()->getOperands());
+  for (Region &region : result.getOwner()->getRegions())
+    for (Block &block : region)
+      llvm::append_range(values, block.getTerminator()->getOperands());
+  llvm::erase_if(
+      values, [&](Value value) { return value.getType() != result.getType(); });
+  return values;
+}
+
+/// Other values whose buffer may be that of `value`. The result of a loop is
+/// also what its body yields; copyBorrowedTensors sees to that.
+static SmallVector<Value> getForwarded(Value value) {
   auto result = dyn_cast<OpResult>(value);
   if (!result)
-    return false;
-  auto mayCome = [&](Value operand) {
-    return mayComeFromOutside(operand, loop);
-  };
+    return getBranchOperands(cast<BlockArgument>(value));
   Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
   if (isa<AssumeLayoutOp, BitcastOp, RelayoutOp, ReshapeOp, tensor::CastOp,
           tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-          tensor::ExtractSliceOp>(op))
-    return mayCome(op->getOperand(0));
+          tensor::ExtractSliceOp, tensor::ReshapeOp>(op))
+    return {op->getOperand(0)};
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    return mayCome(select.getTrueValue()) || mayCome(select.getFalseValue());
+    return {select.getTrueValue(), select.getFalseValue()};
   if (auto ifOp = dyn_cast<scf::IfOp>(op))
-    return mayCome(ifOp.thenYield().getOperand(result.getResultNumber())) ||
-           mayCome(ifOp.elseYield().getOperand(result.getResultNumber()));
-  if (auto inner = dyn_cast<scf::ForOp>(op))
-    return mayCome(inner.getInitArgs()[result.getResultNumber()]);
+    return {ifOp.thenYield().getOperand(number),
+            ifOp.elseYield().getOperand(number)};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return {loop.getInitArgs()[number]};
+  if (isa<RegionBranchOpInterface>(op))
+    return getRegionOperands(result);
+  return {};
+}
+
+/// Whether the buffer of `value` may be that of a value for which `isOrigin`
+/// holds.
+static bool mayShareBuffer(Value value, function_ref<bool(Value)> isOrigin) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (isOrigin(values[i]))
+      return true;
+    SmallVector<Value> forwarded = getForwarded(values[i]);
+    values.insert(forwarded.begin(), forwarded.end());
+  }
   return false;
 }
 
-/// Copies tensors from outside that a loop yields. The analysis of One-Shot
-/// Bufferize (22.1) relates the result of a loop to what it starts with, and
-/// not to what it yields: without the copy, it lets later operations write to a
-/// buffer that is the result's, too.
-static void copyYieldsFromOutside(ModuleOp module) {
-  SmallVector<OpOperand *> yields;
+/// Whether nothing may write to the buffer of `value`.
+static bool isReadOnly(Value value) {
+  auto toTensor = value.getDefiningOp<ToTensorOp>();
+  return value.getDefiningOp<arith::ConstantOp>() ||
+         (toTensor && !toTensor.getWritable());
+}
+
+/// Whether a loop or function hands out a buffer that is not for others to
+/// write to.
+static bool handsOutBorrowed(Operation *terminator, Value value) {
+  if (mayShareBuffer(value, isReadOnly))
+    return true;
+  Operation *parent = terminator->getParentOp();
+  return !isa<func::FuncOp>(parent) && mayShareBuffer(value, [&](Value origin) {
+    return !parent->isAncestor(origin.getParentRegion()->getParentOp());
+  });
+}
+
+/// Copies tensors that a loop yields from outside, and constants that a loop
+/// or a function returns. The analysis of One-Shot Bufferize (22.1) relates the
+/// result of a loop to what it starts with, and not to what it yields, and that
+/// of a call to arguments alone: without the copy, it lets later operations
+/// write to a buffer that others read.
+static void copyBorrowedTensors(ModuleOp module) {
+  SmallVector<OpOperand *> borrowed;
   module.walk([&](Operation *op) {
-    if (!isa<scf::YieldOp, scf::ConditionOp>(op) ||
-        !isa<scf::ForOp, scf::WhileOp>(op->getParentOp()))
+    bool isLoopEnd = isa<scf::YieldOp, scf::ConditionOp>(op) &&
+                     isa<scf::ForOp, scf::WhileOp>(op->getParentOp());
+    if (!isLoopEnd && !isa<func::ReturnOp>(op))
       return;
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&
-          mayComeFromOutside(operand.get(), op->getParentOp()))
-        yields.push_back(&operand);
+          handsOutBorrowed(op, operand.get()))
+        borrowed.push_back(&operand);
   });
-  for (OpOperand *operand : yields) {
+  for (OpOperand *operand : borrowed) {
     OpBuilder builder(operand->getOwner());
     operand->set(AllocTensorOp::create(
         builder, operand->getOwner()->getLoc(),
         cast<RankedTensorType>(operand->get().getType()),
         /*dynamicSizes=*/ValueRange(), /*copy=*/operand->get()));
+  }
+}
+
+/// Where both sides of a branch hand tensors to one block, one of them gets a
+/// block of its own: One-Shot Bufferize (22.1) gives the block's arguments
+/// their new types with the first side, and leaves the other as it is.
+static void separateSuccessors(ModuleOp module) {
+  SmallVector<cf::CondBranchOp> branches;
+  module.walk([&](cf::CondBranchOp op) {
+    if (op.getTrueDest() == op.getFalseDest() &&
+        !op.getFalseDestOperands().empty())
+      branches.push_back(op);
+  });
+  OpBuilder builder(module.getContext());
+  for (cf::CondBranchOp op : branches) {
+    Block *destination = op.getFalseDest();
+    Block *between = builder.createBlock(destination);
+    cf::BranchOp::create(builder, op.getLoc(), destination,
+                         op.getFalseDestOperands());
+    op.getFalseDestOperandsMutable().clear();
+    op->setSuccessor(between, 1);
   }
 }
 
@@ -147,20 +250,6 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
   return static_cast<int64_t>(tensors.size());
 }
 
-/// Upstream makes these views with strides, and dies where there are none.
-static LogicalResult checkReshapes(ModuleOp module) {
-  bool isSupported = true;
-  module.walk([&](Operation *op) {
-    if (!isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) ||
-        !isExpandableTensorOp(op))
-      return;
-    op->emitOpError("unsupported reshape: expected tensors without layouts; "
-                    "run --tessera-expand-ops first");
-    isSupported = false;
-  });
-  return success(isSupported);
-}
-
 namespace {
 struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -170,12 +259,13 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkReshapes(module)))
-      return signalPassFailure();
     OneShotBufferizationOptions options = getBufferizationOptions();
     BufferizationState state;
     replaceEmptyTensors(module);
-    copyYieldsFromOutside(module);
+    moveFusedBitcasts(module);
+    numPlain += makeTensorsPlain(module, options);
+    separateSuccessors(module);
+    copyBorrowedTensors(module);
     if (failed(insertTensorCopies(module, options, state)))
       return signalPassFailure();
     FailureOr<int64_t> buffers = allocateTensors(module, options);

@@ -171,9 +171,17 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
 
     `tessera.relayout` and `assume_layout` become a relayout into a new buffer,
     or nothing where both layouts are the same but for being written out;
-    `bitcast` becomes `tessera.bitcast_view`, a reshape between row-major tensors
-    a view; other reshapes and asynchronous copies are for `tessera-expand-ops`,
-    before.
+    `bitcast` becomes `tessera.bitcast_view`, behind a relayout where a fused one
+    leaves the memory space; a reshape between row-major tensors becomes a view.
+    Other reshapes and asynchronous copies are for `tessera-expand-ops`, before.
+
+    Operations that are bufferized as if tensors had no layouts get tensors
+    without, and relayouts stand around them: what makes a new buffer
+    (`tensor.generate`, `from_elements`, `splat`, `pad`, `concat`, and so on), and
+    what is a view with strides. A cast between layouts is a relayout. A constant
+    becomes a constant global of a memref with the layout, which
+    `tessera-lower-layouts` writes down as it lies in memory; where it cannot
+    (memory spaces but 0, more than 2^24 places), a plain one and a relayout.
 
     ```mlir
     func.func @tile(%a: tensor<20xf32>)
@@ -199,17 +207,20 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
 
     Buffers are not freed: give `deallocate` to the pipelines, or run upstream's
     `ownership-based-buffer-deallocation` behind `tessera-lower-layouts`. Slices
-    and reshapes of the tensor dialect with tiles are for `tessera-expand-ops`,
-    before; concatenations and `tensor.pad` are *unsupported*.
+    of tensors with layouts take a copy of the whole tensor here; it is cheaper
+    to run `tessera-expand-ops` before, which reads and writes elements.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",
-    "::mlir::memref::MemRefDialect", "::tessera::TesseraDialect"
+    "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
+    "::tessera::TesseraDialect"
   ];
   let statistics = [
     Statistic<"numBuffers", "buffers", "Buffers with layouts allocated for "
-              "empty tensors and for copies">
+              "empty tensors and for copies">,
+    Statistic<"numPlain", "plain-operations", "Operations whose tensors are "
+              "laid out before or after them, and constants">
   ];
 }
 

@@ -1,0 +1,34 @@
+//===- PlaceElements.h - Constants at their places --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The contents of a buffer whose elements are known: a constant global of a
+// laid-out memref as one of its physical memref.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H
+#define TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tessera {
+
+/// Whether placeElements can write down the buffer of a memref of `type` that
+/// holds `value`: the elements are dense, and the buffer has at most 2^24
+/// places, or holds the same everywhere.
+bool canPlaceElements(mlir::MemRefType type, mlir::Attribute value);
+
+/// What the physical memref of `type` holds when `elements`, in row-major
+/// order, are the logical elements. All padding holds the promised value, or 0.
+mlir::DenseElementsAttr placeElements(mlir::MemRefType type,
+                                      mlir::DenseElementsAttr elements);
+
+} // namespace tessera
+
+#endif // TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H

@@ -1,0 +1,26 @@
+//===- PlainTensors.h - Where upstream lays out buffers ---------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_DIALECT_TESSERA_TRANSFORMS_PLAINTENSORS_H
+#define TESSERA_LIB_DIALECT_TESSERA_TRANSFORMS_PLAINTENSORS_H
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tessera {
+
+/// Makes of constants with layouts globals of memrefs with layouts, and gives
+/// tensors without layouts to all operations whose bufferization knows plain
+/// buffers only; relayouts stand around these. Returns how many there were.
+int64_t
+makeTensorsPlain(mlir::ModuleOp module,
+                 const mlir::bufferization::BufferizationOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_DIALECT_TESSERA_TRANSFORMS_PLAINTENSORS_H
