@@ -159,23 +159,30 @@ public:
   }
   llvm::Error create(llvm::StringRef suffix, llvm::StringRef contents) {
     int descriptor;
-    if (std::error_code error = llvm::sys::fs::createTemporaryFile(
+    if (std::error_code code = llvm::sys::fs::createTemporaryFile(
             "tessera", suffix, descriptor, path))
-      return llvm::createStringError(error, "cannot make a temporary file");
+      return makeError(code);
     llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     os << contents;
     os.close();
-    if (os.has_error()) {
-      std::error_code error = os.error();
-      os.clear_error();
-      return llvm::createStringError(error, "cannot write " + path);
-    }
-    return llvm::Error::success();
+    std::error_code code = os.error();
+    os.clear_error();
+    return code ? makeError(code) : llvm::Error::success();
   }
 
   llvm::SmallString<128> path;
+
+private:
+  llvm::Error makeError(std::error_code code) const {
+    return invalidError("", "temporary file", "a folder with room",
+                        "`" + path.str() + "`: " + code.message(),
+                        "name another folder in TMPDIR");
+  }
 };
 } // namespace
+
+/// Bytes of the linker's messages that are kept.
+static constexpr size_t kMessageBytes = 4096;
 
 llvm::Expected<std::string>
 tessera::linkShared(llvm::StringRef object,
@@ -188,7 +195,10 @@ tessera::linkShared(llvm::StringRef object,
     return std::move(error);
   if (llvm::Error error = output.create("so", ""))
     return std::move(error);
-  if (llvm::Error error = messages.create("txt", ""))
+  // The linker writes over the blanks: their room is taken before its output
+  // may fill the disk.
+  if (llvm::Error error =
+          messages.create("txt", std::string(kMessageBytes, ' ')))
     return std::move(error);
   llvm::SmallVector<llvm::StringRef> arguments = {*linker, "-shared", "-o",
                                                   output.path, input.path};
@@ -203,8 +213,11 @@ tessera::linkShared(llvm::StringRef object,
                                        &failure);
   if (code != 0) {
     if (auto text = llvm::MemoryBuffer::getFile(messages.path))
-      failure += (*text)->getBuffer();
-    return llvm::createStringError(*linker + " failed: " + failure);
+      failure += (*text)->getBuffer().rtrim();
+    return invalidError("", "shared library", "what " + *linker + " can link",
+                        failure,
+                        "if it lacks room, name another folder in "
+                        "TMPDIR");
   }
   auto library = llvm::MemoryBuffer::getFile(output.path);
   if (!library)

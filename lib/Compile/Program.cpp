@@ -21,8 +21,8 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
 #include "tessera/Layout/Size.h"
+#include "tessera/Support/Nesting.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,29 +54,6 @@ static const DialectRegistry &getProgramDialects() {
     return dialects;
   }();
   return registry;
-}
-
-/// Levels of brackets that MLIR's parser, which is recursive, has a stack for.
-static constexpr int64_t kMaxNesting = 512;
-
-/// Whether brackets of MLIR's text are nested deeper. Those in strings count as
-/// well: nobody has so many.
-static bool isNestedTooDeep(StringRef text) {
-  if (isBytecode(llvm::MemoryBufferRef(text, "module")))
-    return false;
-  int64_t depth = 0;
-  for (auto [i, c] : llvm::enumerate(text)) {
-    // Arrows and comparisons are no brackets.
-    bool isSign = (c == '>' && i > 0 && text[i - 1] == '-') ||
-                  ((c == '<' || c == '>') && text.substr(i + 1, 1) == "=");
-    if (isSign)
-      continue;
-    if (StringRef("([{<").contains(c) && ++depth > kMaxNesting)
-      return true;
-    if (StringRef(")]}>").contains(c) && depth > 0)
-      --depth;
-  }
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,9 +230,8 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
-  if (isNestedTooDeep(text))
-    return unsupportedError(
-        "module", "brackets nested " + Twine(kMaxNesting) + " deep", "more");
+  if (llvm::Error error = checkNesting(text))
+    return std::move(error);
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
   // What the function around the entry is made of.
   context

@@ -10,8 +10,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -62,14 +60,33 @@ void tessera::printError(llvm::raw_ostream &os, const Diagnostic &diagnostic,
     printCaret(os, text, diagnostic.position);
 }
 
+char ReportedError::ID = 0;
+
+void ReportedError::log(llvm::raw_ostream &os) const { os << "see above"; }
+
+std::error_code ReportedError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::invalid_argument);
+}
+
 int tessera::reportError(llvm::Error error, llvm::StringRef text) {
+  if (error.isA<ReportedError>()) {
+    llvm::consumeError(std::move(error));
+    return kExitBadInput;
+  }
   printError(llvm::errs(), takeDiagnostic(std::move(error)), text);
   return kExitBadInput;
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 tessera::readInput(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  // A volatile file is read, not mapped: a map ends the process where somebody
+  // truncates the file. The alignment is that of a map, which bytecode needs.
+  auto buffer =
+      path == "-"
+          ? llvm::MemoryBuffer::getSTDIN()
+          : llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                        /*RequiresNullTerminator=*/true,
+                                        /*IsVolatile=*/true, llvm::Align(4096));
   if (buffer)
     return std::move(*buffer);
   return invalidError("", "input file", "a file that can be read",
@@ -94,61 +111,6 @@ std::optional<Shape> tessera::readShapeArgument(llvm::StringRef argument,
     return std::move(*shape);
   reportError(shape.takeError(), text);
   return std::nullopt;
-}
-
-using Writer = std::function<llvm::Error(llvm::raw_ostream &)>;
-
-static llvm::Error outputError(llvm::StringRef path, llvm::StringRef reason) {
-  return invalidError("", "output file", "a file that can be written",
-                      "`" + path + "`: " + reason);
-}
-
-/// Calls `write` on the open file `fd`. What went wrong with the file itself
-/// is an error too; left to the stream's destructor it would end the program.
-static llvm::Error writeToDescriptor(int fd, llvm::StringRef path,
-                                     const Writer &write) {
-  llvm::raw_fd_ostream os(fd, /*shouldClose=*/false);
-  llvm::Error error = write(os);
-  os.flush();
-  if (!os.has_error())
-    return error;
-  std::string reason = os.error().message();
-  os.clear_error();
-  if (error)
-    return error;
-  return outputError(path, reason);
-}
-
-/// Writes to what is no file that could be replaced, such as a device or pipe.
-static llvm::Error writeInPlace(llvm::StringRef path, const Writer &write) {
-  int fd;
-  if (std::error_code code = llvm::sys::fs::openFileForWrite(
-          path, fd, llvm::sys::fs::CD_OpenExisting))
-    return outputError(path, code.message());
-  llvm::Error error = writeToDescriptor(fd, path, write);
-  llvm::sys::Process::SafelyCloseFileDescriptor(fd);
-  return error;
-}
-
-llvm::Error tessera::writeOutput(llvm::StringRef path, const Writer &write) {
-  if (path == "-")
-    return write(llvm::outs());
-  llvm::sys::fs::file_status status;
-  bool exists = !llvm::sys::fs::status(path, status);
-  if (exists && status.type() != llvm::sys::fs::file_type::regular_file)
-    return writeInPlace(path, write);
-
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(path + ".temp-%%%%%%");
-  if (!file)
-    return outputError(path, llvm::toString(file.takeError()));
-  if (llvm::Error error = writeToDescriptor(file->FD, path, write)) {
-    llvm::consumeError(file->discard());
-    return error;
-  }
-  if (llvm::Error error = file->keep(path))
-    return outputError(path, llvm::toString(std::move(error)));
-  return llvm::Error::success();
 }
 
 std::function<void(llvm::raw_ostream &)>

@@ -174,7 +174,7 @@ def test_errors():
         " %e = tensor.empty() : tensor<9223372036854775807xi8>"
         " return %e : tensor<9223372036854775807xi8> }",
     )
-    compiles(ts.UnsupportedError, "nested 512 deep", "module {" * 100000 + "}" * 100000)
+    compiles(ts.UnsupportedError, "at most 512 levels", "module {" * 100000 + "}" * 100000)
     compiles(
         ts.UnsupportedError,
         "f8E4M3FN",

@@ -131,23 +131,26 @@ static RelayoutTuning getTuning() {
   return tuning;
 }
 
-static llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
-  return writeOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-    os << text;
-    return llvm::Error::success();
-  });
+static Output makeOutput(llvm::StringRef path, std::string text) {
+  return {path.str(),
+          [text = std::move(text)](llvm::raw_ostream &os) -> llvm::Error {
+            os << text;
+            return llvm::Error::success();
+          }};
 }
 
-/// Writes the header of an object file beside it.
-static llvm::Error writeHeader(llvm::ArrayRef<RelayoutRequest> requests,
-                               const CompileOptions &options) {
-  if (outputPath == "-")
-    return llvm::Error::success();
+/// Where the header of an object file goes; nowhere where that is a stream.
+static llvm::Expected<std::string> getHeaderPath() {
+  if (emitKind != EmitKind::Object || isStream(outputPath))
+    return std::string();
   llvm::SmallString<128> path(outputPath);
   llvm::sys::path::replace_extension(path, ".h");
-  return writeText(
-      path,
-      getRelayoutHeader(requests, llvm::sys::path::filename(path), options));
+  if (path == outputPath)
+    return invalidError("", "output file",
+                        "another suffix than that of the "
+                        "C header, which stands beside it",
+                        "`" + outputPath + "`", "name it .o");
+  return path.str().str();
 }
 
 /// An array, or the part of it that `boxText` selects where that is given.
@@ -284,14 +287,21 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
   options.threads = numThreads;
   options.openMPLibrary = openMPLibrary;
   options.tuning = getTuning();
+  llvm::Expected<std::string> headerPath = getHeaderPath();
+  if (!headerPath)
+    return headerPath.takeError();
   llvm::Expected<std::string> output =
       compileRelayouts(*requests, emitKind, options);
   if (!output)
     return output.takeError();
-  if (emitKind == EmitKind::Object)
-    if (llvm::Error error = writeHeader(*requests, options))
-      return error;
-  return writeText(outputPath, *output);
+  llvm::SmallVector<Output, 2> outputs;
+  outputs.push_back(makeOutput(outputPath, std::move(*output)));
+  if (!headerPath->empty())
+    outputs.push_back(makeOutput(
+        *headerPath,
+        getRelayoutHeader(*requests, llvm::sys::path::filename(*headerPath),
+                          options)));
+  return writeOutputs(outputs);
 }
 
 static int run() {

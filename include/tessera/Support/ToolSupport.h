@@ -17,6 +17,8 @@
 
 #include "tessera/Layout/Text.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <functional>
@@ -43,6 +45,14 @@ enum ExitCode : int {
 void printError(llvm::raw_ostream &os, const Diagnostic &diagnostic,
                 llvm::StringRef text = {});
 
+/// An error that the user knows of already: reportError prints nothing.
+class ReportedError : public llvm::ErrorInfo<ReportedError> {
+public:
+  static char ID;
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+};
+
 /// Consumes `error`, prints it to stderr as above and returns kExitBadInput.
 int reportError(llvm::Error error, llvm::StringRef text = {});
 
@@ -57,12 +67,32 @@ readInput(llvm::StringRef path);
 std::optional<Shape> readShapeArgument(llvm::StringRef argument,
                                        ParseShapeOptions options = {});
 
-/// Writes a file through a temporary one that replaces it at the end, so that a
-/// failure leaves what was there; `-` is standard output. The error names the
+/// What a file is to hold. The function returns what is wrong with that; errors
+/// of the file itself are found by writeOutputs.
+struct Output {
+  std::string path;
+  std::function<llvm::Error(llvm::raw_ostream &)> write;
+};
+
+/// Whether `path` is standard output, a device, a pipe or else no file that
+/// could be replaced.
+bool isStream(llvm::StringRef path);
+
+/// Writes files through temporary ones beside them, which replace them when all
+/// are complete: a failure leaves what was there. Symbolic links are followed,
+/// and a file keeps its mode. Streams are written in place. The error names the
 /// file and the reason.
+llvm::Error writeOutputs(llvm::ArrayRef<Output> outputs);
+
+/// Writes one file like that.
 llvm::Error
 writeOutput(llvm::StringRef path,
             const std::function<llvm::Error(llvm::raw_ostream &)> &write);
+
+/// The same for a function that reports its errors itself, as MLIR does.
+llvm::Error writeMLIROutput(
+    llvm::StringRef path,
+    llvm::function_ref<llvm::LogicalResult(llvm::raw_ostream &)> write);
 
 /// What --version prints of a tool, a function for cl::SetVersionPrinter.
 std::function<void(llvm::raw_ostream &)> versionPrinter(llvm::StringRef tool);

@@ -10,12 +10,14 @@
 
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+#include "tessera/Support/Nesting.h"
 #include "tessera/Target/HLO/Export.h"
 #include "tessera/Target/HLO/Import.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -48,6 +50,23 @@ static void printTime(StringRef text, StringRef fileName, MLIRContext *like,
   llvm::outs() << llvm::format("%.9f\n", best.count());
 }
 
+static LogicalResult
+exportSource(const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
+             MLIRContext *context) {
+  DialectRegistry dialects;
+  dialects.insert<TesseraDialect, arith::ArithDialect, func::FuncDialect,
+                  hlo::TesseraHLODialect>();
+  context->appendDialectRegistry(dialects);
+  const llvm::MemoryBuffer *buffer =
+      sources->getMemoryBuffer(sources->getMainFileID());
+  if (llvm::Error error = checkNesting(buffer->getBuffer()))
+    return emitError(
+        FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1),
+        llvm::toString(std::move(error)));
+  auto module = parseSourceFile<ModuleOp>(sources, context);
+  return module ? exportHLO(*module, os) : failure();
+}
+
 void tessera::registerHLOTranslations() {
   static llvm::cl::opt<bool> raw(
       "hlo-raw",
@@ -77,11 +96,6 @@ void tessera::registerHLOTranslations() {
         registry.insert<hlo::TesseraHLODialect>();
       });
 
-  static TranslateFromMLIRRegistration exportRegistration(
-      "export-hlo", "Export a module as HLO text",
-      [](ModuleOp module, raw_ostream &os) { return exportHLO(module, os); },
-      [](DialectRegistry &registry) {
-        registry.insert<TesseraDialect, arith::ArithDialect, func::FuncDialect,
-                        hlo::TesseraHLODialect>();
-      });
+  static TranslateRegistration exportRegistration(
+      "export-hlo", "Export a module as HLO text", exportSource);
 }

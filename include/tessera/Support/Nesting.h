@@ -1,0 +1,34 @@
+//===- Nesting.h - How deep MLIR's text is nested ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// MLIR's parser, printer and passes are recursive and have no limit: deep text
+// takes all of the stack, which ends the process. Whatever parses MLIR here
+// asks first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SUPPORT_NESTING_H
+#define TESSERA_SUPPORT_NESTING_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace tessera {
+
+/// Levels that are parsed; a stack of 8 MiB has room for some times as many.
+constexpr int64_t kMaxNesting = 512;
+
+/// An *unsupported* error where `text`, which is MLIR, is nested deeper: by
+/// brackets, by signs in a row, or by aliases of aliases. It need not be valid;
+/// what the parser refuses before it gets there may count as well. Bytecode is
+/// always right, since its reader has a limit. Takes linear time.
+llvm::Error checkNesting(llvm::StringRef text);
+
+} // namespace tessera
+
+#endif // TESSERA_SUPPORT_NESTING_H

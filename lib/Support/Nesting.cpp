@@ -1,0 +1,223 @@
+//===- Nesting.cpp - How deep MLIR's text is nested -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The depth of a token is that of the recursion there, or more: a level for
+// each open bracket and each sign in front, less for each operator of the
+// expression that it belongs to, and that of an alias where its name stands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Nesting.h"
+
+#include "tessera/Layout/Diagnostic.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace tessera;
+
+/// Depth is counted in parts of a level. An operator between operands is one
+/// part: MLIR parses `a + b + c` in a loop, but walks the tree that comes out.
+static constexpr int64_t kLevel = 16;
+
+namespace {
+
+/// Follows the tokens that nest. Comments and strings are skipped by the rules
+/// of MLIR's lexer.
+class NestingScanner {
+public:
+  explicit NestingScanner(llvm::StringRef text) : rest(text) {}
+
+  /// Whether no token is deeper than kMaxNesting.
+  bool run();
+
+private:
+  struct Level {
+    char bracket;
+    /// Depth by operators since the last token that ends an expression.
+    int64_t operators;
+  };
+
+  void scanToken();
+  void skipString();
+  void scanWord();
+  void scanAlias();
+  void open(char bracket);
+  void close(char bracket);
+  void addOperator(int64_t parts);
+  void endExpression();
+  void reach(int64_t more = 0);
+
+  llvm::StringRef rest;
+  llvm::SmallVector<Level, 32> levels{{'\0', 0}};
+  int64_t depth = 0;
+  int64_t deepest = 0;
+  /// The aliases so far, by name with # or !, and the one being defined.
+  llvm::StringMap<int64_t> aliases;
+  llvm::StringMapEntry<int64_t> *defined = nullptr;
+  /// Whether the last token was the `=` of that definition.
+  bool isDefinitionStart = false;
+  /// Whether the last token may end an operand; a sign behind it has two.
+  bool isOperand = false;
+};
+
+} // namespace
+
+static char getOpening(char closing) {
+  switch (closing) {
+  case ')':
+    return '(';
+  case ']':
+    return '[';
+  case '}':
+    return '{';
+  default:
+    return '<';
+  }
+}
+
+static bool isWordCharacter(char c) {
+  return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';
+}
+
+/// Notes that the depth, plus `more`, is reached here.
+void NestingScanner::reach(int64_t more) {
+  deepest = std::max(deepest, depth + more);
+  if (defined)
+    defined->second = std::max(defined->second, depth + more);
+}
+
+void NestingScanner::open(char bracket) {
+  // The first region after the definitions of aliases.
+  if (bracket == '{' && levels.size() == 1 && !isDefinitionStart)
+    defined = nullptr;
+  levels.push_back({bracket, 0});
+  depth += kLevel;
+  reach();
+}
+
+/// Closes the innermost bracket of that kind and what is open in it, such as a
+/// `<` that is a comparison. A closing bracket without an opening one is a sign
+/// of comparison, or ends the parser.
+void NestingScanner::close(char bracket) {
+  size_t size = levels.size();
+  // Only `<` is other things than a bracket.
+  while (size > 1 && levels[size - 1].bracket != getOpening(bracket)) {
+    if (levels[size - 1].bracket != '<')
+      return;
+    --size;
+  }
+  if (size <= 1)
+    return;
+  while (levels.size() >= size)
+    depth -= kLevel + levels.pop_back_val().operators;
+}
+
+void NestingScanner::addOperator(int64_t parts) {
+  levels.back().operators += parts;
+  depth += parts;
+  reach();
+}
+
+void NestingScanner::endExpression() {
+  depth -= levels.back().operators;
+  levels.back().operators = 0;
+}
+
+/// Skips a string up to its end, or up to the end of the line, where the lexer
+/// gives up.
+void NestingScanner::skipString() {
+  while (!rest.empty() && rest.front() != '"' && rest.front() != '\n')
+    rest = rest.substr(rest.front() == '\\' ? 2 : 1);
+  rest = rest.drop_front(rest.starts_with("\""));
+}
+
+void NestingScanner::scanWord() {
+  llvm::StringRef word = rest.take_while(isWordCharacter);
+  rest = rest.drop_front(word.size());
+  isOperand = word != "mod" && word != "floordiv" && word != "ceildiv";
+  if (!isOperand)
+    addOperator(1);
+}
+
+/// The name of an alias, behind # or !: of its definition, or of a use.
+void NestingScanner::scanAlias() {
+  llvm::StringRef word = rest.drop_front().take_while(
+      [](char c) { return isWordCharacter(c) || c == '-'; });
+  llvm::StringRef name = rest.take_front(1 + word.size());
+  rest = rest.drop_front(name.size());
+  llvm::StringRef next = rest.ltrim();
+  if (levels.size() == 1 && next.starts_with("=") && !next.starts_with("==")) {
+    endExpression();
+    defined = &*aliases.try_emplace(name, 0).first;
+    defined->second = 0;
+    rest = next.drop_front();
+    isDefinitionStart = true;
+    return;
+  }
+  auto alias = aliases.find(name);
+  if (alias == aliases.end())
+    return;
+  // No alias is defined by itself: the definition is over.
+  if (&*alias == defined)
+    defined = nullptr;
+  reach(alias->second);
+}
+
+void NestingScanner::scanToken() {
+  char c = rest.front();
+  if (llvm::isAlnum(c) || c == '_')
+    return scanWord();
+  if (c == '#' || c == '!')
+    return scanAlias();
+  bool isArrow = rest.starts_with("->");
+  bool isUnary = !isOperand;
+  isOperand = llvm::StringRef(")]}>").contains(c);
+  rest = rest.drop_front(isArrow ? 2 : 1);
+  if (isArrow)
+    return;
+  if (c == '"')
+    skipString();
+  else if (llvm::StringRef("([{<").contains(c))
+    open(c);
+  else if (isOperand)
+    close(c);
+  else if (llvm::StringRef("+-*").contains(c))
+    addOperator(isUnary ? kLevel : 1);
+  else if (llvm::StringRef(",:=").contains(c))
+    endExpression();
+}
+
+bool NestingScanner::run() {
+  while (deepest <= kMaxNesting * kLevel) {
+    rest = rest.ltrim();
+    if (rest.starts_with("//")) {
+      rest = rest.drop_until([](char c) { return c == '\n'; });
+      continue;
+    }
+    if (rest.empty())
+      return true;
+    bool wasStart = isDefinitionStart;
+    scanToken();
+    // It holds for one token.
+    if (wasStart)
+      isDefinitionStart = false;
+  }
+  return false;
+}
+
+llvm::Error tessera::checkNesting(llvm::StringRef text) {
+  // What bytecode begins with.
+  if (text.starts_with("ML\xEFR") || NestingScanner(text).run())
+    return llvm::Error::success();
+  return unsupportedError("module",
+                          "at most " + llvm::Twine(kMaxNesting) +
+                              " levels of brackets and operators",
+                          "more", "move inner regions to functions");
+}

@@ -1,0 +1,75 @@
+//===- NestingTest.cpp - Tests of the limit of nested text ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Support/Nesting.h"
+
+#include "gtest/gtest.h"
+
+using namespace tessera;
+
+static std::string repeat(llvm::StringRef text, int64_t count) {
+  std::string result;
+  for (int64_t i = 0; i < count; ++i)
+    result += text;
+  return result;
+}
+
+static bool isTooDeep(const std::string &text) {
+  llvm::Error error = checkNesting(text);
+  bool isError = static_cast<bool>(error);
+  llvm::consumeError(std::move(error));
+  return isError;
+}
+
+TEST(Nesting, LimitIsExact) {
+  for (llvm::StringRef bracket : {"(", "[", "{", "<", "- "}) {
+    EXPECT_FALSE(isTooDeep(repeat(bracket, kMaxNesting))) << bracket.str();
+    EXPECT_TRUE(isTooDeep(repeat(bracket, kMaxNesting + 1))) << bracket.str();
+  }
+}
+
+/// What does not close a bracket, though it looks so.
+TEST(Nesting, NothingHidesBrackets) {
+  for (llvm::StringRef hidden :
+       {"// }\n[", "\"]\"[", "\"\\\"]\"[", "[-> ", "[>", "[}", "< = [->",
+        "@\"]\"[", "[ //\"\n", "[#a-1 ", "{-# ", "( d0 >= ", "(d0 <= "})
+    EXPECT_TRUE(isTooDeep(repeat(hidden, kMaxNesting + 1))) << hidden.str();
+  // Signs in front of an operand, with or without something between them.
+  for (llvm::StringRef signs : {"-", "- //\n", "d0 - -", "3 * - ", "+-"})
+    EXPECT_TRUE(isTooDeep("(" + repeat(signs, kMaxNesting + 1))) << signs.str();
+}
+
+TEST(Nesting, AliasesCount) {
+  for (llvm::StringRef sigil : {"#", "!"})
+    for (llvm::StringRef middle : {"a", "b-", "c.d$_"}) {
+      std::string name = (sigil + middle).str(), text;
+      for (int64_t i = 1; i <= kMaxNesting + 1; ++i)
+        text += name + std::to_string(i) + "\n = //\n x<" + name +
+                std::to_string(i - 1) + ">\n";
+      EXPECT_TRUE(isTooDeep(text)) << name;
+    }
+}
+
+/// What is long, but not deep.
+TEST(Nesting, LongTextIsRight) {
+  for (llvm::StringRef part :
+       {"[(<{}>)]", "\"[\" ", "// [\n", "(i32) -> (i32) ", "x = -1\n", "-1, ",
+        "x : -1 ", "(d0 >= 0) ", "(d0 <= 0) ",
+        "#a = affine_map<(d0) -> (d0)>\nfunc.func @f(%a : t<#a>, %b : t<#a>) {"
+        "}\n"})
+    EXPECT_FALSE(isTooDeep(repeat(part, 20 * kMaxNesting))) << part.str();
+  // Sums are parsed by a loop.
+  EXPECT_FALSE(isTooDeep("(" + repeat("d0 mod 3 + ", 2 * kMaxNesting)));
+  EXPECT_TRUE(isTooDeep("(" + repeat("d0 mod 3 + ", 20 * kMaxNesting)));
+}
+
+TEST(Nesting, EveryTextEnds) {
+  for (llvm::StringRef text : {"", "\"", "\"\\", "#", "!", "//", "-", "[#",
+                               "\xFF\xFE", "#a =", "ML\xEFR[[["})
+    EXPECT_FALSE(isTooDeep(text.str())) << text.str();
+}
