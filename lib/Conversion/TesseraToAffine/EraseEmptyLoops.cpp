@@ -72,12 +72,18 @@ struct EraseEmptyLoopsPass
 private:
   static constexpr int kMaxFolds = 8;
 
+  /// Whether tensors are left. Some folds upstream forget their encodings.
+  static bool hasTensors(Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
+           llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+  }
+
   /// Canonicalizes all but affine loops: a size may be known only behind casts
   /// of memrefs which loops and conditionals carry.
   void simplifySizes() {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (op != getOperation() && !isa<AffineForOp>(op))
+      if (op != getOperation() && !isa<AffineForOp>(op) && !hasTensors(op))
         ops.push_back(op);
     });
     RewritePatternSet patterns(&getContext());
@@ -93,7 +99,7 @@ private:
 
   static WalkResult foldToConstants(IRRewriter &rewriter, Operation *op) {
     if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumRegions() != 0 ||
-        op->getNumResults() == 0 || !isMemoryEffectFree(op))
+        op->getNumResults() == 0 || hasTensors(op) || !isMemoryEffectFree(op))
       return WalkResult::advance();
     rewriter.setInsertionPoint(op);
     // A fold in place gives no results, and may make another one possible.

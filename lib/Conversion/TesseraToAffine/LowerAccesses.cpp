@@ -292,12 +292,27 @@ static bool takesStridedMemRefs(Operation *op) {
          });
 }
 
+/// The memref with strides that stands for one whose layout has them; in
+/// row-major order the physical memref does.
+static MemRefType getStridedType(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return llvm::cantFail(getPhysicalMemRefType(type));
+  auto [strides, offset] = type.getStridesAndOffset();
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), offset, strides),
+      type.getMemorySpace());
+}
+
 /// `memref`, whose layout has strides, as a memref with these strides.
 static Value createStridedView(OpBuilder &builder, Location loc, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
   MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
+  MemRefType viewType = getStridedType(type);
   Value view = createPhysicalView(builder, loc, memref, physical);
+  if (viewType == physical)
+    return view;
+  auto [strides, offset] = type.getStridesAndOffset();
   SmallVector<OpFoldResult> sizes = memref::getMixedSizes(builder, loc, memref);
   // Strides that are not known come from the sizes of more minor dimensions.
   Layout layout = llvm::cantFail(getLayout(type));
@@ -312,10 +327,6 @@ static Value createStridedView(OpBuilder &builder, Location loc, Value memref) {
         builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1),
         {step, sizes[dim]});
   }
-  auto viewType = MemRefType::get(
-      type.getShape(), type.getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), offset, strides),
-      type.getMemorySpace());
   return memref::ReinterpretCastOp::create(
       builder, loc, viewType, view, builder.getIndexAttr(offset), sizes, steps);
 }

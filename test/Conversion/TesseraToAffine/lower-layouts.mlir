@@ -351,3 +351,43 @@ func.func @tail_alloc(%n: index) -> memref<?xf32, #tessera.layout<{0:L(16)}>> {
   %m = memref.alloc(%n) : memref<?xf32, #tessera.layout<{0:L(16)}>>
   return %m : memref<?xf32, #tessera.layout<{0:L(16)}>>
 }
+
+// In row-major order the physical memref is the view, of the type that views of
+// views are inferred from.
+
+// CHECK-LABEL: func.func @row_major_views(
+// CHECK-SAME:    %[[M:.+]]: memref<4x6xf32>)
+// CHECK:         memref.expand_shape %[[M]] {{.*}} : memref<4x6xf32> into memref<2x2x6xf32>
+// CHECK:         memref.collapse_shape %[[M]] {{.*}} : memref<4x6xf32> into memref<24xf32>
+func.func @row_major_views(%m: memref<4x6xf32, #tessera.layout<{1,0}>>)
+    -> (memref<2x2x6xf32>, memref<24xf32>) {
+  %e = memref.expand_shape %m [[0, 1], [2]] output_shape [2, 2, 6]
+      : memref<4x6xf32, #tessera.layout<{1,0}>> into memref<2x2x6xf32>
+  %c = memref.collapse_shape %m [[0, 1]]
+      : memref<4x6xf32, #tessera.layout<{1,0}>> into memref<24xf32>
+  return %e, %c : memref<2x2x6xf32>, memref<24xf32>
+}
+
+// CHECK-LABEL: func.func @strided_views(
+// CHECK:         %[[V:.+]] = memref.reinterpret_cast %{{.+}} to offset: [0], sizes: [4, 6], strides: [1, 4]
+// CHECK:         memref.expand_shape %[[V]]
+func.func @strided_views(%m: memref<4x6xf32, #tessera.layout<{0,1}>>)
+    -> memref<2x2x6xf32, strided<[2, 1, 4]>> {
+  %e = memref.expand_shape %m [[0, 1], [2]] output_shape [2, 2, 6]
+      : memref<4x6xf32, #tessera.layout<{0,1}>> into memref<2x2x6xf32, strided<[2, 1, 4]>>
+  return %e : memref<2x2x6xf32, strided<[2, 1, 4]>>
+}
+
+// CHECK-LABEL: func.func @switch(
+// CHECK:         scf.index_switch %{{.+}} -> memref<3x2xf32>
+func.func @switch(%i: index, %m: memref<2x3xf32, #tessera.layout<{0,1}>>,
+                  %n: memref<2x3xf32, #tessera.layout<{0,1}>>) -> memref<2x3xf32, #tessera.layout<{0,1}>> {
+  %r = scf.index_switch %i -> memref<2x3xf32, #tessera.layout<{0,1}>>
+  case 1 {
+    scf.yield %m : memref<2x3xf32, #tessera.layout<{0,1}>>
+  }
+  default {
+    scf.yield %n : memref<2x3xf32, #tessera.layout<{0,1}>>
+  }
+  return %r : memref<2x3xf32, #tessera.layout<{0,1}>>
+}
