@@ -1,5 +1,6 @@
 // RUN: tessera-opt %s -allow-unregistered-dialect | tessera-opt -allow-unregistered-dialect | FileCheck %s
 // RUN: tessera-opt %s -allow-unregistered-dialect -canonicalize -cse | FileCheck %s
+// RUN: tessera-opt %s -allow-unregistered-dialect -convert-scf-to-cf | FileCheck %s --check-prefix=CF
 
 #s1 = #tessera.layout<{1,0:S(1)}>
 
@@ -39,4 +40,20 @@ func.func @two(%a: tensor<?x128xf32>) {
   tessera.copy_done %t
   tessera.copy_done %u
   return
+}
+
+// A copy beside a condition is awaited in another block when blocks are all
+// that is left.
+// CHECK-LABEL: func.func @beside_condition
+// CF-LABEL: func.func @beside_condition
+// CF: tessera.copy_start
+// CF: cf.cond_br
+// CF: tessera.copy_done
+func.func @beside_condition(%a: tensor<8x128xf32>, %c: i1) -> tensor<8x128xf32, #s1> {
+  %b, %t = tessera.copy_start %a : tensor<8x128xf32> to tensor<8x128xf32, #s1>
+  scf.if %c {
+    "test.use"() : () -> ()
+  }
+  tessera.copy_done %t
+  return %b : tensor<8x128xf32, #s1>
 }

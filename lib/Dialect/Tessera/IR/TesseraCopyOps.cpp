@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
+#include "tessera/Dialect/Tessera/IR/CopyUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,6 +22,52 @@ using namespace tessera::detail;
 
 CopyDoneOp CopyStartOp::getDone() {
   return dyn_cast<CopyDoneOp>(*getToken().user_begin());
+}
+
+/// The blocks that are reached from `from` without entering `to`.
+static llvm::SetVector<Block *> getBlocksBetween(Block *from, Block *to) {
+  llvm::SetVector<Block *> blocks;
+  auto addSuccessors = [&](Block *block) {
+    for (Block *successor : block->getSuccessors())
+      if (successor != to)
+        blocks.insert(successor);
+  };
+  addSuccessors(from);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    addSuccessors(blocks[i]);
+  return blocks;
+}
+
+/// Whether each copy that starts in the one block is awaited once in the other:
+/// all paths from the start lead there, and none back but by the start.
+static bool isAwaitedOnce(Block *start, Block *done) {
+  if (start == done || start->getParent() != done->getParent())
+    return start == done;
+  auto isExit = [](Block *block) { return block->hasNoSuccessors(); };
+  llvm::SetVector<Block *> between = getBlocksBetween(start, done);
+  return !isExit(start) && !between.contains(start) &&
+         llvm::none_of(between, isExit) &&
+         !getBlocksBetween(done, start).contains(done);
+}
+
+SmallVector<Operation *> tessera::getOperationsUnderWay(CopyStartOp start) {
+  SmallVector<Operation *> ops;
+  CopyDoneOp done = start.getDone();
+  Block *first = start->getBlock(), *last = done->getBlock();
+  auto add = [&](Block::iterator begin, Block::iterator end) {
+    for (Operation &op : llvm::make_range(begin, end))
+      ops.push_back(&op);
+  };
+  Block::iterator behindStart = std::next(start->getIterator());
+  if (first == last) {
+    add(behindStart, done->getIterator());
+    return ops;
+  }
+  add(behindStart, first->end());
+  for (Block *block : getBlocksBetween(first, last))
+    add(block->begin(), block->end());
+  add(last->begin(), done->getIterator());
+  return ops;
 }
 
 /// Whether `op` or an operation in it uses `value`.
@@ -69,17 +116,16 @@ LogicalResult CopyStartOp::verify() {
     return failure();
   // copy_start_c3
   CopyDoneOp done = getToken().hasOneUse() ? getDone() : CopyDoneOp();
-  if (!done || done->getBlock() != (*this)->getBlock())
+  if (!done || !isAwaitedOnce((*this)->getBlock(), done->getBlock()))
     return emitLayoutError(
         [&] { return emitOpError(); },
         invalidError("copy_start_c3", "use of the token",
-                     "one tessera.copy_done in the same block",
+                     "one tessera.copy_done in the same region, on all paths",
                      Twine(llvm::range_size(getToken().getUses())) + " uses" +
                          (done ? ", in another block" : ""),
                      "await each copy once"));
   // copy_start_c4
-  for (Operation *op = (*this)->getNextNode(); op && op != done;
-       op = op->getNextNode())
+  for (Operation *op : getOperationsUnderWay(*this))
     if (failed(verifyBetween(*this, op)))
       return failure();
   return success();

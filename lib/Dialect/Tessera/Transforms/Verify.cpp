@@ -9,6 +9,7 @@
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 
 #include "PeakMemory.h"
+#include "tessera/Dialect/Tessera/IR/CopyUtils.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Layout/Bitcast.h"
@@ -190,8 +191,7 @@ void VerifyPass::checkCopy(CopyStartOp start) {
       return;
     }
   };
-  for (Operation *op = start->getNextNode(); op && op != start.getDone();
-       op = op->getNextNode())
+  for (Operation *op : getOperationsUnderWay(start))
     op->walk(check);
 }
 

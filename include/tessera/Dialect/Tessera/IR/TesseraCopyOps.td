@@ -32,9 +32,9 @@ def Tessera_CopyStartOp : Tessera_Op<"copy_start", [
       destination, which is a memref, and no result besides the token.
     * `copy_start_c2`: dimensions and element types are equal.
     * `copy_start_c3`: the token is used once, by a `tessera.copy_done` in the
-      same block.
-    * `copy_start_c4`: between the two, no operation of the block (nor one in
-      its regions) uses the result, uses the destination, or writes the source.
+      same region, which all paths from here reach once.
+    * `copy_start_c4`: between the two, no operation of the region (nor one in
+      an operation's regions) uses the result, uses the destination, or writes the source.
       What aliases them is for `--tessera-verify`.
 
     Example:
