@@ -285,3 +285,29 @@ func.func @unranked(%a: tensor<*xf32>) -> tensor<?xf32, #tessera.layout<{0:T(8)}
   %r = tensor.cast %a : tensor<*xf32> to tensor<?xf32, #tessera.layout<{0:T(8)}>>
   return %r : tensor<?xf32, #tessera.layout<{0:T(8)}>>
 }
+
+// -----
+
+// What is read by its layout is whole: a part of a plain tensor is copied.
+
+// CHECK-LABEL: func.func @bitcast_of_slice
+// CHECK: %[[S:.*]] = memref.subview
+// CHECK: memref.copy %[[S]], %[[W:.*]] : memref<2x3xf32, strided<[6, 1], offset: 7>> to memref<2x3xf32>
+// CHECK: tessera.bitcast_view %[[W]] : memref<2x3xf32> to memref<6xf32>
+func.func @bitcast_of_slice(%a: tensor<4x6xf32>) -> tensor<6xf32> {
+  %b = tensor.extract_slice %a[1, 1] [2, 3] [1, 1] : tensor<4x6xf32> to tensor<2x3xf32>
+  %c = tessera.bitcast %b : tensor<2x3xf32> to tensor<6xf32>
+  return %c : tensor<6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @relayout_of_slice
+// CHECK: memref.copy %{{.*}}, %[[W:.*]] : memref<?x3xf32, strided<[6, 1], offset: 7>> to memref<?x3xf32>
+// CHECK: tessera.relayout %[[W]] into
+func.func @relayout_of_slice(%a: tensor<4x6xf32>, %n: index)
+    -> tensor<?x3xf32, #tessera.layout<{1,0:T(2,2)}>> {
+  %b = tensor.extract_slice %a[1, 1] [%n, 3] [1, 1] : tensor<4x6xf32> to tensor<?x3xf32>
+  %c = tessera.relayout %b : tensor<?x3xf32> to tensor<?x3xf32, #tessera.layout<{1,0:T(2,2)}>>
+  return %c : tensor<?x3xf32, #tessera.layout<{1,0:T(2,2)}>>
+}

@@ -86,6 +86,33 @@ static FailureOr<Value> allocateFor(RewriterBase &rewriter, OpResult tensor,
   return options.createAlloc(rewriter, tensor.getLoc(), *type, dynamicSizes);
 }
 
+/// The buffer of the operand, which is read by the layout of its tensor type. A
+/// part of a plain buffer, which has strides, is copied: no layout says them.
+static FailureOr<Value> getLaidOutBuffer(RewriterBase &rewriter, Operation *op,
+                                         const BufferizationOptions &options,
+                                         const BufferizationState &state) {
+  Value tensor = op->getOperand(0);
+  FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
+  FailureOr<MemRefType> type = getBufferTypeOf(op, tensor.getType());
+  if (failed(buffer) || failed(type))
+    return failure();
+  auto found = cast<MemRefType>(buffer->getType());
+  if (found == *type)
+    return buffer;
+  if (getLayoutAttr(found) || getLayoutAttr(*type))
+    return op->emitOpError("unsupported operand: expected a buffer of type ")
+           << *type << ", as its tensor is laid out, found " << found
+           << "; use tessera.relayout behind what makes the tensor";
+  SmallVector<Value> sizes;
+  populateDynamicDimSizes(rewriter, op->getLoc(), tensor, sizes);
+  FailureOr<Value> whole =
+      options.createAlloc(rewriter, op->getLoc(), *type, sizes);
+  if (failed(whole) ||
+      failed(options.createMemCpy(rewriter, op->getLoc(), *buffer, *whole)))
+    return failure();
+  return whole;
+}
+
 namespace {
 /// What the interfaces of all operations below have in common: operands are
 /// read and never written, results have the memref of their type.
@@ -132,8 +159,7 @@ struct RelayoutModel : ReadOnlyModel<RelayoutModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    FailureOr<Value> source =
-        getBuffer(rewriter, op->getOperand(0), options, state);
+    FailureOr<Value> source = getLaidOutBuffer(rewriter, op, options, state);
     if (failed(source))
       return failure();
     if (!isCopy(op)) {
@@ -171,8 +197,7 @@ struct BitcastModel : ViewModel<BitcastModel, BitcastOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    FailureOr<Value> source =
-        getBuffer(rewriter, op->getOperand(0), options, state);
+    FailureOr<Value> source = getLaidOutBuffer(rewriter, op, options, state);
     FailureOr<MemRefType> type =
         getBufferTypeOf(op, op->getResult(0).getType());
     if (failed(source) || failed(type))
@@ -212,8 +237,7 @@ struct ReshapeModel : ViewModel<ReshapeModel, ReshapeOp> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    FailureOr<Value> source =
-        getBuffer(rewriter, op->getOperand(0), options, state);
+    FailureOr<Value> source = getLaidOutBuffer(rewriter, op, options, state);
     FailureOr<MemRefType> type =
         getBufferTypeOf(op, op->getResult(0).getType());
     if (failed(source) || failed(type))

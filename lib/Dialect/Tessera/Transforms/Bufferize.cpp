@@ -263,7 +263,10 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     BufferizationState state;
     replaceEmptyTensors(module);
     moveFusedBitcasts(module);
-    numPlain += makeTensorsPlain(module, options);
+    FailureOr<int64_t> plain = makeTensorsPlain(module, options);
+    if (failed(plain))
+      return signalPassFailure();
+    numPlain += *plain;
     separateSuccessors(module);
     copyBorrowedTensors(module);
     if (failed(insertTensorCopies(module, options, state)))

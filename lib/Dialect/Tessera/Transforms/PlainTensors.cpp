@@ -25,6 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -145,8 +146,8 @@ static void makePlain(RewriterBase &rewriter, Value value) {
   });
 }
 
-/// Gives the operation tensors without layouts.
-static void makePlain(RewriterBase &rewriter, Operation *op) {
+/// Gives the operation tensors without layouts, if it takes them.
+static LogicalResult makePlain(RewriterBase &rewriter, Operation *op) {
   auto group = dyn_cast<scf::InParallelOp>(op->getParentOp());
   rewriter.setInsertionPoint(group ? group : op);
   for (OpOperand &operand : op->getOpOperands())
@@ -161,6 +162,10 @@ static void makePlain(RewriterBase &rewriter, Operation *op) {
   rewriter.setInsertionPointAfter(op);
   for (OpResult result : op->getResults())
     makePlain(rewriter, result);
+  if (op->getNumRegions() != 0)
+    return success();
+  SilentDiagnostics ignore(op->getContext());
+  return mlir::verify(op, /*verifyRecursively=*/false);
 }
 
 /// Whether a cast changes nothing but the layout.
@@ -259,8 +264,9 @@ void ConstantPlacer::replace(RewriterBase &rewriter,
                      createRelayout(rewriter, constant.getLoc(), type, value));
 }
 
-int64_t tessera::makeTensorsPlain(ModuleOp module,
-                                  const BufferizationOptions &options) {
+FailureOr<int64_t>
+tessera::makeTensorsPlain(ModuleOp module,
+                          const BufferizationOptions &options) {
   // Loops before what is in them.
   SmallVector<Operation *> ops;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -275,8 +281,11 @@ int64_t tessera::makeTensorsPlain(ModuleOp module,
       placer.replace(rewriter, constant);
     else if (cast && isRelayout(cast))
       replaceByRelayout(rewriter, cast);
-    else
-      makePlain(rewriter, op);
+    else if (failed(makePlain(rewriter, op)))
+      return op->emitOpError(
+          "unsupported on tensors with layouts: expected an operation that "
+          "takes tensors without layouts, too; put tessera.relayout around one "
+          "that does");
   }
-  return ops.size();
+  return static_cast<int64_t>(ops.size());
 }

@@ -16,8 +16,9 @@ namespace tessera {
 
 /// Makes of constants with layouts globals of memrefs with layouts, and gives
 /// tensors without layouts to all operations whose bufferization knows plain
-/// buffers only; relayouts stand around these. Returns how many there were.
-int64_t
+/// buffers only; relayouts stand around these. Returns how many there were;
+/// fails, with an error, at an operation that takes no such tensors.
+mlir::FailureOr<int64_t>
 makeTensorsPlain(mlir::ModuleOp module,
                  const mlir::bufferization::BufferizationOptions &options);
 
