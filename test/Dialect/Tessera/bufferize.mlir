@@ -311,3 +311,23 @@ func.func @relayout_of_slice(%a: tensor<4x6xf32>, %n: index)
   %c = tessera.relayout %b : tensor<?x3xf32> to tensor<?x3xf32, #tessera.layout<{1,0:T(2,2)}>>
   return %c : tensor<?x3xf32, #tessera.layout<{1,0:T(2,2)}>>
 }
+
+// -----
+
+// Constants of the same elements share a global if they have the same layout.
+
+// CHECK-DAG: memref.global "private" constant @[[PLAIN:.*]] : memref<2x2xi32> =
+// CHECK-DAG: memref.global "private" constant @[[LAID_OUT:.*]] : memref<2x2xi32, #layout> =
+// CHECK-LABEL: func.func @shared_constants
+// CHECK-DAG: memref.get_global @[[PLAIN]] : memref<2x2xi32>
+// CHECK-DAG: memref.get_global @[[LAID_OUT]] : memref<2x2xi32, #layout>
+// CHECK-DAG: memref.get_global @[[PLAIN]] : memref<2x2xi32>
+func.func @shared_constants() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+  %a = arith.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32, #tessera.layout<{0,1}>>
+  %b = arith.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
+  %c = arith.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
+  %d = tessera.bitcast %a : tensor<2x2xi32, #tessera.layout<{0,1}>> to tensor<4xi32>
+  %e = tessera.bitcast %b : tensor<2x2xi32> to tensor<4xi32>
+  %f = tessera.bitcast %c : tensor<2x2xi32> to tensor<4xi32>
+  return %d, %e, %f : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}

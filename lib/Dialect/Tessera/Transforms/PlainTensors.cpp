@@ -103,9 +103,18 @@ static bool keepsLayout(ToTensorOp op) {
   return false;
 }
 
+static bool isTensorConstant(Operation *op) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  auto type = constant ? dyn_cast<RankedTensorType>(constant.getType())
+                       : RankedTensorType();
+  return type && (!type.getEncoding() || getLayoutAttr(type));
+}
+
 /// Whether buffers of the operation would not have the layouts of its tensors.
 /// Operations without the interface are refused later, by name.
 static bool needsPlainTensors(Operation *op) {
+  if (isTensorConstant(op))
+    return true;
   if (!hasLaidOutTensor(op) || !isa<BufferizableOpInterface>(op))
     return false;
   // A loop whose iterations write parts of its results in parallel.
@@ -200,19 +209,21 @@ static TypedAttr dropLayout(ElementsAttr elements) {
 }
 
 namespace {
-/// Makes globals of constants, one for all that are equal.
+/// Makes globals of constants, one for all that are equal. Those without
+/// layouts are not left to upstream: it takes any global with the same
+/// elements, whatever the layout.
 class ConstantPlacer {
 public:
   explicit ConstantPlacer(const BufferizationOptions &options)
       : options(options) {}
 
-  /// Replaces a constant that has a layout. In another space than 0 it is
-  /// relayouted: memory there has no contents when a program starts.
+  /// Replaces a constant. In another space than 0 it is relayouted: memory
+  /// there has no contents when a program starts.
   void replace(RewriterBase &rewriter, arith::ConstantOp constant);
 
 private:
   memref::GlobalOp getGlobal(OpBuilder &builder, arith::ConstantOp constant,
-                             MemRefType type);
+                             MemRefType type, TypedAttr elements);
 
   const BufferizationOptions &options;
   SymbolTableCollection symbolTables;
@@ -223,9 +234,9 @@ private:
 
 memref::GlobalOp ConstantPlacer::getGlobal(OpBuilder &builder,
                                            arith::ConstantOp constant,
-                                           MemRefType type) {
+                                           MemRefType type,
+                                           TypedAttr elements) {
   auto module = constant->getParentOfType<ModuleOp>();
-  TypedAttr elements = dropLayout(cast<ElementsAttr>(constant.getValue()));
   memref::GlobalOp &global = globals[{module, type, elements}];
   if (global)
     return global;
@@ -239,29 +250,38 @@ memref::GlobalOp ConstantPlacer::getGlobal(OpBuilder &builder,
   return global;
 }
 
-void ConstantPlacer::replace(RewriterBase &rewriter,
-                             arith::ConstantOp constant) {
-  auto elements = cast<ElementsAttr>(constant.getValue());
-  auto type = cast<RankedTensorType>(constant.getType());
-  rewriter.setInsertionPoint(constant);
+/// The memref that a constant can be a global of: that of its layout, or a
+/// plain one.
+static MemRefType getGlobalType(RankedTensorType type, ElementsAttr elements) {
   llvm::Expected<MemRefType> buffer = getMemRefType(type);
   if (buffer && !buffer->getMemorySpace() &&
-      canPlaceElements(*buffer, elements)) {
-    memref::GlobalOp global = getGlobal(rewriter, constant, *buffer);
-    Value memref = memref::GetGlobalOp::create(rewriter, constant.getLoc(),
-                                               *buffer, global.getSymName());
-    rewriter.replaceOpWithNewOp<ToTensorOp>(constant, type, memref,
-                                            /*restrict=*/true);
-    return;
-  }
+      canPlaceElements(*buffer, elements))
+    return *buffer;
   if (!buffer)
     llvm::consumeError(buffer.takeError());
-  TypedAttr plain = dropLayout(elements);
-  if (!plain)
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+void ConstantPlacer::replace(RewriterBase &rewriter,
+                             arith::ConstantOp constant) {
+  Location loc = constant.getLoc();
+  auto elements = cast<ElementsAttr>(constant.getValue());
+  TypedAttr plainElements = dropLayout(elements);
+  if (!plainElements)
     return;
-  Value value = arith::ConstantOp::create(rewriter, constant.getLoc(), plain);
+  auto type = cast<RankedTensorType>(constant.getType());
+  MemRefType buffer = getGlobalType(type, elements);
+  memref::GlobalOp global =
+      getGlobal(rewriter, constant, buffer, plainElements);
+  rewriter.setInsertionPoint(constant);
+  Value memref =
+      memref::GetGlobalOp::create(rewriter, loc, buffer, global.getSymName());
+  RankedTensorType held = getLayoutAttr(buffer) ? type : dropLayout(type);
+  Value value = ToTensorOp::create(rewriter, loc, held, memref,
+                                   /*restrict=*/true);
   rewriter.replaceOp(constant,
-                     createRelayout(rewriter, constant.getLoc(), type, value));
+                     held == type ? value
+                                  : createRelayout(rewriter, loc, type, value));
 }
 
 FailureOr<int64_t>
