@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -147,6 +148,17 @@ static int64_t getTileRows(int64_t size, int64_t packing) {
   return std::max(packing, getRowGranule(size, packing));
 }
 
+/// The two most minor dimensions of each size, most minor first: any pair pads
+/// as much as one of these. The sizes of an array have few different values.
+static SmallVector<int64_t> getPairCandidates(ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> candidates;
+  std::map<int64_t, unsigned> numbers;
+  for (int64_t dim = dims.size(); dim-- > 0;)
+    if (++numbers[dims[dim]] <= 2)
+      candidates.push_back(dim);
+  return candidates;
+}
+
 /// The dimension on the lanes and the one on the sublanes: a pair that needs no
 /// padding, else the pair that pads least; of several the most minor one in
 /// logical order. `dims` has no 0 and two entries or more.
@@ -158,9 +170,10 @@ static std::pair<int64_t, int64_t> chooseMinorPair(ArrayRef<int64_t> dims,
   int64_t rank = dims.size();
   std::pair<int64_t, int64_t> best = {rank - 1, rank - 2};
   uint64_t leastPlaces = UINT64_MAX;
-  for (int64_t minor = rank - 1; minor >= 0; --minor) {
+  SmallVector<int64_t> candidates = getPairCandidates(dims);
+  for (int64_t minor : candidates) {
     uint64_t columns = alignTo(dims[minor], kLanes);
-    for (int64_t second = rank - 1; second >= 0; --second) {
+    for (int64_t second : candidates) {
       if (second == minor)
         continue;
       if (dims[minor] % kLanes == 0 &&

@@ -8,6 +8,8 @@
 
 #include "tessera/View/Picture.h"
 
+#include "Product.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -172,9 +174,9 @@ std::string GridSVG::getHoverText(const PictureCell &cell) const {
     os << "padding";
   os << " at place " << cell.place;
   if (storageBits % 8 == 0)
-    os << ", byte " << cell.place * (storageBits / 8);
+    os << ", byte " << getProductText(cell.place, storageBits / 8);
   else
-    os << ", bit " << cell.place * storageBits;
+    os << ", bit " << getProductText(cell.place, storageBits);
   if (cell.otherPlace)
     os << (cell.otherPlace == cell.place
                ? "; stays there"

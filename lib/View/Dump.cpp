@@ -13,6 +13,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -74,12 +75,14 @@ static std::string formatIndex(llvm::ArrayRef<int64_t> index) {
   return llvm::join(llvm::map_range(index, llvm::itostr), ",");
 }
 
-/// Bits [begin, begin + width) of a little-endian buffer.
-static llvm::APInt readBits(llvm::StringRef buffer, int64_t begin,
+/// Element number `place` of a little-endian buffer of elements of `width`
+/// bits. (The number of a bit fits in 64 bits: no buffer in memory has 2^60
+/// bytes.)
+static llvm::APInt readBits(llvm::StringRef buffer, int64_t place,
                             unsigned width) {
   llvm::APInt bits(width, 0);
   for (unsigned i = 0; i < width; ++i) {
-    int64_t position = begin + i;
+    int64_t position = place * width + i;
     if (buffer[position / 8] >> (position % 8) & 1)
       bits.setBit(i);
   }
@@ -89,8 +92,7 @@ static llvm::APInt readBits(llvm::StringRef buffer, int64_t begin,
 void BufferDump::printPlace(int64_t place, llvm::raw_ostream &os) const {
   auto index = axes.logicalIndex(place);
   os << (index ? formatIndex(*index) : "padding") << '\t' << place << '\t'
-     << formatValue(shape.elementType(),
-                    readBits(*buffer, place * storageBits, storageBits))
+     << formatValue(shape.elementType(), readBits(*buffer, place, storageBits))
      << '\n';
 }
 
@@ -117,10 +119,22 @@ void BufferDump::print(llvm::raw_ostream &os, bool withPadding) const {
   }
 }
 
+/// The place that has bit `bit` of byte `offset`. In bits, positions may need
+/// more than 64.
+static int64_t getPlace(int64_t offset, int64_t bit, int64_t storageBits) {
+  return (llvm::APInt(128, offset) * 8 + bit).udiv(storageBits).getSExtValue();
+}
+
+/// Bits from the beginning of byte `offset` to that of the element at `place`.
+static int64_t getDistance(int64_t offset, int64_t place, int64_t storageBits) {
+  llvm::APInt begin = llvm::APInt(128, place) * storageBits;
+  return (begin - llvm::APInt(128, offset) * 8).getSExtValue();
+}
+
 void BufferDump::describeByte(int64_t offset, llvm::raw_ostream &os) const {
-  int64_t first = offset * 8 / storageBits;
+  int64_t first = getPlace(offset, 0, storageBits);
   int64_t last =
-      std::min((offset * 8 + 7) / storageBits, axes.numAllocated() - 1);
+      std::min(getPlace(offset, 7, storageBits), axes.numAllocated() - 1);
   for (int64_t place = first; place <= last; ++place) {
     auto index = axes.logicalIndex(place);
     if (index)
@@ -128,15 +142,16 @@ void BufferDump::describeByte(int64_t offset, llvm::raw_ostream &os) const {
     else
       os << "padding";
     os << " at place " << place;
+    int64_t distance = getDistance(offset, place, storageBits);
     if (storageBits > 8)
-      os << ", byte " << offset - place * storageBits / 8 << " of "
+      os << ", byte " << -llvm::divideFloorSigned(distance, 8) << " of "
          << storageBits / 8;
     else if (storageBits < 8)
-      os << ", from bit " << place * storageBits - offset * 8;
+      os << ", from bit " << distance;
     if (buffer)
       os << ": "
          << formatValue(shape.elementType(),
-                        readBits(*buffer, place * storageBits, storageBits));
+                        readBits(*buffer, place, storageBits));
     os << '\n';
   }
 }

@@ -10,6 +10,7 @@
 
 #include "FieldList.h"
 #include "PaddedAxes.h"
+#include "Product.h"
 
 #include "tessera/Layout/Size.h"
 
@@ -32,6 +33,9 @@ constexpr int64_t kMaxOrderedRank = 8;
 /// Most minor dimensions of which all choices are tried: the others hardly
 /// change the size, since no tile of practice reaches them.
 constexpr int64_t kTriedDimensions = 3;
+
+/// Axes that are listed after all tiles together; each tile lists all.
+constexpr size_t kMaxListedAxes = size_t(1) << 16;
 
 std::string toText(int64_t number) {
   return number == kDynamic ? "?" : llvm::itostr(number);
@@ -190,6 +194,24 @@ private:
   llvm::raw_ostream &os;
   FieldList lines;
 };
+
+/// Refuses what would be longer than anybody reads: with each tile the list of
+/// axes grows, and it is shown after each.
+llvm::Error checkListedAxes(const Shape &shape, const Layout &layout) {
+  size_t axes = shape.rank(), listed = 0;
+  for (const Tile &tile : layout.tiles) {
+    axes += tile.sizes.size();
+    listed += axes;
+    if (listed > kMaxListedAxes)
+      return unsupportedError("explanation",
+                              "at most " + llvm::Twine(kMaxListedAxes) +
+                                  " axes after all tiles",
+                              llvm::Twine(layout.tiles.size()) + " tiles of " +
+                                  llvm::Twine(shape.rank()) + " dimensions",
+                              "leave out dimensions of size 1 or tiles");
+  }
+  return llvm::Error::success();
+}
 
 llvm::Error ArrayExplainer::addTiles() {
   for (size_t i = 0; i < layout.tiles.size(); ++i) {
@@ -392,16 +414,16 @@ llvm::Error ArrayExplainer::addAddress() {
   bool isSum = llvm::StringRef(sum).contains('+');
   add("place", (isSum ? sum + " = " : "") + toText(place));
   int64_t bits = getStorageBits(shape.elementType(), layout);
-  if (bits % 8 == 0)
-    add("byte", toText(place) + " * " + toText(bits / 8) + " = " +
-                    toText(place * (bits / 8)));
-  else
-    add("bit",
-        toText(place) + " * " + toText(bits) + " = " + toText(place * bits));
+  bool isBytes = bits % 8 == 0;
+  int64_t factor = isBytes ? bits / 8 : bits;
+  add(isBytes ? "byte" : "bit", toText(place) + " * " + toText(factor) + " = " +
+                                    getProductText(place, factor));
   return llvm::Error::success();
 }
 
 llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
+  if (llvm::Error error = checkListedAxes(shape, layout))
+    return error;
   os << shape << "\n\n";
   add(getName(shape.elementType()), describeType(shape.elementType(), layout));
   std::string dimensions = shape.toString(/*printLayout=*/false);

@@ -18,7 +18,8 @@
 
 namespace tessera {
 
-/// Lines of a field and its meaning, in two columns.
+/// Lines of a field and its meaning, in two columns. A long field moves its own
+/// meaning, and no other.
 class FieldList {
 public:
   void add(llvm::StringRef field, llvm::StringRef meaning) {
@@ -29,17 +30,21 @@ public:
   void print(llvm::raw_ostream &os, unsigned indent = 2) const {
     size_t width = 0;
     for (const auto &[field, meaning] : lines)
-      width = std::max(width, field.size());
+      if (field.size() <= kMaxWidth)
+        width = std::max(width, field.size());
     for (const auto &[field, meaning] : lines) {
       if (!field.empty()) {
         os.indent(indent) << field;
-        os.indent(width - field.size() + 3) << meaning;
+        os.indent(std::max(width, field.size()) - field.size() + 3) << meaning;
       }
       os << '\n';
     }
   }
 
 private:
+  /// Of the first column.
+  static constexpr size_t kMaxWidth = 80;
+
   std::vector<std::pair<std::string, std::string>> lines;
 };
 

@@ -18,6 +18,8 @@ using namespace tessera;
 static bool keepsPlaces(const AxisList &axes, const AxisList &larger) {
   llvm::SmallVector<int64_t, 6> index(axes.dimensions().size(), 0);
   for (auto [dim, size] : llvm::enumerate(axes.dimensions())) {
+    if (size <= 1)
+      continue;
     llvm::SmallVector<int64_t, 4> steps =
         getCuts(dim, {&axes, &larger}).divisors;
     steps.push_back(1);
@@ -52,12 +54,17 @@ std::optional<AxisList> tessera::getPaddedAxes(const Layout &layout,
       llvm::consumeError(list.takeError());
     return std::nullopt;
   };
-  for (int64_t &size : sizes) {
-    // The largest size is in [low, high).
-    int64_t low = size, high = axes.numPlaces() + 1;
-    while (low + 1 < high) {
-      size = low + (high - low) / 2;
-      (getAxes() ? low : high) = size;
+  for (auto [size, index] : llvm::zip_equal(sizes, axes.inverse().indices)) {
+    // The largest size is in [size, high]: the index takes no other values in
+    // this memory. At most 63 dimensions of it have two places or more.
+    int64_t high = index.range() == kDynamic ? axes.numPlaces() : index.range();
+    int64_t low = size;
+    while (low < high) {
+      size = low + (high - low) / 2 + 1;
+      if (getAxes())
+        low = size;
+      else
+        high = size - 1;
     }
     size = low;
   }

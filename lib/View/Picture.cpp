@@ -31,6 +31,8 @@ static constexpr int64_t kMinLineWidth = 3;
 static constexpr int64_t kMaxScan = 4096;
 /// Cells of a grid.
 static constexpr int64_t kMaxCells = 262144;
+/// Dimensions and tile sizes of an array that is drawn.
+static constexpr int64_t kMaxDrawnSizes = 256;
 /// Slices of an array of more than two dimensions that are drawn.
 static constexpr int64_t kMaxSlices = 2;
 
@@ -63,7 +65,7 @@ Numbers select(int64_t count, int64_t limit, llvm::ArrayRef<int64_t> edges) {
   }
   add(0, limit / 2);
   for (int64_t edge : edges)
-    add(edge - 1, edge + 1);
+    add(edge - 1, std::min(edge, count - 1) + 1);
   add(count - 1, count);
   llvm::sort(shown);
   shown.erase(llvm::unique(shown), shown.end());
@@ -146,13 +148,31 @@ int64_t getColorUnit(const AxisList &axes,
   return 1;
 }
 
+/// The text of a cell has a number for each dimension, and borders a name for
+/// each tile.
+llvm::Error checkDrawable(const Shape &shape) {
+  int64_t size = shape.isArray() ? shape.rank() : 0;
+  for (const Tile &tile : shape.layoutOrDefault().tiles)
+    size += tile.sizes.size();
+  if (size <= kMaxDrawnSizes)
+    return llvm::Error::success();
+  return unsupportedError("picture",
+                          "at most " + llvm::Twine(kMaxDrawnSizes) +
+                              " dimensions and tile sizes",
+                          llvm::Twine(size), "leave out dimensions of size 1");
+}
+
 llvm::Expected<Drawn> getDrawn(const Shape &shape) {
+  if (llvm::Error error = checkDrawable(shape))
+    return std::move(error);
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
     return axes.takeError();
   Drawn drawn{shape, shape.layoutOrDefault(), std::move(*axes), {}, {}, 1};
-  if (drawn.axes.numPlaces() != 0)
-    drawn.padded = getPaddedAxes(drawn.layout, drawn.axes);
+  // An empty array has nothing to draw, and extents of any product.
+  if (drawn.axes.numPlaces() == 0)
+    return drawn;
+  drawn.padded = getPaddedAxes(drawn.layout, drawn.axes);
   drawn.blocks = getBlocks(drawn.layout, drawn.axes);
   drawn.colorUnit = getColorUnit(drawn.axes, drawn.blocks);
   return drawn;
@@ -323,11 +343,13 @@ PictureGrid makeMemoryGrid(const Drawn &array, const PictureOptions &options) {
     for (int64_t column : columns) {
       PictureCell &cell = grid.cells.emplace_back();
       // The last line may be shorter; what it lacks is drawn as nothing.
+      if (column >= allocated - row * width) {
+        cell.place = PictureCell::kNoPlace;
+        continue;
+      }
       cell.place = row * width + column;
       cell.element = array.axes.logicalIndex(cell.place);
       cell.color = cell.place / array.colorUnit;
-      if (cell.place >= allocated)
-        cell.place = PictureCell::kNoPlace;
     }
   return grid;
 }

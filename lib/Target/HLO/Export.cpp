@@ -78,6 +78,26 @@ static void printElement(Attribute element, raw_ostream &os) {
     number.getValue().print(os, !number.getType().isUnsignedInteger());
 }
 
+/// Elements and empty arrays that a constant of few bytes may stand for.
+static constexpr int64_t kMaxRepeated = int64_t(1) << 20;
+
+/// Refuses constants whose text is much longer than what they are made of.
+static LogicalResult checkLiteral(arith::ConstantOp constant) {
+  auto value = cast<DenseElementsAttr>(constant.getValue());
+  int64_t count = 1;
+  for (int64_t size : value.getType().getShape())
+    if (size != 0 && (size > kMaxRepeated || count > kMaxRepeated / size))
+      count = kMaxRepeated + 1;
+    else
+      count *= std::max<int64_t>(size, 1);
+  bool isRepeated = value.isSplat() || value.getNumElements() == 0;
+  if (!isRepeated || count <= kMaxRepeated)
+    return success();
+  return constant.emitOpError() << "unsupported constant: expected at most "
+                                << kMaxRepeated << " equal elements, found "
+                                << value.getType() << "; broadcast a scalar";
+}
+
 /// The elements in row-major order, with a pair of braces around each
 /// sub-array. In place of elements stand empty braces where a size is 0.
 static void printLiteral(DenseElementsAttr value, raw_ostream &os) {
@@ -358,10 +378,13 @@ ComputationWriter::writePending(llvm::function_ref<bool(BlockArgument)> isDue) {
 
 LogicalResult ComputationWriter::writeInstruction(Operation *op,
                                                   bool operandShapes) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (constant && failed(checkLiteral(constant)))
+    return failure();
   if (failed(writeAssignment(getInstructionValue(op))))
     return failure();
   os << getOpcode(op) << '(';
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+  if (constant)
     printLiteral(cast<DenseElementsAttr>(constant.getValue()), os);
   if (auto instruction = dyn_cast<hlo::InstructionOp>(op))
     os << instruction.getLiteral().value_or("");

@@ -50,3 +50,19 @@ module {
     return %x : tensor<2xf32>
   }
 }
+
+// -----
+
+func.func @main() -> tensor<4294967296xf32> {
+  // expected-error @below {{unsupported constant: expected at most 1048576 equal elements, found 'tensor<4294967296xf32>'; broadcast a scalar}}
+  %0 = arith.constant dense<0.0> : tensor<4294967296xf32>
+  return %0 : tensor<4294967296xf32>
+}
+
+// -----
+
+func.func @main() -> tensor<4294967296x4294967296x0xf32> {
+  // expected-error @below {{unsupported constant: expected at most 1048576 equal elements}}
+  %0 = arith.constant dense<> : tensor<4294967296x4294967296x0xf32>
+  return %0 : tensor<4294967296x4294967296x0xf32>
+}
