@@ -210,43 +210,6 @@ tessera::getRelayoutPlan(const ArrayPart &sourcePart,
   return std::move(versions->front().plan);
 }
 
-/// Appends a function of vector kernels; false where there is no plan.
-static llvm::Expected<bool> addVectorFunction(ModuleOp module,
-                                              const ArrayPart &sourcePart,
-                                              const ArrayPart &destinationPart,
-                                              const CompileOptions &options) {
-  // An unknown processor is an error also where there is no plan.
-  if (auto target = getRelayoutTarget(options); !target)
-    return target.takeError();
-  auto versions = getVersions(sourcePart, destinationPart, options);
-  if (!versions) {
-    llvm::consumeError(versions.takeError());
-    return false;
-  }
-  const RelayoutPlan &plan = versions->front().plan;
-  MLIRContext *context = module.getContext();
-  context->loadDialect<scf::SCFDialect, vector::VectorDialect>();
-  Type element = IntegerType::get(context, plan.elementBits);
-  func::FuncOp function =
-      createFunction(module, options.symbol,
-                     {MemRefType::get({plan.srcElements}, element),
-                      MemRefType::get({plan.dstElements}, element)},
-                     /*isNoAlias=*/plan.isReordered());
-  Block *body = function.addEntryBlock();
-  auto builder = OpBuilder::atBlockEnd(body);
-  const Shape &destination = destinationPart.shape;
-  int64_t bits = getElementBits(sourcePart.shape, destination).dst;
-  TypedAttr padding;
-  auto value = getStoredPadding(destination, bits);
-  if (value && destinationPart.isWhole())
-    padding = builder.getIntegerAttr(
-        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
-  emitRelayout(builder, function.getLoc(), body->getArgument(0),
-               body->getArgument(1), *versions, padding);
-  func::ReturnOp::create(builder, function.getLoc());
-  return true;
-}
-
 /// The index in an array of each index of a part of it.
 static AffineMap getBoxMap(OpBuilder &builder, const ArrayPart &part) {
   SmallVector<AffineExpr> results;
@@ -280,61 +243,151 @@ static void buildBoxCopy(OpBuilder &builder, Location loc, RelayoutSide source,
   shareLoops(loops, destination.access, options);
 }
 
-llvm::Error tessera::addRelayoutFunction(ModuleOp module,
-                                         const ArrayPart &sourcePart,
-                                         const ArrayPart &destinationPart,
-                                         const CompileOptions &options) {
-  if (llvm::Error error = checkRelayout(sourcePart, destinationPart))
-    return error;
-  const Shape &source = sourcePart.shape;
+namespace {
+/// A relayout in loops over elements, on physical memrefs.
+class PlainRelayout {
+public:
+  static llvm::Expected<PlainRelayout> get(MLIRContext *context,
+                                           const ArrayPart &source,
+                                           const ArrayPart &destination);
+
+  MemRefType sourceType() const { return from.physicalType(); }
+  MemRefType destinationType() const { return to.physicalType(); }
+
+  void build(OpBuilder &builder, Location loc, Value source, Value destination,
+             LoopNestOptions options) const;
+
+private:
+  PlainRelayout(const ArrayPart &source, const ArrayPart &destination,
+                ElementAccess from, ElementAccess to)
+      : source(source), destination(destination), from(std::move(from)),
+        to(std::move(to)) {}
+
+  const ArrayPart &source, &destination;
+  ElementAccess from, to;
+};
+} // namespace
+
+llvm::Expected<PlainRelayout> PlainRelayout::get(MLIRContext *context,
+                                                 const ArrayPart &source,
+                                                 const ArrayPart &destination) {
+  llvm::Expected<ElementAccess> from = getAccess(context, source.shape);
+  if (!from)
+    return from.takeError();
+  llvm::Expected<ElementAccess> to = getAccess(context, destination.shape);
+  if (!to)
+    return to.takeError();
+  return PlainRelayout(source, destination, std::move(*from), std::move(*to));
+}
+
+void PlainRelayout::build(OpBuilder &builder, Location loc, Value sourceMemref,
+                          Value destinationMemref,
+                          LoopNestOptions options) const {
+  PrimitiveType type = source.shape.elementType();
+  Type stored = to.element();
+  RelayoutSide origin{from, sourceMemref}, target{to, destinationMemref};
+  auto convert = [&](OpBuilder &builder, Location loc, Value value) {
+    return castInteger(builder, loc, value, stored, type);
+  };
+  if (!source.isWhole() || !destination.isWhole())
+    return buildBoxCopy(builder, loc, origin, target, source, destination,
+                        convert, options);
+  RelayoutSizes sizes{source.shape.dimensions(), {}};
+  buildElementCopy(builder, loc, origin, target, sizes, convert, options);
+  auto padding =
+      getStoredPadding(destination.shape, stored.getIntOrFloatBitWidth());
+  if (!padding || !mayHavePadding(to.axes()))
+    return;
+  Value value = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(stored, *padding));
+  buildPaddingFill(builder, loc, target, sizes, value, options);
+}
+
+/// A flat memref as the memref of `type`, which has as many elements.
+static Value unflatten(OpBuilder &builder, Location loc, Value flat,
+                       MemRefType type) {
+  if (flat.getType() == type)
+    return flat;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return memref::ReinterpretCastOp::create(builder, loc, type, flat, offset,
+                                           type.getShape(), strides);
+}
+
+/// Appends a function of vector kernels; false where there is no plan.
+static llvm::Expected<bool> addVectorFunction(ModuleOp module,
+                                              const ArrayPart &sourcePart,
+                                              const ArrayPart &destinationPart,
+                                              const PlainRelayout &plain,
+                                              const CompileOptions &options) {
+  // An unknown processor is an error also where there is no plan.
+  if (auto target = getRelayoutTarget(options); !target)
+    return target.takeError();
+  auto versions = getVersions(sourcePart, destinationPart, options);
+  if (!versions) {
+    llvm::consumeError(versions.takeError());
+    return false;
+  }
+  const RelayoutPlan &plan = versions->front().plan;
+  MLIRContext *context = module.getContext();
+  context->loadDialect<scf::SCFDialect, vector::VectorDialect>();
+  Type element = IntegerType::get(context, plan.elementBits);
+  func::FuncOp function =
+      createFunction(module, options.symbol,
+                     {MemRefType::get({plan.srcElements}, element),
+                      MemRefType::get({plan.dstElements}, element)},
+                     /*isNoAlias=*/plan.isReordered());
+  Block *body = function.addEntryBlock();
+  auto builder = OpBuilder::atBlockEnd(body);
   const Shape &destination = destinationPart.shape;
+  int64_t bits = getElementBits(sourcePart.shape, destination).dst;
+  TypedAttr padding;
+  auto value = getStoredPadding(destination, bits);
+  if (value && destinationPart.isWhole())
+    padding = builder.getIntegerAttr(
+        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
+  auto emitPlain = [&](OpBuilder &builder) {
+    Location loc = function.getLoc();
+    plain.build(
+        builder, loc,
+        unflatten(builder, loc, body->getArgument(0), plain.sourceType()),
+        unflatten(builder, loc, body->getArgument(1), plain.destinationType()),
+        LoopNestOptions());
+  };
+  emitRelayout(builder, function.getLoc(), body->getArgument(0),
+               body->getArgument(1), *versions, padding, emitPlain);
+  func::ReturnOp::create(builder, function.getLoc());
+  return true;
+}
+
+llvm::Error tessera::addRelayoutFunction(ModuleOp module,
+                                         const ArrayPart &source,
+                                         const ArrayPart &destination,
+                                         const CompileOptions &options) {
+  if (llvm::Error error = checkRelayout(source, destination))
+    return error;
   MLIRContext *context = module.getContext();
   context->loadDialect<affine::AffineDialect, arith::ArithDialect,
                        func::FuncDialect, memref::MemRefDialect,
                        LLVM::LLVMDialect>();
+  auto plain = PlainRelayout::get(context, source, destination);
+  if (!plain)
+    return plain.takeError();
   if (options.vectorize) {
     llvm::Expected<bool> isDone =
-        addVectorFunction(module, sourcePart, destinationPart, options);
+        addVectorFunction(module, source, destination, *plain, options);
     if (!isDone || *isDone)
       return isDone.takeError();
   }
-  llvm::Expected<ElementAccess> from = getAccess(context, source);
-  if (!from)
-    return from.takeError();
-  llvm::Expected<ElementAccess> to = getAccess(context, destination);
-  if (!to)
-    return to.takeError();
-
   func::FuncOp function = createFunction(
-      module, options.symbol, {from->physicalType(), to->physicalType()},
+      module, options.symbol, {plain->sourceType(), plain->destinationType()},
       /*isNoAlias=*/true);
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
-  Location loc = function.getLoc();
-  PrimitiveType type = source.elementType();
-  Type stored = to->element();
-  RelayoutSide target{*to, body->getArgument(1)};
   LoopNestOptions nestOptions;
   nestOptions.threads = options.threads;
   nestOptions.parallelBytes = options.parallelBytes;
-  auto convert = [&](OpBuilder &builder, Location loc, Value value) {
-    return castInteger(builder, loc, value, stored, type);
-  };
-  if (!sourcePart.isWhole() || !destinationPart.isWhole()) {
-    buildBoxCopy(builder, loc, {*from, body->getArgument(0)}, target,
-                 sourcePart, destinationPart, convert, nestOptions);
-    func::ReturnOp::create(builder, loc);
-    return llvm::Error::success();
-  }
-  RelayoutSizes sizes{source.dimensions(), {}};
-  buildElementCopy(builder, loc, {*from, body->getArgument(0)}, target, sizes,
-                   convert, nestOptions);
-  auto padding = getStoredPadding(destination, stored.getIntOrFloatBitWidth());
-  if (padding && mayHavePadding(to->axes())) {
-    Value value = arith::ConstantOp::create(
-        builder, loc, builder.getIntegerAttr(stored, *padding));
-    buildPaddingFill(builder, loc, target, sizes, value, nestOptions);
-  }
-  func::ReturnOp::create(builder, loc);
+  plain->build(builder, function.getLoc(), body->getArgument(0),
+               body->getArgument(1), nestOptions);
+  func::ReturnOp::create(builder, function.getLoc());
   return llvm::Error::success();
 }

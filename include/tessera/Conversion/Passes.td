@@ -261,6 +261,10 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     destination is tested, and there is other code for one that does not begin
     at a line, or not even at an element.
 
+    Where a buffer of more than 16 KiB is needed, it comes from the heap. Where
+    that has none when the code runs, a relayout that is left, to be lowered by
+    `--tessera-lower-relayouts`, moves everything without buffers.
+
     ```mlir
     tessera.relayout %src into %dst
         : memref<4x256xf32>, memref<4x256xf32, #tessera.layout<{1,0:T(4,128)}>>
@@ -306,6 +310,8 @@ def RefineOpenMP : Pass<"tessera-refine-openmp"> {
     after each iteration. This pass puts allocations of constant size at the
     start of the `omp.parallel` around them, and the body in place of the scope.
     Scopes outside of `omp.parallel`, and those with other allocations, stay.
+    A `memref.alloc` of constant size moves there too, and the `memref.dealloc`
+    of the same block to the end.
 
     Loops of constant bounds without a schedule get a guided one, whose smallest
     share is an eighth of what a thread would get: threads still work on long

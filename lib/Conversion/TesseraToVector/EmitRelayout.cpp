@@ -25,7 +25,8 @@ static constexpr int64_t kMostShuffles = 2176;
 
 /// Emits nests, those that share their next loop in that loop. `nests` and
 /// `emitters` are the same ones.
-static void emitNests(ImplicitLocOpBuilder &b, llvm::ArrayRef<PlanNest> nests,
+static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
+                      llvm::ArrayRef<PlanNest> nests,
                       llvm::MutableArrayRef<NestEmitter> emitters,
                       const OpenLoops &open) {
   size_t depth = open.iterations.size();
@@ -47,9 +48,9 @@ static void emitNests(ImplicitLocOpBuilder &b, llvm::ArrayRef<PlanNest> nests,
     shape.isParallel = loop.isParallel;
     shape.isUnrolled &= bytes <= kUnrolledBytes;
     OpenLoops inner = open;
-    emitLoop(b, shape, inner.ivs, [&](AffineExpr iteration) {
+    emitLoop(b, scratch, shape, inner.ivs, [&](AffineExpr iteration) {
       inner.iterations.push_back(iteration);
-      emitNests(b, nests.slice(begin, end - begin),
+      emitNests(b, scratch, nests.slice(begin, end - begin),
                 emitters.slice(begin, end - begin), inner);
       inner.iterations.pop_back();
     });
@@ -66,7 +67,7 @@ static Value getAddress(ImplicitLocOpBuilder &b, Value memref,
 
 /// The nests of one plan. Their streaming stores are followed by the fence that
 /// x86 needs.
-static void emitVersion(ImplicitLocOpBuilder &b, Value source,
+static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
                         Value destination, const RelayoutVersion &version,
                         TypedAttr padding) {
   const auto &[target, plan] = version;
@@ -79,31 +80,49 @@ static void emitVersion(ImplicitLocOpBuilder &b, Value source,
   int64_t shufflesLeft = kMostShuffles;
   std::vector<NestEmitter> emitters;
   for (const PlanNest &nest : plan.nests)
-    emitters.emplace_back(b, source, destination, phase, nest, target, padding,
-                          shufflesLeft);
+    emitters.emplace_back(b, scratch, source, destination, phase, nest, target,
+                          padding, shufflesLeft);
   for (const NestEmitter &emitter : emitters)
     shufflesLeft -= emitter.countTileShuffles();
-  emitNests(b, plan.nests, emitters, {});
+  emitNests(b, scratch, plan.nests, emitters, {});
   if (plan.isStreaming())
     emitFence(b);
 }
 
-void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
-                           Value destination,
-                           llvm::ArrayRef<RelayoutVersion> versions,
-                           TypedAttr padding) {
-  ImplicitLocOpBuilder b(loc, builder);
+/// The first version that the destination is aligned for.
+static void emitVersions(ImplicitLocOpBuilder &b, Scratch &scratch,
+                         Value source, Value destination,
+                         llvm::ArrayRef<RelayoutVersion> versions,
+                         TypedAttr padding) {
   const RelayoutVersion &version = versions.front();
   int64_t alignment = version.plan.getAlignment();
+  auto emitFirst = [&] {
+    scratch.emitScope([&] {
+      emitVersion(b, scratch, source, destination, version, padding);
+    });
+  };
   if (alignment == 1)
-    return emitVersion(b, source, destination, version, padding);
+    return emitFirst();
   Value place = getAddress(b, destination, alignment);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value isAligned =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place, zero);
   auto choice = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
-  emitVersion(b, source, destination, version, padding);
+  emitFirst();
   b.setInsertionPointToStart(choice.elseBlock());
-  emitRelayout(b, loc, source, destination, versions.drop_front(), padding);
+  emitVersions(b, scratch, source, destination, versions.drop_front(), padding);
+}
+
+void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,
+                           Value destination,
+                           llvm::ArrayRef<RelayoutVersion> versions,
+                           TypedAttr padding,
+                           llvm::function_ref<void(OpBuilder &)> emitPlain) {
+  ImplicitLocOpBuilder b(loc, builder);
+  Type element = cast<MemRefType>(destination.getType()).getElementType();
+  Scratch scratch(b, element);
+  emitVersions(b, scratch, source, destination, versions, padding);
+  scratch.emitFallback([&] { emitPlain(b); });
 }

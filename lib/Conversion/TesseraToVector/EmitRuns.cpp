@@ -10,17 +10,13 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tessera;
 using namespace mlir;
 
-/// Marks the buffers of blocks.
-static constexpr llvm::StringLiteral kStage = "relayout_stage";
 /// Lines that a run of unknown alignment must span to be streamed.
 static constexpr int64_t kMinLines = 4;
 
@@ -81,35 +77,9 @@ int64_t NestEmitter::countStage() const {
   return size;
 }
 
-/// The buffer of a block, allocated once for each thread: loops free what they
-/// allocate only in name. Nests, and relayouts of a function, come one after
-/// another and use the same one, of a size of which there are few: the stack
-/// could not hold one for each.
+/// The buffer of a block.
 Place NestEmitter::getStage(int64_t elements) {
-  Operation *scope = b.getInsertionBlock()->getParentOp();
-  while (!isa<affine::AffineParallelOp, FunctionOpInterface>(scope))
-    scope = scope->getParentOp();
-  Block &block = scope->getRegion(0).front();
-  int64_t size = llvm::PowerOf2Ceil(elements);
-  auto type =
-      MemRefType::get({size}, cast<MemRefType>(dst.getType()).getElementType());
-  auto place = [&](memref::AllocaOp stage) {
-    return Place{stage, arith::ConstantIndexOp::create(b, 0)};
-  };
-  for (Operation &op : block) {
-    auto stage = dyn_cast<memref::AllocaOp>(op);
-    if (!stage)
-      break;
-    if (stage->hasAttr(kStage) && stage.getType() == type)
-      return place(stage);
-  }
-  OpBuilder::InsertPoint here = b.saveInsertionPoint();
-  b.setInsertionPointToStart(&block);
-  auto stage = memref::AllocaOp::create(
-      b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
-  stage->setAttr(kStage, b.getUnitAttr());
-  b.restoreInsertionPoint(here);
-  return place(stage);
+  return {scratch.get(elements), arith::ConstantIndexOp::create(b, 0)};
 }
 
 void NestEmitter::emitStagedColumns(Place stage, Place to,

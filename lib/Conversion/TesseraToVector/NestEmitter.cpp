@@ -48,8 +48,8 @@ void tessera::emitFence(ImplicitLocOpBuilder &b) {
                                 ValueRange{});
 }
 
-void tessera::emitLoop(ImplicitLocOpBuilder &b, LoopShape shape,
-                       llvm::SmallVectorImpl<Value> &ivs,
+void tessera::emitLoop(ImplicitLocOpBuilder &b, Scratch &scratch,
+                       LoopShape shape, llvm::SmallVectorImpl<Value> &ivs,
                        llvm::function_ref<void(AffineExpr iteration)> body) {
   if (shape.trips == 1 || shape.isUnrolled) {
     for (int64_t trip = 0; trip < shape.trips; ++trip)
@@ -68,7 +68,11 @@ void tessera::emitLoop(ImplicitLocOpBuilder &b, LoopShape shape,
     b.setInsertionPointToStart(serial.getBody());
     ivs.push_back(serial.getInductionVar());
   }
-  body(b.getAffineDimExpr(ivs.size() - 1));
+  AffineExpr iteration = b.getAffineDimExpr(ivs.size() - 1);
+  if (shape.isParallel)
+    scratch.emitScope([&] { body(iteration); });
+  else
+    body(iteration);
   // A thread's stores are ordered by a fence of its own.
   if (shape.isParallel && shape.isStreaming)
     emitFence(b);
@@ -228,7 +232,7 @@ void NestEmitter::emitGathers(
   int64_t trips = shape.trips, done = trips - trips % kUnrolledGathers;
   shape.trips = trips / kUnrolledGathers;
   if (done > 0)
-    emitLoop(b, shape, ivs, [&](AffineExpr iteration) {
+    emitLoop(b, scratch, shape, ivs, [&](AffineExpr iteration) {
       for (int64_t i = 0; i < kUnrolledGathers; ++i)
         body(iteration * kUnrolledGathers + i);
     });
@@ -261,7 +265,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   else if (loop.isEnds)
     emitEnds(depth, at, emitIteration);
   else
-    emitLoop(b, shape, ivs, emitIteration);
+    emitLoop(b, scratch, shape, ivs, emitIteration);
   trips /= shape.trips;
   if (isStrip)
     strip = {};

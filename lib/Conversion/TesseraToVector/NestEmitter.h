@@ -9,6 +9,7 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
 
+#include "Scratch.h"
 #include "VectorKernels.h"
 
 #include "mlir/IR/AffineExpr.h"
@@ -51,7 +52,7 @@ struct OpenLoops {
 void emitFence(mlir::ImplicitLocOpBuilder &b);
 
 /// Emits `body`, for an iteration of its own each time, in a loop or unrolled.
-void emitLoop(mlir::ImplicitLocOpBuilder &b, LoopShape shape,
+void emitLoop(mlir::ImplicitLocOpBuilder &b, Scratch &scratch, LoopShape shape,
               llvm::SmallVectorImpl<mlir::Value> &ivs,
               llvm::function_ref<void(mlir::AffineExpr iteration)> body);
 
@@ -69,12 +70,12 @@ inline std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
 /// Emits one nest within the loops that it shares with others.
 class NestEmitter {
 public:
-  NestEmitter(mlir::ImplicitLocOpBuilder &builder, mlir::Value src,
-              mlir::Value dst, mlir::Value phase, const PlanNest &nest,
-              const RelayoutTarget &target, mlir::TypedAttr padding,
-              int64_t &shufflesLeft)
-      : b(builder), src(src), dst(dst), phase(phase), nest(nest),
-        padding(padding), shufflesLeft(shufflesLeft),
+  NestEmitter(mlir::ImplicitLocOpBuilder &builder, Scratch &scratch,
+              mlir::Value src, mlir::Value dst, mlir::Value phase,
+              const PlanNest &nest, const RelayoutTarget &target,
+              mlir::TypedAttr padding, int64_t &shufflesLeft)
+      : b(builder), scratch(scratch), src(src), dst(dst), phase(phase),
+        nest(nest), padding(padding), shufflesLeft(shufflesLeft),
         kernels(builder,
                 llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
@@ -174,7 +175,6 @@ private:
   /// Copies a strip into its buffer, and transposes it from there by the loops
   /// from number `depth` on.
   void emitStrip(size_t depth, Offsets at, int64_t rows, int64_t columns);
-  void allocateStrips(int64_t size, mlir::Operation *loop);
   void gatherStrip(Place from, llvm::ArrayRef<int64_t> rows);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
   void emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs, int64_t count);
@@ -304,6 +304,7 @@ private:
   bool isCarried() const { return nest.stores == StoreKind::Carried; }
 
   mlir::ImplicitLocOpBuilder &b;
+  Scratch &scratch;
   mlir::Value src, dst;
   /// Elements of its line that come before the destination; null if it begins
   /// at one.
@@ -324,9 +325,8 @@ private:
   /// The number of the strip that hands on what is left of lines; none for the
   /// last one.
   mlir::Value strip;
-  /// The buffer of gathered strips, and the loop that it is made before.
+  /// The buffer of gathered strips.
   mlir::Value stripBuffer;
-  mlir::Operation *stripLoop = nullptr;
 };
 
 } // namespace tessera

@@ -36,7 +36,7 @@ static constexpr int64_t kConflictRunBytes = 192;
 /// Pitches of whole pages beyond which that helps where rows conflict too.
 static constexpr int64_t kFarBytes = 16 << 10;
 /// Lines of columns that wait for the next strip of rows: they have to stay in
-/// the second-level cache, and on the stack.
+/// the second-level cache.
 static constexpr int64_t kCarryBytes = 256 << 10;
 /// Panels of rows for each thread, with lines of their own.
 static constexpr int64_t kPanels = 4;

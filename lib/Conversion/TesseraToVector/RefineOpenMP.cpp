@@ -43,6 +43,27 @@ getBuffers(memref::AllocaScopeOp scope) {
   return buffers;
 }
 
+/// Lets each thread allocate once what it frees at the end of each iteration.
+static unsigned hoistAllocations(omp::ParallelOp parallel) {
+  unsigned count = 0;
+  Block &body = parallel.getRegion().front();
+  SmallVector<memref::AllocOp> buffers;
+  parallel.walk([&](memref::AllocOp buffer) {
+    if (buffer->getNumOperands() == 0)
+      buffers.push_back(buffer);
+  });
+  for (memref::AllocOp buffer : buffers) {
+    auto isFree = llvm::IsaPred<memref::DeallocOp>;
+    auto free = llvm::find_if(buffer->getUsers(), isFree);
+    if (free == buffer->user_end() || (*free)->getBlock() != buffer->getBlock())
+      continue;
+    (*free)->moveBefore(body.getTerminator());
+    buffer->moveBefore(&body, body.begin());
+    ++count;
+  }
+  return count;
+}
+
 /// Returns the number of buffers that moved out of `scope`.
 static unsigned hoistBuffers(memref::AllocaScopeOp scope) {
   auto parallel = scope->getParentOfType<omp::ParallelOp>();
@@ -87,6 +108,9 @@ struct RefineOpenMPPass : tessera::impl::RefineOpenMPBase<RefineOpenMPPass> {
         [&](memref::AllocaScopeOp scope) { scopes.push_back(scope); });
     for (memref::AllocaScopeOp scope : scopes)
       numHoisted += hoistBuffers(scope);
+    getOperation()->walk([&](omp::ParallelOp parallel) {
+      numHoisted += hoistAllocations(parallel);
+    });
     getOperation()->walk(shareOnDemand);
   }
 };

@@ -146,7 +146,10 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
     padding = getPadding(dstType, /*isPacked=*/bits < 8);
   Value from = flatten(builder, op.getLoc(), op.getSource());
   Value to = flatten(builder, op.getLoc(), op.getDestination());
-  emitRelayout(builder, op.getLoc(), from, to, *versions, padding);
+  auto emitPlain = [&](OpBuilder &plain) {
+    RelayoutOp::create(plain, op.getLoc(), op.getSource(), op.getDestination());
+  };
+  emitRelayout(builder, op.getLoc(), from, to, *versions, padding, emitPlain);
   return llvm::Error::success();
 }
 

@@ -23,10 +23,14 @@ namespace tessera {
 /// of the buffers, which may begin anywhere; T is an integer or float type of
 /// the plans' width. `padding` is the value of type T for Fill nests; null when
 /// there are none.
+///
+/// Code that needs more memory than the stack has for it asks the heap; where
+/// that has none, what `emitPlain` emits moves everything, without buffers.
 void emitRelayout(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value source, mlir::Value destination,
                   llvm::ArrayRef<RelayoutVersion> versions,
-                  mlir::TypedAttr padding);
+                  mlir::TypedAttr padding,
+                  llvm::function_ref<void(mlir::OpBuilder &)> emitPlain);
 
 } // namespace tessera
 
