@@ -60,10 +60,18 @@ static bool isWithin(const Slice &slice, int64_t size) {
            slice.count - 1 <= (size - 1 - slice.begin) / slice.step));
 }
 
+/// Dimensions of an array with a box. Where no plan is found, each is a loop,
+/// and passes over loops are recursive.
+static constexpr int64_t kMaxBoxRank = 512;
+
 /// Whether the slices are ones of the array.
 static llvm::Error checkBox(const ArrayPart &part, llvm::StringRef side) {
   if (part.isWhole())
     return llvm::Error::success();
+  if (part.shape.rank() > kMaxBoxRank)
+    return unsupportedError(
+        side, "at most " + Twine(kMaxBoxRank) + " dimensions",
+        Twine(part.shape.rank()), "leave out dimensions of size 1");
   if (static_cast<int64_t>(part.box.size()) != part.shape.rank())
     return invalidError("", side,
                         "a slice for each of " + Twine(part.shape.rank()) +
