@@ -305,6 +305,9 @@ LogicalResult ParserImpl::findOperand(const Instruction &user,
   }
   operand = found->second;
   poisoned |= !operand;
+  // Of a line, an operand may be named before its shape is known.
+  if (operand && !operand->shape)
+    operand->shape = declared;
   if (operand && declared && !areCompatible(*declared, *operand->shape))
     return error(place, "operand", operand->shape->toString(),
                  declared->toString(), "it is defined so");

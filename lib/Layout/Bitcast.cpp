@@ -19,6 +19,7 @@
 
 #include "tessera/Layout/Size.h"
 
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -169,7 +170,8 @@ struct Footprint {
   std::string toString() const {
     if (lastBits == 0)
       return llvm::itostr(bytes) + " bytes";
-    return llvm::itostr((bytes - 1) * 8 + lastBits) + " bits";
+    llvm::APInt bits = llvm::APInt(/*numBits=*/72, bytes - 1) * 8 + lastBits;
+    return llvm::toString(bits, /*Radix=*/10, /*Signed=*/false) + " bits";
   }
 };
 

@@ -89,6 +89,13 @@ TEST(Bitcast, FootprintsMatter) {
   EXPECT_EQ(relayout("s4[3]{0:E(4)}", "s4[3]{0:L(2)E(4)}"), 'n');
 }
 
+TEST(Bitcast, BitsOfAFootprintBeyondInt64) {
+  BitcastAnswer answer = mayBitcast(parse("s4[9223372036854775807]{0:E(4)}"),
+                                    parse("s4[9]{0:E(4)}"));
+  EXPECT_EQ(answer.reason, "footprints differ: 36893488147419103228 bits "
+                           "against 36 bits");
+}
+
 TEST(Bitcast, Transpositions) {
   EXPECT_EQ(transpose("f32[16,256]{1,0:T(8,128)}", "f32[256,16]{0,1:T(4,128)}",
                       {1, 0}),
