@@ -1,0 +1,381 @@
+//===- IRFuzzer.cpp - IR through sequences of passes ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first line of an input is a comment with passes, the rest is a module:
+//
+//   // canonicalize,tessera-bufferize,cse
+//
+// A module is refused with an error, or each pass makes one that verifies, or
+// says why it does not. What comes out is printed and parses again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fuzzing.h"
+
+#include "TestTesseraDialect.h"
+#include "tessera/InitAll.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::fuzz;
+
+/// All passes and pipelines of the project, and upstream's that run between
+/// them.
+static const std::vector<StringRef> kPasses = {
+    "tessera-assign-address-spaces",
+    "tessera-assign-layouts{target=tpu_v5e}",
+    "tessera-bufferize",
+    "tessera-erase-empty-loops",
+    "tessera-expand-ops",
+    "tessera-linalg-to-loops",
+    "tessera-lower-layouts",
+    "tessera-lower-relayouts",
+    "tessera-lower-relayouts{max-nests=1}",
+    "tessera-refine-openmp",
+    "tessera-report",
+    "tessera-to-affine",
+    "tessera-to-affine{deallocate=true}",
+    "tessera-to-llvm",
+    "tessera-vectorize-relayouts",
+    "tessera-vectorize-relayouts{streaming-bytes=64}",
+    "tessera-verify",
+    "canonicalize",
+    "cse",
+    "inline",
+    "loop-invariant-code-motion",
+    "sccp",
+    "symbol-dce"};
+
+static constexpr size_t kMostPasses = 8;
+
+/// Faults that are known, by the error of the verifier that finds them: what
+/// comes behind them is not looked at.
+static const std::vector<StringRef> kKnownFaults = {
+    // Upstream's canonicalizer drops a bound over an empty dimension.
+    "'affine.for' op expected upper bound map to have at least one result",
+    "'affine.for' op expected lower bound map to have at least one result",
+    // Views that --tessera-lower-layouts gives strides.
+    "'memref.expand_shape' op expected expanded type to be"};
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Input {
+  SmallVector<StringRef> passes;
+  StringRef module;
+};
+} // namespace
+
+static Input parseInput(StringRef text) {
+  Input input;
+  auto [line, module] = text.split('\n');
+  if (!line.consume_front("//"))
+    return {{}, text};
+  SmallVector<StringRef> names;
+  line.split(names, ',');
+  for (StringRef name : names)
+    if (auto known = llvm::find(kPasses, name.trim());
+        known != kPasses.end() && input.passes.size() < kMostPasses)
+      input.passes.push_back(*known);
+  input.module = module;
+  return input;
+}
+
+static std::string printInput(ArrayRef<StringRef> passes, StringRef module) {
+  return "// " + llvm::join(passes, ",") + "\n" + module.str();
+}
+
+//===----------------------------------------------------------------------===//
+// Running them
+//===----------------------------------------------------------------------===//
+
+static void initialize(DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerTransformsPasses();
+  tessera::registerAllDialects(registry);
+  tessera::registerAllExtensions(registry);
+  tessera::registerAllPasses();
+  registry.insert<tessera::test::TestTesseraDialect>();
+}
+
+/// A context for a number of inputs: types and attributes live as long as it.
+static MLIRContext &getContext() {
+  static DialectRegistry registry = [] {
+    DialectRegistry registry;
+    initialize(registry);
+    return registry;
+  }();
+  static std::unique_ptr<MLIRContext> context;
+  static unsigned uses = 0;
+  if (uses++ % 500 == 0) {
+    context = std::make_unique<MLIRContext>(registry,
+                                            MLIRContext::Threading::DISABLED);
+    context->allowUnregisteredDialects();
+    context->printOpOnDiagnostic(false);
+  }
+  return *context;
+}
+
+namespace {
+/// The errors that are emitted while it lives.
+class Errors {
+public:
+  explicit Errors(MLIRContext &context)
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            text += diagnostic.str() + "\n";
+          return success();
+        }) {}
+
+  bool empty() const { return text.empty(); }
+  std::string take() { return std::exchange(text, ""); }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+static bool isKnownFault(StringRef error) {
+  return llvm::any_of(kKnownFaults,
+                      [&](StringRef known) { return error.contains(known); });
+}
+
+/// Whether there are transposes of tensors, which the canonicalizer replaces by
+/// their operands, of other types, where they keep the order.
+static bool hasTranspose(ModuleOp module) {
+  auto result = module.walk([](linalg::TransposeOp op) {
+    return op->getNumResults() == 0 ? WalkResult::advance()
+                                    : WalkResult::interrupt();
+  });
+  return result.wasInterrupted();
+}
+
+/// False where the pass says no, with an error.
+static bool runPass(ModuleOp module, StringRef pass, Errors &errors) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  // Verified below, so that what a pass refuses and what it breaks differ.
+  manager.enableVerifier(false);
+  std::string message;
+  llvm::raw_string_ostream os(message);
+  require(succeeded(parsePassPipeline(pass, manager, os)),
+          "no pass " + pass + ": " + message);
+  bool isTransposing = hasTranspose(module);
+  errors.take();
+  if (failed(manager.run(module))) {
+    require(!errors.empty(), pass + " fails without an error");
+    return false;
+  }
+  errors.take();
+  if (succeeded(verify(module)))
+    return true;
+  std::string text = errors.take();
+  require(isTransposing || isKnownFault(text),
+          pass + " makes invalid IR: " + text);
+  return false;
+}
+
+static void checkPrinting(ModuleOp module, Errors &errors) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  errors.take();
+  auto again = parseSourceString<ModuleOp>(text, module.getContext());
+  require(!!again, "printed IR does not parse: " + errors.take());
+}
+
+void tessera::fuzz::runInput(StringRef text) {
+  Input input = parseInput(text);
+  MLIRContext &context = getContext();
+  Errors errors(context);
+  auto module = parseSourceString<ModuleOp>(input.module, &context);
+  if (!module)
+    return require(!errors.empty(), "refused without an error");
+  checkPrinting(*module, errors);
+  for (StringRef pass : input.passes)
+    if (!runPass(*module, pass, errors))
+      return;
+  checkPrinting(*module, errors);
+}
+
+//===----------------------------------------------------------------------===//
+// Mutations of operations
+//===----------------------------------------------------------------------===//
+
+/// The values that `op` could use.
+static std::vector<Value> getVisibleValues(Operation *op) {
+  std::vector<Value> values;
+  for (; op->getBlock(); op = op->getParentOp()) {
+    llvm::append_range(values, op->getBlock()->getArguments());
+    for (Operation &before : *op->getBlock()) {
+      if (&before == op)
+        break;
+      llvm::append_range(values, before.getResults());
+    }
+    if (!op->getParentOp() ||
+        op->getParentOp()->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      break;
+  }
+  return values;
+}
+
+static void replaceOperand(Operation *op, Random &random) {
+  if (op->getNumOperands() == 0)
+    return;
+  OpOperand &operand =
+      op->getOpOperand(random.number(0, op->getNumOperands() - 1));
+  std::vector<Value> values = getVisibleValues(op);
+  if (!random.oneIn(8))
+    llvm::erase_if(values, [&](Value value) {
+      return value.getType() != operand.get().getType() ||
+             value == operand.get();
+    });
+  if (!values.empty())
+    operand.set(random.pick(values));
+}
+
+/// Gives `op` an attribute of another operation, which has one of that name and
+/// class.
+static void replaceAttribute(Operation *op, Operation *other, Random &random) {
+  ArrayRef<NamedAttribute> attributes = other->getAttrs();
+  if (attributes.empty())
+    return;
+  NamedAttribute attribute = random.pick(attributes);
+  Attribute old = op->getAttr(attribute.getName());
+  if (old && old.getTypeID() == attribute.getValue().getTypeID())
+    op->setAttr(attribute.getName(), attribute.getValue());
+}
+
+/// Puts a copy of `op` where `other` stands, with operands that it finds there.
+static void copyOperation(Operation *op, Operation *other, Random &random) {
+  if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>() ||
+      !other->getBlock() || !op->getBlock() || isa<ModuleOp>(other))
+    return;
+  std::vector<Value> values = getVisibleValues(other);
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    std::vector<Value> fitting = values;
+    llvm::erase_if(fitting, [&](Value value) {
+      return value.getType() != operand.getType();
+    });
+    if (fitting.empty())
+      return;
+    mapping.map(operand, random.pick(fitting));
+  }
+  OpBuilder(other).clone(*op, mapping);
+}
+
+static void eraseOperation(Operation *op, Random &random) {
+  if (op->hasTrait<OpTrait::IsTerminator>() || !op->getBlock())
+    return;
+  std::vector<Value> values = getVisibleValues(op);
+  SmallVector<Value> replacements;
+  for (Value result : op->getResults()) {
+    std::vector<Value> fitting = values;
+    llvm::erase_if(fitting, [&](Value value) {
+      return value.getType() != result.getType();
+    });
+    if (fitting.empty() && !result.use_empty())
+      return;
+    replacements.push_back(fitting.empty() ? Value() : random.pick(fitting));
+  }
+  for (auto [result, value] : llvm::zip(op->getResults(), replacements))
+    if (!result.use_empty())
+      result.replaceAllUsesWith(value);
+  op->erase();
+}
+
+static void mutateModule(ModuleOp module, Random &random) {
+  std::vector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (op != module)
+      ops.push_back(op);
+  });
+  if (ops.empty())
+    return;
+  Operation *op = random.pick(ops);
+  switch (random.number(0, 5)) {
+  case 0:
+  case 1:
+    return replaceOperand(op, random);
+  case 2:
+    return replaceAttribute(op, random.pick(ops), random);
+  case 3:
+  case 4:
+    return copyOperation(op, random.pick(ops), random);
+  default:
+    return eraseOperation(op, random);
+  }
+}
+
+/// The module with operations changed; nothing where it is no valid one before
+/// or after.
+static std::optional<std::string> mutateOperations(StringRef text,
+                                                   Random &random) {
+  MLIRContext &context = getContext();
+  Errors errors(context);
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return std::nullopt;
+  do
+    mutateModule(*module, random);
+  while (!random.oneIn(3));
+  if (failed(verify(*module)))
+    return std::nullopt;
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  module->print(os);
+  return result;
+}
+
+static void mutatePasses(SmallVectorImpl<StringRef> &passes, Random &random) {
+  size_t at = random.number(0, passes.size());
+  switch (random.number(0, 3)) {
+  case 0:
+    passes.clear();
+    for (int64_t count = random.number(1, 5); count > 0; --count)
+      passes.push_back(random.pick(kPasses));
+    break;
+  case 1:
+    if (at < passes.size())
+      passes.erase(passes.begin() + at);
+    break;
+  default:
+    if (passes.size() < kMostPasses)
+      passes.insert(passes.begin() + at, random.pick(kPasses));
+  }
+}
+
+std::string tessera::fuzz::mutateInput(StringRef text,
+                                       const TokenMutator &mutator,
+                                       Random &random) {
+  Input input = parseInput(text);
+  if (random.oneIn(4))
+    mutatePasses(input.passes, random);
+  if (random.oneIn(2))
+    if (auto module = mutateOperations(input.module, random))
+      return printInput(input.passes, *module);
+  return printInput(input.passes, mutator.mutate(input.module, random));
+}
