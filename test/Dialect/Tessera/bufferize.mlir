@@ -331,3 +331,53 @@ func.func @shared_constants() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
   %f = tessera.bitcast %c : tensor<2x2xi32> to tensor<4xi32>
   return %d, %e, %f : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
 }
+
+// -----
+
+// The tensor that a case yields may be read later, and constants not written:
+// the result of the switch is copied.
+
+// CHECK-LABEL: func.func @write_behind_switch
+// CHECK: %[[A:.*]] = memref.alloc
+// CHECK: scf.index_switch
+// CHECK: case 0 {
+// CHECK: %[[B:.*]] = memref.alloc
+// CHECK: memref.copy %[[A]], %[[B]]
+// CHECK: scf.yield %[[B]]
+func.func @write_behind_switch(%i: index, %x: i32) -> (tensor<3xi32>, tensor<3xi32>) {
+  %e = tensor.empty() : tensor<3xi32>
+  %f = linalg.fill ins(%x : i32) outs(%e : tensor<3xi32>) -> tensor<3xi32>
+  %s = scf.index_switch %i -> tensor<3xi32>
+  case 0 {
+    scf.yield %f : tensor<3xi32>
+  }
+  default {
+    %c = arith.constant dense<[4, 2, 3]> : tensor<3xi32>
+    scf.yield %c : tensor<3xi32>
+  }
+  %t = tensor.insert %x into %s[%i] : tensor<3xi32>
+  return %t, %f : tensor<3xi32>, tensor<3xi32>
+}
+
+// -----
+
+// A write in another block than the argument's is not seen to conflict with a
+// read after it.
+
+// CHECK-LABEL: func.func @write_in_another_block
+// CHECK-SAME: (%[[A:[a-z0-9]*]]: memref<4xi32>
+// CHECK: %[[B:.*]] = memref.alloc
+// CHECK: memref.copy %[[A]], %[[B]]
+// CHECK: cf.cond_br
+// CHECK-NOT: outs(%[[A]]
+// CHECK: return
+func.func @write_in_another_block(%a: tensor<4xi32>, %c: i1) -> i32 {
+  cf.cond_br %c, ^write, ^read
+^write:
+  %0 = linalg.map { arith.addi } ins(%a, %a : tensor<4xi32>, tensor<4xi32>) outs(%a : tensor<4xi32>)
+  cf.br ^read
+^read:
+  %k = arith.constant 0 : index
+  %r = tensor.extract %a[%k] : tensor<4xi32>
+  return %r : i32
+}

@@ -146,8 +146,8 @@ static bool isReadOnly(Value value) {
          (toTensor && !toTensor.getWritable());
 }
 
-/// Whether a loop or function hands out a buffer that is not for others to
-/// write to.
+/// Whether a loop, a switch or a function hands out a buffer that is not for
+/// others to write to.
 static bool handsOutBorrowed(Operation *terminator, Value value) {
   if (mayShareBuffer(value, isReadOnly))
     return true;
@@ -157,17 +157,26 @@ static bool handsOutBorrowed(Operation *terminator, Value value) {
   });
 }
 
-/// Copies tensors that a loop yields from outside, and constants that a loop
-/// or a function returns. The analysis of One-Shot Bufferize (22.1) relates the
-/// result of a loop to what it starts with, and not to what it yields, and that
-/// of a call to arguments alone: without the copy, it lets later operations
-/// write to a buffer that others read.
+/// A new tensor of the same elements.
+static Value copyTensor(OpBuilder &builder, Value tensor) {
+  return AllocTensorOp::create(builder, tensor.getLoc(),
+                               cast<RankedTensorType>(tensor.getType()),
+                               /*dynamicSizes=*/ValueRange(), /*copy=*/tensor);
+}
+
+/// Copies tensors that a loop or a switch yields from outside, and constants
+/// that it or a function returns. The analysis of One-Shot Bufferize (22.1)
+/// relates the result of a loop to what it starts with, and not to what it
+/// yields, that of a switch to nothing, and that of a call to arguments alone:
+/// without the copy, it lets later operations write to a buffer that others
+/// read.
 static void copyBorrowedTensors(ModuleOp module) {
   SmallVector<OpOperand *> borrowed;
   module.walk([&](Operation *op) {
-    bool isLoopEnd = isa<scf::YieldOp, scf::ConditionOp>(op) &&
-                     isa<scf::ForOp, scf::WhileOp>(op->getParentOp());
-    if (!isLoopEnd && !isa<func::ReturnOp>(op))
+    bool isBodyEnd =
+        isa<scf::YieldOp, scf::ConditionOp>(op) &&
+        isa<scf::ForOp, scf::IndexSwitchOp, scf::WhileOp>(op->getParentOp());
+    if (!isBodyEnd && !isa<func::ReturnOp>(op))
       return;
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&
@@ -176,11 +185,28 @@ static void copyBorrowedTensors(ModuleOp module) {
   });
   for (OpOperand *operand : borrowed) {
     OpBuilder builder(operand->getOwner());
-    operand->set(AllocTensorOp::create(
-        builder, operand->getOwner()->getLoc(),
-        cast<RankedTensorType>(operand->get().getType()),
-        /*dynamicSizes=*/ValueRange(), /*copy=*/operand->get()));
+    operand->set(copyTensor(builder, operand->get()));
   }
+}
+
+/// Copies arguments of blocks that other blocks use. The analysis of One-Shot
+/// Bufferize (22.1) takes no write outside the argument's block for a conflict,
+/// though the argument may be read later.
+static void copySharedArguments(ModuleOp module) {
+  module.walk([](Block *block) {
+    if (block->getParent()->hasOneBlock())
+      return;
+    auto isElsewhere = [&](OpOperand &use) {
+      return !block->findAncestorOpInBlock(*use.getOwner());
+    };
+    for (BlockArgument argument : block->getArguments()) {
+      if (!isa<RankedTensorType>(argument.getType()) ||
+          llvm::none_of(argument.getUses(), isElsewhere))
+        continue;
+      OpBuilder builder = OpBuilder::atBlockBegin(block);
+      argument.replaceUsesWithIf(copyTensor(builder, argument), isElsewhere);
+    }
+  });
 }
 
 /// Where both sides of a branch hand tensors to one block, one of them gets a
@@ -269,6 +295,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     numPlain += *plain;
     separateSuccessors(module);
     copyBorrowedTensors(module);
+    copySharedArguments(module);
     if (failed(insertTensorCopies(module, options, state)))
       return signalPassFailure();
     FailureOr<int64_t> buffers = allocateTensors(module, options);
