@@ -14,7 +14,9 @@
 //           not kept. Places of padding may be read, with what is there
 //   hlo_c2  elementwise and the like keep layouts: operands of the result's
 //           rank have its layout, but for tiles, space and split configurations
-//           (and element size for convert, compare, select)
+//           (and element size for convert, compare, select). In modules with
+//           a schedule alone: before layouts are assigned, which no text says,
+//           a compiler writes the default ones where they do not bind yet
 //   hlo_c3  elementwise instructions keep dimensions, and the type up to the
 //           precision of floating-point numbers
 //   hlo_c4  copy keeps dimensions (the TPU compiler folds conversions of the
@@ -30,6 +32,9 @@
 //           entry_computation_layout
 //   hlo_c9  aliases name parts that exist, of equal shapes or, as the TPU
 //           compiler has them, with equally large buffers
+//   hlo_c10 what hands its operand on (opt-barrier, domain, add-dependency,
+//           all-reduce-done) has its shape, and the end of a transfer that of
+//           the part of its start that arrives, but for layouts
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,12 +12,14 @@
 #include "tessera/HLO/Opcode.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace tessera;
 
 using hlo::InstructionOp;
+using hlo::TesseraHLODialect;
 
 #define GET_OP_CLASSES
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLOOps.cpp.inc"
@@ -89,9 +91,24 @@ static LogicalResult verifyKeptLayout(InstructionOp op, OpOperand &operand,
                      "lay out the operand with a copy first");
 }
 
+/// Whether `op` is of an HLO module whose header says no schedule: layouts need
+/// not bind there yet (hlo_c2).
+static bool isBeforeSchedule(InstructionOp op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!module ||
+      module->hasAttr(TesseraHLODialect::getSingleInstructionAttrName()))
+    return false;
+  auto header = module->getAttrOfType<DictionaryAttr>(
+      TesseraHLODialect::getAttributesAttrName());
+  if (!header)
+    return false;
+  auto scheduled = header.getAs<StringAttr>("is_scheduled");
+  return !scheduled || scheduled.getValue() != "true";
+}
+
 static LogicalResult verifyKeptLayouts(InstructionOp op,
                                        hlo::LayoutTrait trait) {
-  if (trait == hlo::LayoutTrait::Any)
+  if (trait == hlo::LayoutTrait::Any || isBeforeSchedule(op))
     return success();
   LayoutEqual equal;
   equal.ignoreTiles = true;

@@ -35,6 +35,8 @@ def TesseraHLO_InstructionOp : Op<TesseraHLO_Dialect, "instruction", [
       slices, concatenations, ...), operands of the result's rank have the
       result's layout, but for tiles, memory space and split configurations;
       `convert`, `compare` and the like may change the element size `E` too.
+      Not in a module whose header has no `is_scheduled`: before layouts are
+      assigned they need not be kept.
     * `instruction_c5`: functions that it refers to exist.
     * `instruction_c6`: a constant, and nothing else, has a literal.
 
