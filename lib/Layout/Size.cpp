@@ -8,6 +8,8 @@
 
 #include "tessera/Layout/Size.h"
 
+#include "tessera/Layout/LayoutUtil.h"
+
 #include "llvm/Support/CheckedArithmetic.h"
 
 #include <limits>
@@ -96,12 +98,39 @@ static bool accumulate(ShapeSize &sum, const ShapeSize &size) {
          add(sum.paddingBytes, size.paddingBytes);
 }
 
-llvm::Expected<ShapeSize> tessera::getSize(const Shape &shape) {
+/// The largest piece that SC makes of an array, as an array of its own.
+static llvm::Expected<Shape> getLargestPiece(const Shape &array) {
+  llvm::SmallVector<int64_t, 6> dimensions;
+  for (int64_t dim = 0; dim < array.rank(); ++dim) {
+    llvm::Expected<int64_t> piece = layout_util::maxSplitSize(array, dim);
+    if (!piece)
+      return piece.takeError();
+    // Cuts may stand behind the end.
+    dimensions.push_back(std::min(*piece, array.dimensions()[dim]));
+  }
+  Layout layout = array.layout();
+  layout.splitConfigs.clear();
+  return Shape::array(array.elementType(), dimensions, std::move(layout));
+}
+
+static llvm::Expected<ShapeSize> getArraySizeOnCore(const Shape &array) {
+  if (!array.hasLayout() || array.layout().splitConfigs.empty())
+    return getArraySize(array);
+  llvm::Expected<Shape> piece = getLargestPiece(array);
+  if (!piece)
+    return piece.takeError();
+  return getArraySize(*piece);
+}
+
+/// Sums up what `measure` says of the arrays in `shape`.
+static llvm::Expected<ShapeSize>
+sumSizes(const Shape &shape,
+         llvm::Expected<ShapeSize> (*measure)(const Shape &)) {
   if (shape.isArray())
-    return getArraySize(shape);
+    return measure(shape);
   ShapeSize sum; // Tokens and opaques have no elements.
   for (const Shape &element : shape.elements()) {
-    llvm::Expected<ShapeSize> size = getSize(element);
+    llvm::Expected<ShapeSize> size = sumSizes(element, measure);
     if (!size)
       return size.takeError();
     if (!accumulate(sum, *size))
@@ -110,4 +139,12 @@ llvm::Expected<ShapeSize> tessera::getSize(const Shape &shape) {
                           "make the tuple smaller");
   }
   return sum;
+}
+
+llvm::Expected<ShapeSize> tessera::getSize(const Shape &shape) {
+  return sumSizes(shape, getArraySize);
+}
+
+llvm::Expected<ShapeSize> tessera::getSizeOnCore(const Shape &shape) {
+  return sumSizes(shape, getArraySizeOnCore);
 }

@@ -7,53 +7,29 @@
 //===----------------------------------------------------------------------===//
 //
 // Every value has a buffer for each leaf of its shape, numbered in order. A
-// view has the numbers of other values' buffers; what is known to happen in
-// place unites numbers. A buffer lives from the first definition to the last
-// use of any value that has its number.
+// view has the numbers of other values' buffers. A buffer lives from the first
+// definition to the last use of any value that has its number. Once all uses
+// are known, results that are written over operands take their buffers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/HloReport.h"
 
+#include "InPlace.h"
+#include "Leaves.h"
+
 #include "tessera/HLO/Attributes.h"
 #include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tessera;
 using namespace tessera::hlo;
 using llvm::ArrayRef;
 using llvm::StringRef;
-
-/// Leaves of a shape: everything that is no tuple.
-static void appendLeaves(const Shape &shape,
-                         llvm::SmallVectorImpl<const Shape *> &leaves) {
-  if (!shape.isTuple()) {
-    leaves.push_back(&shape);
-    return;
-  }
-  for (const Shape &element : shape.elements())
-    appendLeaves(element, leaves);
-}
-
-static llvm::SmallVector<const Shape *, 4> getLeaves(const Shape &shape) {
-  llvm::SmallVector<const Shape *, 4> leaves;
-  appendLeaves(shape, leaves);
-  return leaves;
-}
-
-/// Number of the first leaf of the part of `shape` at `index`.
-static size_t getLeafOffset(const Shape &shape, ArrayRef<int64_t> index) {
-  size_t offset = 0;
-  const Shape *part = &shape;
-  for (int64_t i : index) {
-    for (const Shape &before : part->elements().take_front(i))
-      offset += getLeaves(before).size();
-    part = &part->elements()[i];
-  }
-  return offset;
-}
 
 namespace {
 /// Gives shapes of a module to a report that outlives it.
@@ -73,51 +49,89 @@ private:
 /// Buffers of one value, one for each leaf.
 using Storage = llvm::SmallVector<unsigned, 2>;
 
+/// What is known of a module, of use to all of its computations.
+struct ModuleFacts {
+  explicit ModuleFacts(const Module &module) : module(module), writes(leaves) {}
+
+  const Module &module;
+  SharedShapes shapes;
+  LeafCounter leaves;
+  InPlaceWrites writes;
+  /// The timelines that are done.
+  llvm::DenseMap<const Computation *, size_t> timelines;
+  /// The buffers of the leaves of their results.
+  llvm::DenseMap<const Computation *, std::vector<ReportBuffer>> results;
+  /// How many instructions run a computation.
+  llvm::DenseMap<const Computation *, unsigned> numCallers;
+};
+
 /// Builds the timeline of one computation.
 class TimelineBuilder {
 public:
   TimelineBuilder(const Computation &computation, ReportInput &input,
-                  SharedShapes &shapes,
-                  const llvm::DenseMap<const Computation *, size_t> &timelines)
-      : computation(computation), input(input), shapes(shapes),
-        timelines(timelines) {}
+                  ModuleFacts &facts)
+      : computation(computation), input(input), facts(facts) {}
 
-  ReportTimeline build(const Module &module);
+  ReportTimeline build();
 
 private:
   Storage allocate(const Shape &shape, int64_t step);
   Storage getStorage(const Instruction &instruction, int64_t step);
-  Storage getPart(const Instruction &tuple, ArrayRef<int64_t> index) const;
+  std::optional<Storage> getViewed(const Instruction &instruction);
+  Storage getPart(const Instruction &tuple, ArrayRef<int64_t> index);
   Storage concatOperands(const Instruction &instruction) const;
-  Storage startTransfer(const Instruction &instruction, int64_t step);
-  Storage reuseOperands(const Instruction &instruction, int64_t step);
-  bool isUpdateInPlace(const Instruction &instruction) const;
+  void shareOperands(const Instruction &instruction, const Storage &storage);
+  void addInPlace(const Instruction &instruction, const Storage &storage,
+                  int64_t step);
+  void addJoin(const Instruction &instruction, const Storage &storage);
+  void addUses(const Instruction &instruction, const Storage &storage,
+               int64_t step);
   std::string getPin(const Instruction &instruction) const;
   void addChildren(const Instruction &instruction, int64_t step);
-  void addValue(const Module &module, const Instruction &instruction,
-                const Storage &storage);
+  void addValue(const Instruction &instruction);
+  ReportRole getRole(const Instruction &instruction, size_t value);
   void unite(unsigned to, unsigned from);
-  void finishEntry(const Module &module);
-  void dropBoundary();
+  void uniteAll(const Storage &to, const Storage &from);
+  void extend(unsigned buffer, int64_t step);
+  void findPins();
+  void finishEntry();
+  void finishJoins();
+  void writeInPlace();
+  void takeBoundary();
+  void handOver(const Instruction &instruction);
 
-  unsigned find(unsigned buffer) const {
+  unsigned find(unsigned buffer) {
     while (united[buffer] != buffer)
-      buffer = united[buffer];
+      buffer = united[buffer] = united[united[buffer]];
     return buffer;
   }
 
+  /// The result's buffer may be the operand's, if that ends at `step`.
+  struct InPlaceWrite {
+    unsigned operand, result;
+    int64_t step;
+  };
+  /// Buffers that lie side by side, and the one that they are together.
+  struct Join {
+    unsigned whole;
+    Storage pieces;
+  };
+
   const Computation &computation;
   ReportInput &input;
-  SharedShapes &shapes;
-  const llvm::DenseMap<const Computation *, size_t> &timelines;
+  ModuleFacts &facts;
   llvm::DenseMap<const Instruction *, Storage> storages;
-  /// Last direct use of each instruction.
-  llvm::DenseMap<const Instruction *, int64_t> lastUses;
   /// Instructions whose layout another one fixes.
   llvm::DenseMap<const Instruction *, const Instruction *> pins;
   std::vector<ReportBuffer> buffers;
   /// A buffer that is the same as another has that one's number.
   std::vector<unsigned> united;
+  /// Arguments and constants, and what is joined of others: never written over.
+  llvm::DenseSet<unsigned> readOnly;
+  std::vector<InPlaceWrite> inPlaceWrites;
+  std::vector<Join> joins;
+  /// The caller's buffers.
+  llvm::DenseSet<unsigned> ofCaller;
   ReportTimeline timeline;
 };
 } // namespace
@@ -128,7 +142,7 @@ private:
 
 Storage TimelineBuilder::allocate(const Shape &shape, int64_t step) {
   Storage storage;
-  const ShapePtr &whole = shapes.get(&shape);
+  const ShapePtr &whole = facts.shapes.get(&shape);
   for (const Shape *leaf : getLeaves(*whole)) {
     storage.push_back(buffers.size());
     united.push_back(buffers.size());
@@ -137,13 +151,14 @@ Storage TimelineBuilder::allocate(const Shape &shape, int64_t step) {
   return storage;
 }
 
+/// Empty where there is no such part.
 Storage TimelineBuilder::getPart(const Instruction &tuple,
-                                 ArrayRef<int64_t> index) const {
+                                 ArrayRef<int64_t> index) {
   const Storage &whole = storages.find(&tuple)->second;
-  const Shape *part = getSubshape(*tuple.shape, index);
-  size_t offset = getLeafOffset(*tuple.shape, index);
-  size_t count = getLeaves(*part).size();
-  return Storage(whole.begin() + offset, whole.begin() + offset + count);
+  std::optional<LeafRange> range = facts.leaves.getRange(*tuple.shape, index);
+  if (!range)
+    return {};
+  return Storage(ArrayRef(whole).slice(range->begin, range->count));
 }
 
 Storage TimelineBuilder::concatOperands(const Instruction &instruction) const {
@@ -153,47 +168,9 @@ Storage TimelineBuilder::concatOperands(const Instruction &instruction) const {
   return storage;
 }
 
-/// A start of a transfer gives a tuple that has its operands in it: behind the
-/// destination for copies, in front of the result otherwise.
-Storage TimelineBuilder::startTransfer(const Instruction &instruction,
-                                       int64_t step) {
-  Storage storage = allocate(*instruction.shape, step);
-  int64_t position = instruction.opcode == Opcode::CopyStart ? 1 : 0;
-  const Shape *part = getSubshape(*instruction.shape, {position});
-  Storage sources = concatOperands(instruction);
-  if (!part || getLeaves(*part).size() != sources.size())
-    return storage;
-  size_t offset = getLeafOffset(*instruction.shape, {position});
-  for (auto [i, source] : llvm::enumerate(sources))
-    unite(source, storage[offset + i]);
-  return storage;
-}
-
-/// Results that are said to alias operands do.
-Storage TimelineBuilder::reuseOperands(const Instruction &instruction,
-                                       int64_t step) {
-  Storage storage = allocate(*instruction.shape, step);
-  for (const Alias &alias :
-       getAliases(instruction.getAttribute("output_to_operand_aliasing"))) {
-    Storage source =
-        getPart(*instruction.operands[alias.number], alias.inputIndex);
-    size_t offset = getLeafOffset(*instruction.shape, alias.outputIndex);
-    for (auto [i, buffer] : llvm::enumerate(source))
-      unite(buffer, storage[offset + i]);
-  }
-  return storage;
-}
-
-/// A dynamic-update-slice whose operand nobody needs afterwards writes into it.
-bool TimelineBuilder::isUpdateInPlace(const Instruction &instruction) const {
-  const Instruction *target = instruction.operands[0];
-  return target->opcode != Opcode::Parameter &&
-         target->opcode != Opcode::Constant &&
-         lastUses.lookup(target) == static_cast<int64_t>(instruction.index);
-}
-
-Storage TimelineBuilder::getStorage(const Instruction &instruction,
-                                    int64_t step) {
+/// The buffers that a view is of; nothing where the instruction is none.
+std::optional<Storage>
+TimelineBuilder::getViewed(const Instruction &instruction) {
   switch (instruction.opcode) {
   case Opcode::Bitcast:
   case Opcode::OptimizationBarrier:
@@ -208,27 +185,114 @@ Storage TimelineBuilder::getStorage(const Instruction &instruction,
   case Opcode::GetTupleElement:
     return getPart(*instruction.operands[0],
                    {*getInt(instruction.getAttribute("index"))});
-  case Opcode::CopyStart:
-  case Opcode::AsyncStart:
-  case Opcode::AllGatherStart:
-  case Opcode::CollectivePermuteStart:
-  case Opcode::Send:
-    return startTransfer(instruction, step);
   case Opcode::CopyDone:
-  case Opcode::RecvDone:
     return getPart(*instruction.operands[0], {0});
   case Opcode::AsyncDone:
   case Opcode::AllGatherDone:
   case Opcode::CollectivePermuteDone:
     return getPart(*instruction.operands[0], {1});
-  case Opcode::DynamicUpdateSlice:
-    if (isUpdateInPlace(instruction))
-      return storages.find(instruction.operands[0])->second;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Unites parts of the result with what they are said to be: the start of a
+/// transfer gives a tuple that has its operands in it (behind the destination
+/// for copies, in front of the result otherwise), and its end what arrived.
+void TimelineBuilder::shareOperands(const Instruction &instruction,
+                                    const Storage &storage) {
+  auto getResult = [&](ArrayRef<int64_t> index) -> Storage {
+    auto range = facts.leaves.getRange(*instruction.shape, index);
+    return range ? Storage(ArrayRef(storage).slice(range->begin, range->count))
+                 : Storage();
+  };
+  switch (instruction.opcode) {
+  case Opcode::CopyStart:
+    uniteAll(concatOperands(instruction), getResult({1}));
+    break;
+  case Opcode::AsyncStart:
+  case Opcode::AllGatherStart:
+  case Opcode::CollectivePermuteStart:
+    uniteAll(concatOperands(instruction), getResult({0}));
+    break;
+  case Opcode::Send:
+  case Opcode::RecvDone:
+    uniteAll(getPart(*instruction.operands[0],
+                     instruction.opcode == Opcode::Send ? ArrayRef<int64_t>()
+                                                        : ArrayRef<int64_t>(0)),
+             getResult({0}));
     break;
   default:
     break;
   }
-  return reuseOperands(instruction, step);
+  bool isStart = instruction.opcode == Opcode::AsyncStart;
+  for (Alias &alias :
+       getAliases(instruction.getAttribute("output_to_operand_aliasing"))) {
+    // Those of a start are about its result.
+    if (isStart)
+      alias.outputIndex.insert(alias.outputIndex.begin(), 1);
+    uniteAll(getPart(*instruction.operands[alias.number], alias.inputIndex),
+             getResult(alias.outputIndex));
+  }
+}
+
+void TimelineBuilder::addInPlace(const Instruction &instruction,
+                                 const Storage &storage, int64_t step) {
+  std::vector<InPlacePair> pairs = facts.writes.get(instruction);
+  if (pairs.empty())
+    return;
+  Storage operands = concatOperands(instruction);
+  for (InPlacePair pair : pairs)
+    if (pair.operand < operands.size() && pair.result < storage.size())
+      inPlaceWrites.push_back(
+          {operands[pair.operand], storage[pair.result], step});
+}
+
+/// The TPU compiler lets pieces of an array arrive side by side, and then takes
+/// them as a whole.
+void TimelineBuilder::addJoin(const Instruction &instruction,
+                              const Storage &storage) {
+  const Attribute *target = instruction.getAttribute("custom_call_target");
+  if (!target || target->text != "\"ConcatBitcast\"" || storage.size() != 1)
+    return;
+  joins.push_back({storage[0], concatOperands(instruction)});
+  readOnly.insert(storage[0]);
+}
+
+/// A view must have the leaves of its result, else the text is not to be
+/// trusted, and the value has buffers of its own.
+Storage TimelineBuilder::getStorage(const Instruction &instruction,
+                                    int64_t step) {
+  std::optional<Storage> viewed = getViewed(instruction);
+  if (viewed && viewed->size() == facts.leaves.count(*instruction.shape))
+    return *viewed;
+  Storage storage = allocate(*instruction.shape, step);
+  bool isArgument =
+      instruction.opcode == Opcode::Parameter && computation.isEntry();
+  if (isArgument || instruction.opcode == Opcode::Constant)
+    readOnly.insert(storage.begin(), storage.end());
+  shareOperands(instruction, storage);
+  addInPlace(instruction, storage, step);
+  addJoin(instruction, storage);
+  return storage;
+}
+
+void TimelineBuilder::extend(unsigned buffer, int64_t step) {
+  int64_t &end = buffers[find(buffer)].end;
+  end = std::max(end, step);
+}
+
+/// An element of a tuple that is taken out is no use of the others.
+void TimelineBuilder::addUses(const Instruction &instruction,
+                              const Storage &storage, int64_t step) {
+  if (instruction.opcode == Opcode::GetTupleElement) {
+    for (unsigned buffer : storage)
+      extend(buffer, step);
+    return;
+  }
+  for (const Instruction *operand : instruction.operands)
+    for (unsigned buffer : storages.find(operand)->second)
+      extend(buffer, step);
 }
 
 void TimelineBuilder::unite(unsigned to, unsigned from) {
@@ -239,6 +303,12 @@ void TimelineBuilder::unite(unsigned to, unsigned from) {
   united[from] = to;
   buffers[to].begin = std::min(buffers[to].begin, buffers[from].begin);
   buffers[to].end = std::max(buffers[to].end, buffers[from].end);
+}
+
+void TimelineBuilder::uniteAll(const Storage &to, const Storage &from) {
+  if (to.size() == from.size())
+    for (auto [source, result] : llvm::zip_equal(to, from))
+      unite(source, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,33 +371,35 @@ std::string TimelineBuilder::getPin(const Instruction &instruction) const {
   return pin ? "custom-call %" + pin->name.str() : "";
 }
 
-void TimelineBuilder::addValue(const Module &module,
-                               const Instruction &instruction,
-                               const Storage &storage) {
+void TimelineBuilder::addValue(const Instruction &instruction) {
   ReportValue &value = input.values.emplace_back();
   value.name = instruction.name.str();
   value.operation = instruction.opcodeName();
   value.scope = computation.name().str();
   const Attribute *metadata = instruction.getAttribute("metadata");
   value.origin = getMetadata(metadata, "op_name").value_or("");
-  SourceLocation location = module.getLocation(instruction.name);
+  SourceLocation location = facts.module.getLocation(instruction.name);
   value.line = location.line;
   value.column = location.column;
-  value.shape = shapes.get(instruction.shape);
-  value.move = getMove(instruction, shapes);
+  value.shape = facts.shapes.get(instruction.shape);
+  value.move = getMove(instruction, facts.shapes);
   value.pinnedBy = getPin(instruction);
-  // One that has a buffer of its own is no view.
-  size_t number = input.values.size() - 1;
+}
+
+/// One that has a buffer of its own is no view.
+ReportRole TimelineBuilder::getRole(const Instruction &instruction,
+                                    size_t value) {
+  const Storage &storage = storages[&instruction];
   bool allocates = llvm::any_of(storage, [&](unsigned buffer) {
-    return united[buffer] == buffer && buffers[buffer].value == number;
+    return united[buffer] == buffer && buffers[buffer].value == value;
   });
   if (!allocates && !storage.empty())
-    value.role = ReportRole::View;
-  else if (instruction.opcode == Opcode::Parameter)
-    value.role =
-        computation.isEntry() ? ReportRole::Argument : ReportRole::View;
-  else if (instruction.opcode == Opcode::Constant)
-    value.role = ReportRole::Constant;
+    return ReportRole::View;
+  if (instruction.opcode == Opcode::Parameter)
+    return computation.isEntry() ? ReportRole::Argument : ReportRole::View;
+  if (instruction.opcode == Opcode::Constant)
+    return ReportRole::Constant;
+  return ReportRole::Value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,114 +423,180 @@ getCallees(const Instruction &instruction) {
 void TimelineBuilder::addChildren(const Instruction &instruction,
                                   int64_t step) {
   for (const Computation *callee : getCallees(instruction)) {
-    auto found = timelines.find(callee);
-    if (found != timelines.end())
+    auto found = facts.timelines.find(callee);
+    if (found != facts.timelines.end())
       timeline.children.emplace_back(step, found->second);
   }
 }
 
-/// Arguments live throughout, results to the end; donated arguments are
-/// results.
-void TimelineBuilder::finishEntry(const Module &module) {
-  const Instruction &root = *computation.root();
-  auto last = static_cast<int64_t>(computation.instructions().size()) - 1;
-  for (const Alias &alias :
-       getAliases(module.getAttribute("input_output_alias"))) {
-    Storage from =
-        getPart(*computation.parameters()[alias.number], alias.inputIndex);
-    Storage to = getPart(root, alias.outputIndex);
-    for (auto [source, result] : llvm::zip_equal(from, to))
-      unite(source, result);
-  }
-  for (const Instruction *parameter : computation.parameters())
-    for (unsigned buffer : storages[parameter]) {
-      buffers[find(buffer)].begin = 0;
-      buffers[find(buffer)].end = last;
-    }
-  for (unsigned buffer : storages[&root])
-    buffers[find(buffer)].end = last;
-}
-
-/// Parameters and result of a computation that is called are the caller's
-/// buffers: those of a loop are its state, before and after.
-void TimelineBuilder::dropBoundary() {
-  llvm::SmallVector<unsigned, 8> boundary;
-  for (const Instruction *parameter : computation.parameters())
-    llvm::append_range(boundary, storages[parameter]);
-  llvm::append_range(boundary, storages[computation.root()]);
-  for (unsigned buffer : boundary)
-    buffers[find(buffer)].begin = -1;
-}
-
-ReportTimeline TimelineBuilder::build(const Module &module) {
-  timeline.scope = computation.name().str();
-  for (const Instruction *instruction : computation.instructions())
-    for (const Instruction *operand : instruction->operands)
-      lastUses[operand] = instruction->index;
+void TimelineBuilder::findPins() {
   for (const Instruction *instruction : computation.instructions())
     if (instruction->getAttribute("operand_layout_constraints"))
       for (const Instruction *operand : instruction->operands)
         pins[operand] = instruction;
-  for (const Instruction *instruction : computation.instructions())
-    timeline.steps.push_back(instruction->name.str());
+}
+
+/// Arguments live throughout, results to the end; donated arguments are
+/// results.
+void TimelineBuilder::finishEntry() {
+  const Instruction &root = *computation.root();
+  auto last = static_cast<int64_t>(computation.instructions().size()) - 1;
+  for (const Alias &alias :
+       getAliases(facts.module.getAttribute("input_output_alias")))
+    uniteAll(getPart(*computation.parameters()[alias.number], alias.inputIndex),
+             getPart(root, alias.outputIndex));
+  for (const Instruction *parameter : computation.parameters())
+    for (unsigned buffer : storages[parameter]) {
+      buffers[find(buffer)].begin = 0;
+      extend(buffer, last);
+    }
+  for (unsigned buffer : storages[&root])
+    extend(buffer, last);
+}
+
+/// What is joined lives as long as the whole, which takes no memory beside it.
+/// Pieces may be wholes themselves, made before.
+void TimelineBuilder::finishJoins() {
+  for (const Join &join : llvm::reverse(joins))
+    for (unsigned piece : join.pieces)
+      extend(piece, buffers[find(join.whole)].end);
+  for (const Join &join : joins)
+    if (united[join.whole] == join.whole)
+      buffers[join.whole].begin = -1;
+}
+
+/// Whether one can be written over the other: equally large, in one space.
+static bool haveEqualPlaces(const Shape &lhs, const Shape &rhs) {
+  if (!lhs.isArray() || !rhs.isArray() ||
+      lhs.layoutOrDefault().memorySpace != rhs.layoutOrDefault().memorySpace)
+    return false;
+  llvm::Expected<ShapeSize> left = getSizeOnCore(lhs);
+  llvm::Expected<ShapeSize> right = getSizeOnCore(rhs);
+  bool areEqual = left && right && left->bytes == right->bytes;
+  for (auto *size : {&left, &right})
+    if (!*size)
+      llvm::consumeError(size->takeError());
+  return areEqual;
+}
+
+/// Results take the buffers of operands that nobody needs any more. Writes
+/// stand in the order of steps, so a buffer may pass on through many.
+void TimelineBuilder::writeInPlace() {
+  for (const InPlaceWrite &write : inPlaceWrites) {
+    unsigned operand = find(write.operand), result = find(write.result);
+    if (!readOnly.contains(operand) && buffers[operand].end <= write.step &&
+        buffers[result].begin == write.step &&
+        haveEqualPlaces(*buffers[operand].shape, *buffers[result].shape))
+      unite(operand, result);
+  }
+}
+
+/// Parameters and result of a computation that is called are the caller's
+/// buffers: those of a loop are its state, before and after.
+void TimelineBuilder::takeBoundary() {
+  for (const Instruction *parameter : computation.parameters())
+    for (unsigned buffer : storages[parameter])
+      ofCaller.insert(find(buffer));
+  std::vector<ReportBuffer> &results = facts.results[&computation];
+  for (unsigned buffer : storages[computation.root()]) {
+    ReportBuffer &result = results.emplace_back(buffers[find(buffer)]);
+    result.isCallers = true;
+    // What is passed through is an operand of the caller's.
+    if (!ofCaller.insert(find(buffer)).second)
+      result.begin = -1;
+  }
+}
+
+/// Results of calls and branches live from where the callee makes them: until
+/// the call is done they are counted there.
+void TimelineBuilder::handOver(const Instruction &instruction) {
+  if (instruction.opcode != Opcode::Call &&
+      instruction.opcode != Opcode::Conditional)
+    return;
+  auto callees = getCallees(instruction);
+  Storage results = storages[&instruction];
+  for (const Computation *callee : callees)
+    if (facts.numCallers.lookup(callee) != 1 ||
+        facts.results[callee].size() != results.size())
+      return;
+  auto step = static_cast<int64_t>(instruction.index);
+  for (auto [i, leaf] : llvm::enumerate(results)) {
+    ReportBuffer &result = buffers[find(leaf)];
+    if (result.begin != step || ofCaller.contains(find(leaf)))
+      continue;
+    result.begin = step + 1;
+    for (const Computation *callee : callees)
+      if (const ReportBuffer &inside = facts.results[callee][i];
+          inside.begin >= 0)
+        input.timelines[facts.timelines[callee]].buffers.push_back(inside);
+  }
+}
+
+ReportTimeline TimelineBuilder::build() {
+  timeline.scope = computation.name().str();
+  findPins();
   size_t firstValue = input.values.size();
   for (const Instruction *instruction : computation.instructions()) {
     auto step = static_cast<int64_t>(instruction->index);
+    timeline.steps.push_back(instruction->name.str());
     Storage storage = getStorage(*instruction, step);
-    for (const Instruction *operand : instruction->operands)
-      for (unsigned buffer : storages[operand]) {
-        ReportBuffer &used = buffers[find(buffer)];
-        used.end = std::max(used.end, step);
-      }
+    addUses(*instruction, storage, step);
     addChildren(*instruction, step);
-    addValue(module, *instruction, storage);
+    addValue(*instruction);
     storages[instruction] = std::move(storage);
   }
   input.values[firstValue + computation.root()->index].isOutput =
       computation.isEntry();
   if (computation.isEntry())
-    finishEntry(module);
-  else
-    dropBoundary();
+    finishEntry();
+  finishJoins();
+  writeInPlace();
+  for (const Instruction *instruction : computation.instructions()) {
+    size_t number = firstValue + instruction->index;
+    input.values[number].role = getRole(*instruction, number);
+  }
+  if (!computation.isEntry())
+    takeBoundary();
+  for (const Instruction *instruction : computation.instructions())
+    handOver(*instruction);
   for (unsigned i = 0; i < buffers.size(); ++i)
-    if (united[i] == i && buffers[i].begin >= 0)
+    if (united[i] == i && buffers[i].begin >= 0 && !ofCaller.contains(i))
       timeline.buffers.push_back(std::move(buffers[i]));
   return std::move(timeline);
 }
 
-/// The entry and all that it runs.
-static llvm::DenseMap<const Computation *, bool>
-findRunning(const Module &module) {
-  llvm::DenseMap<const Computation *, bool> runs;
-  runs[module.entry()] = true;
+/// The entry and all that it runs, and how many instructions run each.
+static llvm::DenseMap<const Computation *, unsigned>
+countCallers(const Module &module) {
+  llvm::DenseMap<const Computation *, unsigned> callers;
+  callers[module.entry()] = 0;
   // Callees stand before their callers.
   for (const Computation *caller : llvm::reverse(module.computations()))
-    if (runs.contains(caller))
+    if (callers.contains(caller))
       for (const Instruction *instruction : caller->instructions())
         for (const Computation *callee : getCallees(*instruction))
-          runs[callee] = true;
-  return runs;
+          ++callers[callee];
+  return callers;
 }
 
 ReportInput tessera::makeReportInput(const Module &module) {
   ReportInput input;
   input.name = module.name().str();
   input.isScheduled = module.isScheduled();
-  auto runs = findRunning(module);
-  llvm::DenseMap<const Computation *, size_t> timelines;
-  SharedShapes shapes;
-  for (const Computation *computation : module.computations()) {
-    if (!runs.contains(computation) || computation->isEntry())
-      continue;
-    timelines[computation] = input.timelines.size();
+  ModuleFacts facts(module);
+  facts.numCallers = countCallers(module);
+  auto add = [&](const Computation &computation) {
+    facts.timelines[&computation] = input.timelines.size();
     input.timelines.push_back(
-        TimelineBuilder(*computation, input, shapes, timelines).build(module));
-  }
+        TimelineBuilder(computation, input, facts).build());
+  };
+  for (const Computation *computation : module.computations())
+    if (facts.numCallers.contains(computation) && !computation->isEntry())
+      add(*computation);
   const Computation &entry = *module.entry();
-  input.timelines.push_back(
-      TimelineBuilder(entry, input, shapes, timelines).build(module));
+  add(entry);
   for (const Instruction *parameter : entry.parameters())
-    input.arguments.push_back(shapes.get(parameter->shape));
-  input.result = shapes.get(entry.root()->shape);
+    input.arguments.push_back(facts.shapes.get(parameter->shape));
+  input.result = facts.shapes.get(entry.root()->shape);
   return input;
 }

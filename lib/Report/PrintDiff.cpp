@@ -82,6 +82,8 @@ static bool compareSums(const Report &before, const Report &after,
   };
   sum("argument bytes", &Report::argumentBytes);
   sum("output bytes", &Report::outputBytes);
+  sum("host argument bytes", &Report::hostArgumentBytes);
+  sum("host output bytes", &Report::hostOutputBytes);
   sum("buffer bytes", &Report::allocatedBytes);
   sum("padding bytes", &Report::paddingBytes);
   sum("relayout bytes", &Report::relayoutBytes);

@@ -128,6 +128,12 @@ static void printSums(const Report &report, raw_ostream &os) {
   card("arguments", report.argumentBytes, "each array rounded up to 512");
   card("outputs", report.outputBytes,
        "likewise, and 512 for the table of a tuple");
+  if (report.hostArgumentBytes > 0)
+    card("host arguments", report.hostArgumentBytes,
+         "in the host's memory, likewise");
+  if (report.hostOutputBytes > 0)
+    card("host outputs", report.hostOutputBytes,
+         "in the host's memory, likewise");
   card("buffers", report.allocatedBytes,
        "of all values, as if none took the memory of another");
   card("padding", report.paddingBytes,

@@ -169,6 +169,8 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
     json.attribute("scheduled", report.isScheduled);
     json.attribute("argument_bytes", report.argumentBytes);
     json.attribute("output_bytes", report.outputBytes);
+    json.attribute("host_argument_bytes", report.hostArgumentBytes);
+    json.attribute("host_output_bytes", report.hostOutputBytes);
     json.attribute("logical_bytes", report.logicalBytes);
     json.attribute("allocated_bytes", report.allocatedBytes);
     json.attribute("padding_bytes", report.paddingBytes);

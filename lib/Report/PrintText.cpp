@@ -120,6 +120,12 @@ static void printSummary(const Report &report, llvm::raw_ostream &os) {
   line("arguments", report.argumentBytes, ", each array rounded up to 512");
   line("outputs", report.outputBytes,
        ", likewise, and 512 for the table of a tuple");
+  if (report.hostArgumentBytes > 0)
+    line("host args", report.hostArgumentBytes,
+         ", in the host's memory, likewise");
+  if (report.hostOutputBytes > 0)
+    line("host outputs", report.hostOutputBytes,
+         ", in the host's memory, likewise");
   line("buffers", report.allocatedBytes,
        ", of all values, as if none took the memory of another");
   line("padding", report.paddingBytes,

@@ -35,6 +35,7 @@ private:
   Expected<const ShapeSize *> getSizeOf(const ShapePtr &shape);
   Error addMove(ValueReport &value);
   Error addBuffers();
+  Error addBoundary();
   void addLiveBytes();
   void addPeak(SpaceReport &space);
   void rank();
@@ -64,28 +65,33 @@ static int64_t getSpaceNumber(const Shape &array) {
   return array.hasLayout() ? array.layout().memorySpace : 0;
 }
 
-/// Bytes of all leaves, each rounded up to what the TPU compiler rounds to. A
-/// tuple has a table of its own, which takes as much.
-static Expected<int64_t> getBoundaryBytes(const Shape &shape, bool withTable) {
-  constexpr uint64_t kGranule = 512;
-  int64_t sum = shape.isTuple() && withTable ? kGranule : 0;
+/// The space S that is the host's memory.
+static constexpr int64_t kHostMemorySpace = 5;
+
+/// What the TPU compiler rounds arrays at the boundary up to, and what the
+/// table of a tuple takes.
+static constexpr uint64_t kGranule = 512;
+
+/// Adds the arrays of `shape` up, rounded, in the memories that they are in.
+static Error addBoundaryBytes(const Shape &shape, int64_t &deviceBytes,
+                              int64_t &hostBytes) {
   Error error = Error::success();
   forEachArray(shape, [&](const Shape &leaf) {
-    Expected<ShapeSize> size = getSize(leaf);
+    Expected<ShapeSize> size = getSizeOnCore(leaf);
+    bool isOnHost = getSpaceNumber(leaf) == kHostMemorySpace;
     if (!size)
       error = llvm::joinErrors(std::move(error), size.takeError());
     else
-      sum += llvm::alignTo(size->bytes, kGranule);
+      (isOnHost ? hostBytes : deviceBytes) +=
+          llvm::alignTo(size->bytes, kGranule);
   });
-  if (error)
-    return std::move(error);
-  return sum;
+  return error;
 }
 
 Expected<const ShapeSize *> ReportBuilder::getSizeOf(const ShapePtr &shape) {
   auto [entry, isNew] = sizes.try_emplace(shape.get());
   if (isNew) {
-    Expected<ShapeSize> size = getSize(*shape);
+    Expected<ShapeSize> size = getSizeOnCore(*shape);
     if (!size)
       return size.takeError();
     entry->second = std::move(*size);
@@ -135,6 +141,8 @@ Error ReportBuilder::addBuffers() {
         return measured.takeError();
       const ShapeSize *size = *measured;
       bytes.back() = size->bytes;
+      if (buffer.isCallers)
+        continue;
       ValueReport &value = report.values[buffer.value];
       value.allocatedBytes += size->bytes;
       value.wastedBytes += size->paddingBytes;
@@ -248,6 +256,18 @@ void ReportBuilder::rank() {
     report.values[i].moveSuggestion = suggestMove(report.values[i]);
 }
 
+/// The table of a tuple result is the device's, wherever its arrays are.
+Error ReportBuilder::addBoundary() {
+  for (const ShapePtr &argument : input.arguments)
+    if (Error error = addBoundaryBytes(*argument, report.argumentBytes,
+                                       report.hostArgumentBytes))
+      return error;
+  if (input.result->isTuple())
+    report.outputBytes = kGranule;
+  return addBoundaryBytes(*input.result, report.outputBytes,
+                          report.hostOutputBytes);
+}
+
 Expected<Report> ReportBuilder::build() {
   report.name = input.name;
   report.isScheduled = input.isScheduled;
@@ -257,16 +277,8 @@ Expected<Report> ReportBuilder::build() {
       return std::move(error);
   if (Error error = addBuffers())
     return std::move(error);
-  for (const ShapePtr &argument : input.arguments) {
-    Expected<int64_t> bytes = getBoundaryBytes(*argument, /*withTable=*/false);
-    if (!bytes)
-      return bytes.takeError();
-    report.argumentBytes += *bytes;
-  }
-  Expected<int64_t> bytes = getBoundaryBytes(*input.result, /*withTable=*/true);
-  if (!bytes)
-    return bytes.takeError();
-  report.outputBytes = *bytes;
+  if (Error error = addBoundary())
+    return std::move(error);
   if (input.isScheduled && !input.timelines.empty()) {
     addLiveBytes();
     report.steps = std::move(input.timelines.back().steps);

@@ -123,6 +123,156 @@ TEST(Report, UpdatesInPlace) {
   EXPECT_EQ(report.values[5].allocatedBytes, 1024);
 }
 
+TEST(Report, FusionsUpdateInPlaceThroughTuplesAndBitcasts) {
+  Report report = reportOn(R"(f {
+  p = f32[256] parameter(0)
+  v = f32[2,128] bitcast(p)
+  u = f32[1,1] parameter(1)
+  i = s32[] constant(0)
+  w = f32[2,128] dynamic-update-slice(v, u, i, i)
+  n = f32[2,128] negate(w)
+  ROOT t = (f32[2,128], f32[2,128]) tuple(n, w)
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  u = f32[1,1] constant({{0}})
+  g = (f32[2,128], f32[2,128]) fusion(a, u), kind=kLoop, calls=f
+  ROOT r = f32[2,128] get-tuple-element(g), index=1
+})");
+  // The second result is a's memory, the first has its own.
+  EXPECT_EQ(report.values[3].allocatedBytes, 1024);
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 2, 2, 3, 2));
+}
+
+TEST(Report, ScattersUpdateInPlace) {
+  Report report = reportOn(R"(add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  i = s32[1] constant({0})
+  u = f32[1] constant({0})
+  a = f32[256] negate(p)
+  ROOT b = f32[256] scatter(a, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+})");
+  EXPECT_EQ(report.values[4].allocatedBytes, 0);
+}
+
+TEST(Report, TheCompilerSaysWhatIsInPlace) {
+  auto sort = [](const std::string &lists) {
+    return reportOn(R"(less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  ROOT z = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  b = f32[256] negate(p)
+  ROOT s = (f32[256], f32[256]) sort(a, b), dimensions={0}, to_apply=less, backend_config={"aliasing_operands":{"lists":[)" +
+                    lists + R"(]}}
+})");
+  };
+  auto allocated = [](const Report &report) {
+    return report.values.back().allocatedBytes;
+  };
+  EXPECT_EQ(allocated(sort("")), 2048);
+  EXPECT_EQ(allocated(sort(R"({"indices":["0","2"]})")), 1024);
+  EXPECT_EQ(allocated(sort(R"({"indices":["0","2"]},{"indices":["1","3"]})")),
+            0);
+  // Numbers of nothing are passed over.
+  EXPECT_EQ(allocated(sort(R"({"indices":["2","0"]},{"indices":["9","x"]})")),
+            2048);
+}
+
+TEST(Report, JoinedPiecesAreTheWhole) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  b = f32[256] negate(p)
+  w = f32[512] custom-call(a, b), custom_call_target="ConcatBitcast"
+  ROOT c = f32[512] negate(w)
+})");
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 2, 3, 3, 5));
+  EXPECT_EQ(report.values[3].allocatedBytes, 0);
+}
+
+TEST(Report, ResultsOfBranchesBeginWithinThem) {
+  Report report = reportOn(R"(yes {
+  x = f32[256] parameter(0)
+  a = f32[256] negate(x)
+  b = f32[256] add(a, x)
+  ROOT c = f32[256] negate(b)
+}
+no {
+  ROOT x = f32[256] parameter(0)
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  c = pred[] constant(true)
+  ROOT r = f32[256] conditional(c, p, p), true_computation=yes, false_computation=no
+})");
+  // p beside a and b, then beside b and the result.
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 1, 3));
+}
+
+TEST(Report, TakenElementsAreNoUseOfOthers) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] negate(p)
+  b = f32[256] negate(p)
+  t = (f32[256], f32[256]) tuple(a, b)
+  x = f32[256] get-tuple-element(t), index=0
+  ROOT c = f32[256] negate(x)
+})");
+  EXPECT_THAT(getLive(report, 0), ElementsAre(1, 2, 3, 3, 2, 3));
+}
+
+TEST(Report, TheHostIsNotTheDevice) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256]{0:S(5)} parameter(0)
+  q = f32[512]{0} parameter(1)
+  ROOT t = (f32[256]{0:S(5)}, f32[512]{0}) tuple(p, q)
+})");
+  EXPECT_EQ(report.argumentBytes, 2048);
+  EXPECT_EQ(report.outputBytes, 2048 + 512);
+  EXPECT_EQ(report.hostArgumentBytes, 1024);
+  EXPECT_EQ(report.hostOutputBytes, 1024);
+}
+
+TEST(Report, CoresHoldTheirLargestPiece) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[40,128]{1,0:T(8,128)} parameter(0)
+  a = f32[40,128]{1,0:T(8,128)S(1)SC(0:24)} copy(p)
+  ROOT b = f32[40,128]{1,0:T(8,128)} negate(a)
+})");
+  EXPECT_THAT(getLive(report, 1), ElementsAre(0, 12, 12));
+}
+
+/// What no verifier has seen has buffers of its own where it does not fit.
+TEST(Report, OperandsThatDoNotFitAreNotTrusted) {
+  for (const char *line :
+       {"all-gather-done(p)", "collective-permute-done(p)", "recv-done(p)",
+        "all-reduce-done(p)", "opt-barrier(p)", "add-dependency(p, k)",
+        "copy-done(s)"}) {
+    Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  k = token[] after-all()
+  s = (f32[256], f32[256], u32[]) copy-start(p)
+  x = (f32[256], f32[256]) )" +
+                             std::string(line) + R"(
+  y = f32[256] get-tuple-element(x), index=1
+  ROOT z = f32[256] negate(y)
+})");
+    EXPECT_EQ(report.values[3].allocatedBytes, 2048) << line;
+  }
+}
+
 TEST(Report, DonatedArgumentsAreResults) {
   const char *entry = R"(ENTRY e {
   p = f32[256] parameter(0)

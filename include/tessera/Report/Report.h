@@ -43,6 +43,9 @@ struct ReportBuffer {
   int64_t end = 0;
   /// Index of the value that allocates it.
   size_t value = 0;
+  /// Live here, but allocated by the caller, where all sums but that of live
+  /// bytes have it.
+  bool isCallers = false;
 };
 
 /// A move of data that changes nothing but layout, place, or element type.
@@ -177,9 +180,13 @@ struct SpaceReport {
 struct Report {
   std::string name;
   bool isScheduled = true;
-  /// Each leaf rounded up to 512 bytes, as the TPU compiler counts.
+  /// Of the device: each leaf rounded up to 512 bytes, as the TPU compiler
+  /// counts.
   int64_t argumentBytes = 0;
   int64_t outputBytes = 0;
+  /// The same of leaves in the host's memory.
+  int64_t hostArgumentBytes = 0;
+  int64_t hostOutputBytes = 0;
   int64_t logicalBytes = 0;   ///< Of values with memory of their own.
   int64_t allocatedBytes = 0; ///< All of their buffers.
   int64_t paddingBytes = 0;
