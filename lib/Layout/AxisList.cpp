@@ -20,6 +20,21 @@ using namespace tessera;
 /// Expressions larger than this are refused: only tiles that merge and split
 /// the same axes over and over at sizes that never divide lead there.
 static constexpr int64_t kMaxTreeSize = 4096;
+/// So are remainders of remainders beyond this: lowered forms double with each.
+static constexpr unsigned kMaxRemainders = 12;
+
+/// The most remainders, each in the next, on a path of the expression.
+static unsigned countRemainders(IndexExpr expr) {
+  unsigned count = 0;
+  while (expr.kind() == IndexExpr::Kind::FloorDiv ||
+         expr.kind() == IndexExpr::Kind::Mod) {
+    count += expr.kind() == IndexExpr::Kind::Mod;
+    expr = expr.lhs();
+  }
+  if (expr.kind() == IndexExpr::Kind::MulAdd)
+    count += std::max(countRemainders(expr.lhs()), countRemainders(expr.rhs()));
+  return count;
+}
 
 int64_t Extent::evaluate(llvm::ArrayRef<int64_t> sizes) const {
   return isStatic() ? value : llvm::divideCeil(sizes[dim], divisor);
@@ -121,12 +136,17 @@ llvm::Error AxisListBuilder::addDimensions() {
 }
 
 llvm::Error AxisListBuilder::checkTreeSize(const IndexExpr &expr) const {
-  if (expr.treeSize() <= kMaxTreeSize)
-    return llvm::Error::success();
-  return unsupportedError(
-      "tiles",
-      "index expressions of at most " + llvm::Twine(kMaxTreeSize) + " nodes",
-      "a larger one", "merge and split the same axes less often");
+  if (expr.treeSize() > kMaxTreeSize)
+    return unsupportedError(
+        "tiles",
+        "index expressions of at most " + llvm::Twine(kMaxTreeSize) + " nodes",
+        "a larger one", "merge and split the same axes less often");
+  if (countRemainders(expr) > kMaxRemainders)
+    return unsupportedError("tiles",
+                            "at most " + llvm::Twine(kMaxRemainders) +
+                                " sizes in a row that don't divide each other",
+                            "more", "take sizes that divide each other");
+  return llvm::Error::success();
 }
 
 llvm::Expected<unsigned> AxisListBuilder::merge(unsigned major,
@@ -193,6 +213,10 @@ llvm::Error AxisListBuilder::applyTile(const Tile &tile) {
       tail[i + 1] = *merged;
       continue;
     }
+    // A layout of somebody else's comes here without the rules of the notation.
+    if (tile.sizes[i] < 1)
+      return invalidError("", "tile size", "a number of at least 1",
+                          llvm::Twine(tile.sizes[i]));
     unsigned quotient, remainder;
     if (llvm::Error error = split(tail[i], tile.sizes[i], quotient, remainder))
       return error;

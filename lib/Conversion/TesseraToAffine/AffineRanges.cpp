@@ -8,6 +8,8 @@
 
 #include "tessera/Conversion/TesseraToAffine/AffineRanges.h"
 
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -238,7 +240,8 @@ std::optional<IntegerRange> tessera::getRange(AffineExpr expr, unsigned numDims,
 AffineExpr tessera::simplifyWithRanges(AffineExpr expr, unsigned numDims,
                                        OperandRanges ranges) {
   LinearSum sum = Simplifier(numDims, ranges).simplify(expr);
-  return sum.overflows ? expr : sum.toExpr(expr.getContext());
+  return separateRemainders(sum.overflows ? expr
+                                          : sum.toExpr(expr.getContext()));
 }
 
 AffineMap tessera::simplifyWithRanges(AffineMap map, OperandRanges ranges) {

@@ -8,6 +8,8 @@
 
 #include "tessera/Conversion/TesseraToAffine/CutLoops.h"
 
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -78,7 +80,7 @@ static AffineForOp createBlockLoop(RewriterBase &rewriter, AffineForOp loop,
   AffineMap bound = loop.getUpperBoundMap();
   SmallVector<AffineExpr> counts;
   for (AffineExpr result : bound.getResults())
-    counts.push_back(result.ceilDiv(size));
+    counts.push_back(separateRemainders(result.ceilDiv(size)));
   return AffineForOp::create(
       rewriter, loop.getLoc(), ValueRange(), loop.getLowerBoundMap(),
       loop.getUpperBoundOperands(),

@@ -17,6 +17,8 @@
 
 #include "tessera/Conversion/TesseraToAffine/LoopNest.h"
 
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -91,7 +93,8 @@ AffineExpr LoopNest::expand(const IndexExpr &expr) const {
 }
 
 AffineMap LoopNest::getMap(ArrayRef<AffineExpr> results) const {
-  return AffineMap::get(loops.size(), numSymbols, results, context);
+  return separateRemainders(
+      AffineMap::get(loops.size(), numSymbols, results, context));
 }
 
 AffineMap LoopNest::getAxisMap(const AxisList &list) const {

@@ -38,3 +38,8 @@ func.func @bitcast(%a: tensor<8x128xf32, #test_tessera.blocked<[8, 128]>>) {
   %0 = tessera.bitcast %a : tensor<8x128xf32, #test_tessera.blocked<[8, 128]>> to tensor<1024xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{expected block sizes of at least 1}}
+func.func private @no_blocks(tensor<4xf32, #test_tessera.blocked<[0]>>)

@@ -38,8 +38,9 @@ std::optional<IntegerRange> getRange(mlir::AffineExpr expr, unsigned numDims,
                                      OperandRanges ranges);
 
 /// `expr` with every floordiv, ceildiv and mod by a positive constant resolved
-/// or reduced as far as the ranges tell. Equal to `expr` on all operands within
-/// their ranges; semi-affine parts stay as they are.
+/// or reduced as far as the ranges tell, and remainders separate (see
+/// separateRemainders). Equal to `expr` on all operands within their ranges;
+/// semi-affine parts stay as they are.
 mlir::AffineExpr simplifyWithRanges(mlir::AffineExpr expr, unsigned numDims,
                                     OperandRanges ranges);
 

@@ -431,6 +431,87 @@ AffineExpr tessera::toAffineExpr(const IndexExpr &expr,
   llvm_unreachable("all kinds are handled");
 }
 
+/// `(x mod extent) kind divisor` in other words. With `q = x floordiv extent`
+/// the remainder is `x - extent * q`. A multiple of the divisor joins it under
+/// the division and leaves it again behind, so that what is divided is a sum
+/// and no remainder.
+static AffineExpr divideRemainder(AffineExprKind kind, AffineExpr x,
+                                  int64_t extent, int64_t divisor) {
+  bool fits = extent <= divisor;
+  int64_t factor = extent / divisor;
+  AffineExpr quotient = x.floorDiv(extent);
+  AffineExpr sum = x + quotient * (factor * divisor - extent);
+  switch (kind) {
+  case AffineExprKind::Mod:
+    return fits ? x % extent : sum % divisor;
+  case AffineExprKind::FloorDiv:
+    if (fits)
+      return getAffineConstantExpr(0, x.getContext());
+    return extent % divisor == 0 ? x.floorDiv(divisor) % factor
+                                 : sum.floorDiv(divisor) - quotient * factor;
+  case AffineExprKind::CeilDiv:
+    // What fits is 1, except where x is a multiple.
+    return fits ? x.ceilDiv(extent) - quotient
+                : sum.ceilDiv(divisor) - quotient * factor;
+  default:
+    llvm_unreachable("not a division");
+  }
+}
+
+/// The constant that `expr` is, if it can divide.
+static std::optional<int64_t> getDivisor(AffineExpr expr) {
+  auto constant = dyn_cast<AffineConstantExpr>(expr);
+  if (!constant || constant.getValue() < 1)
+    return std::nullopt;
+  return constant.getValue();
+}
+
+/// One round from the leaves to the root; what it makes may divide a remainder
+/// anew.
+static AffineExpr separateOnce(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return expr;
+  AffineExpr lhs = separateOnce(binary.getLHS());
+  AffineExpr rhs = separateOnce(binary.getRHS());
+  AffineExprKind kind = expr.getKind();
+  bool divides = kind != AffineExprKind::Add && kind != AffineExprKind::Mul;
+  if (divides && lhs.getKind() == AffineExprKind::Mod) {
+    auto remainder = cast<AffineBinaryOpExpr>(lhs);
+    auto extent = getDivisor(remainder.getRHS()), divisor = getDivisor(rhs);
+    if (extent && divisor)
+      return divideRemainder(kind, remainder.getLHS(), *extent, *divisor);
+  }
+  return getAffineBinaryOpExpr(kind, lhs, rhs);
+}
+
+/// The most remainders, each in the next, on a path of the expression.
+static unsigned countRemainders(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  return (expr.getKind() == AffineExprKind::Mod ? 1 : 0) +
+         std::max(countRemainders(binary.getLHS()),
+                  countRemainders(binary.getRHS()));
+}
+
+AffineExpr tessera::separateRemainders(AffineExpr expr) {
+  // The form doubles with each: axes have fewer, subscripts may have more.
+  constexpr unsigned kMostRemainders = 16;
+  if (countRemainders(expr) > kMostRemainders)
+    return expr;
+  AffineExpr separate = separateOnce(expr);
+  return separate == expr ? expr : tessera::separateRemainders(separate);
+}
+
+AffineMap tessera::separateRemainders(AffineMap map) {
+  SmallVector<AffineExpr> results;
+  for (AffineExpr result : map.getResults())
+    results.push_back(separateRemainders(result));
+  return AffineMap::get(map.getNumDims(), map.getNumSymbols(), results,
+                        map.getContext());
+}
+
 AffineMap tessera::getAffineMap(const AxisList &axes, MLIRContext *context) {
   unsigned rank = axes.dimensions().size();
   SmallVector<AffineExpr> dims(rank);
@@ -438,5 +519,6 @@ AffineMap tessera::getAffineMap(const AxisList &axes, MLIRContext *context) {
   SmallVector<AffineExpr> results;
   for (const Axis &axis : axes.axes())
     results.push_back(toAffineExpr(axis.index, dims, context));
-  return AffineMap::get(rank, /*symbolCount=*/0, results, context);
+  return separateRemainders(
+      AffineMap::get(rank, /*symbolCount=*/0, results, context));
 }

@@ -53,9 +53,7 @@ public:
   OpFoldResult countAllocated(int64_t alignment) const;
 
   /// `expr` over `operands` as dimensions, folded if it is a constant.
-  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands) const {
-    return affine::makeComposedFoldedAffineApply(builder, loc, expr, operands);
-  }
+  OpFoldResult apply(AffineExpr expr, ArrayRef<OpFoldResult> operands) const;
   Value toValue(OpFoldResult result) const {
     return getValueOrCreateConstantIndexOp(builder, loc, result);
   }
@@ -97,6 +95,17 @@ FailureOr<AxisArithmetic> AxisArithmetic::get(OpBuilder &builder, Location loc,
   for (auto [dim, size] : llvm::zip(getUnboundedDims(type), sizes))
     arithmetic.sizeOfDim[dim] = size;
   return arithmetic;
+}
+
+OpFoldResult AxisArithmetic::apply(AffineExpr expr,
+                                   ArrayRef<OpFoldResult> operands) const {
+  OpFoldResult result =
+      affine::makeComposedFoldedAffineApply(builder, loc, expr, operands);
+  // The operands may be remainders, which are part of the map now.
+  if (auto value = dyn_cast<Value>(result))
+    if (auto apply = value.getDefiningOp<affine::AffineApplyOp>())
+      apply.setMap(separateRemainders(apply.getMap()));
+  return result;
 }
 
 OpFoldResult AxisArithmetic::getExtent(const Extent &extent) const {

@@ -30,6 +30,13 @@ void TestTesseraDialect::initialize() {
       >();
 }
 
+LogicalResult BlockedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> blocks, int64_t) {
+  if (llvm::any_of(blocks, [](int64_t size) { return size < 1; }))
+    return emitError() << "expected block sizes of at least 1";
+  return success();
+}
+
 LogicalResult BlockedAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {

@@ -41,6 +41,7 @@ def TestTessera_BlockedAttr : AttrDef<TestTessera_Dialect, "Blocked", [
     ArrayRefParameter<"int64_t", "block sizes">:$blocks,
     DefaultValuedParameter<"int64_t", "0", "memory space">:$space);
   let assemblyFormat = "`<` `[` $blocks `]` (`,` $space^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // TESSERA_TEST_TESTTESSERADIALECT_TD

@@ -147,6 +147,14 @@ mlir::AffineExpr toAffineExpr(const IndexExpr &expr,
                               llvm::ArrayRef<mlir::AffineExpr> variables,
                               mlir::MLIRContext *context);
 
+/// `expr` or `map` without a remainder that is divided again, as in
+/// `(d0 mod 3) floordiv 2`. The value stays. Upstream's canonicalizer takes
+/// `least mod 3` for the least value of `d0 mod 3`, also where a multiple of 3
+/// follows `least`, and so folds some of these divisions to wrong constants.
+/// Whatever we emit goes through here.
+mlir::AffineExpr separateRemainders(mlir::AffineExpr expr);
+mlir::AffineMap separateRemainders(mlir::AffineMap map);
+
 /// The map from logical indices to axis indices.
 mlir::AffineMap getAffineMap(const AxisList &axes, mlir::MLIRContext *context);
 
