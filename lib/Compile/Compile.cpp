@@ -11,6 +11,7 @@
 #include "LruCache.h"
 #include "Machine.h"
 #include "tessera/Conversion/Pipelines.h"
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Layout/Diagnostic.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -287,11 +288,9 @@ void tessera::clearCompileCache() {
 }
 
 llvm::Error tessera::checkThreads(int64_t threads, StringRef what) {
-  // OpenMP's runtime ends the program where it can't start them all.
-  constexpr int64_t kMaxThreads = 1024;
-  if (threads >= 1 && threads <= kMaxThreads)
+  if (threads >= 1 && threads <= kMostThreads)
     return llvm::Error::success();
-  return invalidError("", what, "a number from 1 to " + Twine(kMaxThreads),
+  return invalidError("", what, "a number from 1 to " + Twine(kMostThreads),
                       Twine(threads));
 }
 

@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Layout/Diagnostic.h"
@@ -56,13 +57,14 @@ LogicalResult AssignAddressSpacesPass::parseMap() {
       space = kEverySpace;
     else if (from.getAsInteger(10, space) || space < 1)
       space = 0;
-    if (space == 0 || to.getAsInteger(10, addressSpace) || addressSpace < 0)
-      return emitLayoutError(
-          [&] { return emitError(getOperation().getLoc()); },
-          invalidError("", "option map",
-                       "entries SPACE:ADDRESS-SPACE, where SPACE is 1 or more, "
-                       "or `*` for all others",
-                       "`" + entry + "`"));
+    bool isValid =
+        space != 0 && !to.getAsInteger(10, addressSpace) && addressSpace >= 0;
+    if (failed(checkOption(
+            getOperation(), map.ArgStr, isValid,
+            "entries SPACE:ADDRESS-SPACE, where SPACE is 1 or more, or `*` for "
+            "all others",
+            "`" + entry + "`")))
+      return failure();
     addressSpaces[space] = addressSpace;
   }
   return success();

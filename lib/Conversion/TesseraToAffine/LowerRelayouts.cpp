@@ -9,6 +9,7 @@
 #include "tessera/Conversion/TesseraToAffine/LowerRelayouts.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Layout/PaddingBits.h"
 
@@ -191,7 +192,16 @@ struct LowerRelayoutsPass
     : tessera::impl::LowerRelayoutsBase<LowerRelayoutsPass> {
   using LowerRelayoutsBase::LowerRelayoutsBase;
 
+  LogicalResult checkOptions() {
+    Operation *op = getOperation();
+    return success(succeeded(checkRange(op, maxNests, 1)) &&
+                   succeeded(checkRange(op, threads, 1, kMostThreads)) &&
+                   succeeded(checkRange(op, parallelBytes, 0)));
+  }
+
   void runOnOperation() override {
+    if (failed(checkOptions()))
+      return signalPassFailure();
     SmallVector<Operation *> relayouts;
     bool isLowerable = true;
     getOperation().walk([&](Operation *op) {

@@ -21,6 +21,8 @@ using namespace tessera;
 
 /// Registers that all processors have.
 static constexpr int64_t kLeastVectorBytes = 16;
+/// The time that a plan takes grows with the third power of the axes.
+static constexpr size_t kMostAxes = 256;
 /// Of what streams, the part that may go through the cache for shorter code.
 static constexpr int64_t kMostLost = 16;
 
@@ -365,6 +367,11 @@ llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       ElementBits bits, bool fillPadding,
                       const RelayoutTarget &target) {
+  if (src.axes.size() > kMostAxes || dst.axes.size() > kMostAxes)
+    return unsupportedError(
+        "relayout plan", "at most " + llvm::Twine(kMostAxes) + " axes",
+        llvm::Twine(std::max(src.axes.size(), dst.axes.size())),
+        "lower it with --tessera-lower-relayouts");
   bool isOneWidth = bits.src == bits.dst;
   if (isPacked(std::min(bits.src, bits.dst)) &&
       (isOneWidth || std::max(bits.src, bits.dst) == 8))

@@ -9,6 +9,7 @@
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Layout/PaddingBits.h"
 
@@ -18,8 +19,12 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/Sequence.h"
+#include "llvm/TargetParser/AArch64TargetParser.h"
+#include "llvm/TargetParser/RISCVTargetParser.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_VECTORIZERELAYOUTS
@@ -106,7 +111,25 @@ static std::string toText(Type type) {
   return text;
 }
 
+/// Whether LLVM knows a processor of that name.
+static bool isProcessor(StringRef cpu) {
+  return cpu == "generic" ||
+         llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None ||
+         llvm::AArch64::parseCpu(cpu) ||
+         llvm::RISCV::parseCPU(cpu, /*IsRV64=*/true);
+}
+
+/// Buffers of kernels are allocated in the function that they are in.
+static bool isInFunction(Operation *op) {
+  return isa_and_present<FunctionOpInterface>(
+      op->getParentWithTrait<OpTrait::IsIsolatedFromAbove>());
+}
+
 static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
+  if (!isInFunction(op))
+    return unsupportedError("vector relayout", "a place in a function",
+                            "one outside",
+                            "lower it with --tessera-lower-relayouts");
   auto srcType = cast<MemRefType>(op.getSource().getType());
   auto dstType = cast<MemRefType>(op.getDestination().getType());
   auto src = getSide(srcType), dst = getSide(dstType);
@@ -158,7 +181,22 @@ struct VectorizeRelayoutsPass
     : tessera::impl::VectorizeRelayoutsBase<VectorizeRelayoutsPass> {
   using Base::Base;
 
+  LogicalResult checkOptions() {
+    Operation *op = getOperation();
+    bool isVector = llvm::is_contained({16, 32, 64}, vectorBytes.getValue());
+    if (failed(checkOption(op, vectorBytes.ArgStr, isVector, "16, 32 or 64",
+                           llvm::Twine(vectorBytes))) ||
+        failed(checkOption(op, cpu.ArgStr, cpu.empty() || isProcessor(cpu),
+                           "a processor by LLVM's name", "`" + cpu + "`")))
+      return failure();
+    return success(succeeded(checkRange(op, streamingBytes, 0)) &&
+                   succeeded(checkRange(op, threads, 1, kMostThreads)) &&
+                   succeeded(checkRange(op, parallelBytes, 0)));
+  }
+
   void runOnOperation() override {
+    if (failed(checkOptions()))
+      return signalPassFailure();
     RelayoutTarget target;
     target.vectorBytes = vectorBytes;
     target.costs = ProcessorCosts::get(cpu);

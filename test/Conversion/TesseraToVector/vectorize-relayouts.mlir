@@ -176,3 +176,15 @@ func.func @widths(%a: memref<?x256xf32, #tessera.layout<{1,0:PD(16,256)}>>,
         memref<?x256xf32, #tessera.layout<{1,0:B(24,?)}>>
   return
 }
+
+// -----
+
+// Kernels allocate in functions. Outside of one a relayout stays as it is.
+// CHECK: module
+// CHECK: tessera.relayout
+// STREAM: module
+// STREAM: tessera.relayout
+%src = memref.alloc() : memref<4096x4096xf32>
+%dst = memref.alloc() : memref<4096x4096xf32, #tessera.layout<{0,1}>>
+tessera.relayout %src into %dst
+    : memref<4096x4096xf32>, memref<4096x4096xf32, #tessera.layout<{0,1}>>

@@ -212,3 +212,29 @@ func.func private @space_large(memref<3xf32, #tessera.memory_space<128>>)
 
 // expected-error @+1 {{expected string}}
 #shape_form = #tessera.shape<f32>
+
+// -----
+
+// The parser asks the layout even where there is no element type.
+// expected-error @+1 {{expected non-function type}}
+func.func private @no_element_type(tensor<4x, #tessera.layout<{0}>>)
+
+// -----
+
+// expected-error @+1 {{undefined symbol alias id 'nope'}}
+func.func private @unknown_element_type(tensor<4x!nope, #tessera.layout<{0}>>)
+
+// -----
+
+// expected-error @+1 {{undefined symbol alias id 'nope'}}
+func.func private @in_tuple(tuple<tensor<!nope, #tessera.layout<{}>>>)
+
+// -----
+
+// expected-error @+1 {{expected non-function type}}
+func.func private @memref(memref<4x, #tessera.layout<{0}>>)
+
+// -----
+
+// expected-error @+1 {{undefined symbol alias id 'nope'}}
+func.func private @vector(vector<4x!nope, #tessera.layout<{0}>>)

@@ -131,6 +131,9 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
                            function_ref<InFlightDiagnostic()> emitError) const {
+  // The parser asks even after it complained about the element type.
+  if (!elementType)
+    return failure();
   llvm::Expected<PrimitiveType> type = getPrimitiveType(elementType);
   if (!type)
     return emitLayoutError(emitError, type.takeError());
