@@ -142,3 +142,76 @@ func.func @relaid(%x: tensor<16x128xf32>) -> tensor<16x128xf32, #pin> {
   %1 = tessera.relayout %0 : tensor<16x128xf32> to tensor<16x128xf32, #pin>
   return %1 : tensor<16x128xf32, #pin>
 }
+
+// -----
+
+// A relayout to a type without a layout is written, too. Who uses it gets the
+// target's layout, like all others.
+// CHECK-DAG: #[[P:.*]] = #tessera.layout<{0,1}>
+// CHECK-DAG: #[[L:.*]] = #tessera.layout<{1,0:T(8,128)}>
+// CHECK: func.func @returned(%[[X:.*]]: tensor<16x128xf32, #[[P]]>) -> tensor<16x128xf32, #[[L]]>
+// CHECK-NEXT: %[[A:.*]] = tessera.relayout %[[X]] : tensor<16x128xf32, #[[P]]> to tensor<16x128xf32>
+// CHECK-NEXT: %[[B:.*]] = tessera.relayout %[[A]] : tensor<16x128xf32> to tensor<16x128xf32, #[[L]]>
+// CHECK-NEXT: return %[[B]]
+// CPU: tessera.relayout
+#pin = #tessera.layout<{0,1}>
+func.func @returned(%x: tensor<16x128xf32, #pin>) -> tensor<16x128xf32> {
+  %0 = tessera.relayout %x : tensor<16x128xf32, #pin> to tensor<16x128xf32>
+  return %0 : tensor<16x128xf32>
+}
+// CHECK: func.func @added
+// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<16x128xf32> to tensor<16x128xf32, #[[L]]>
+// CHECK-NEXT: arith.addf %[[B]], %{{.*}} : tensor<16x128xf32, #[[L]]>
+// CPU: tessera.relayout
+func.func @added(%x: tensor<16x128xf32, #pin>, %y: tensor<16x128xf32>) -> tensor<16x128xf32> {
+  %0 = tessera.relayout %x : tensor<16x128xf32, #pin> to tensor<16x128xf32>
+  %1 = arith.addf %0, %y : tensor<16x128xf32>
+  return %1 : tensor<16x128xf32>
+}
+// CHECK: func.func @passed
+// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<16x128xf32> to tensor<16x128xf32, #[[L]]>
+// CHECK-NEXT: call @returns(%[[B]])
+// CPU: tessera.relayout
+func.func @returns(%x: tensor<16x128xf32>) -> tensor<16x128xf32> {
+  return %x : tensor<16x128xf32>
+}
+func.func @passed(%x: tensor<16x128xf32, #pin>) -> tensor<16x128xf32> {
+  %0 = tessera.relayout %x : tensor<16x128xf32, #pin> to tensor<16x128xf32>
+  %1 = call @returns(%0) : (tensor<16x128xf32>) -> tensor<16x128xf32>
+  return %1 : tensor<16x128xf32>
+}
+// CHECK: func.func @carried
+// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<16x128xf32> to tensor<16x128xf32, #[[L]]>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[B]]) -> (tensor<16x128xf32, #[[L]]>)
+// CPU: tessera.relayout
+func.func @carried(%x: tensor<16x128xf32, #pin>, %n: index) -> tensor<16x128xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = tessera.relayout %x : tensor<16x128xf32, #pin> to tensor<16x128xf32>
+  %1 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %0) -> tensor<16x128xf32> {
+    %2 = math.exp %a : tensor<16x128xf32>
+    scf.yield %2 : tensor<16x128xf32>
+  }
+  return %1 : tensor<16x128xf32>
+}
+
+// -----
+
+// What a copy writes is moved on when the copy is done.
+// CHECK: func.func @copied
+// CHECK-NEXT: %[[C:.*]], %[[T:.*]] = tessera.copy_start
+// CHECK-NEXT: tessera.copy_done %[[T]]
+// CHECK-NEXT: tessera.relayout %[[C]] : tensor<16x128xf32> to tensor<16x128xf32, #
+func.func @copied(%x: tensor<16x128xf32, #tessera.layout<{1,0:S(1)}>>) -> tensor<16x128xf32> {
+  %0, %token = tessera.copy_start %x : tensor<16x128xf32, #tessera.layout<{1,0:S(1)}>> to tensor<16x128xf32>
+  tessera.copy_done %token
+  return %0 : tensor<16x128xf32>
+}
+
+// -----
+
+// The types of other functions are their dialect's business.
+// CHECK: llvm.func @no_tensors()
+llvm.func @no_tensors() {
+  llvm.return
+}

@@ -88,6 +88,8 @@ private:
   void convert(Operation *op, TypeAssignment &assignment);
   void restore(Operation *op, const OldTypes &old);
   bool inferResults(Operation *op);
+  void restoreOperand(OpBuilder &builder, OpOperand &operand, Type type);
+  void restoreResults(Operation *op, ArrayRef<Type> types);
   void restoreValue(OpBuilder &builder, Value value, Type type);
   Value relayout(OpBuilder &builder, Location loc, Value value, Type type);
 
@@ -154,7 +156,7 @@ bool AssignLayoutsPass::mayChange(Operation *op) {
   // What ends a region has the types of what the region is of.
   if (op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0)
     return !restored.contains(op->getParentOp());
-  if (isa<RelayoutOp, ReshapeOp, EmptyOp, AssumeLayoutOp>(op))
+  if (isa<ReshapeOp, EmptyOp, AssumeLayoutOp>(op))
     return true;
   static constexpr StringLiteral kDialects[] = {
       "arith", "cf", "complex", "linalg", "math", "scf", "tensor", "ub"};
@@ -182,28 +184,34 @@ static Attribute withType(Attribute value, Type type) {
   return elements ? elements.reshape(cast<ShapedType>(type)) : value;
 }
 
+/// Functions of other dialects have types that only they can make: a signature
+/// in which nothing changes stays as it is.
+static void convertSignature(FunctionOpInterface function,
+                             TypeAssignment &assignment) {
+  auto convertTypes = [&](ArrayRef<Type> types) {
+    return llvm::map_to_vector(
+        types, [&](Type type) { return assignment.convert(type); });
+  };
+  auto arguments = convertTypes(function.getArgumentTypes());
+  auto results = convertTypes(function.getResultTypes());
+  if (ArrayRef(arguments) != function.getArgumentTypes() ||
+      ArrayRef(results) != function.getResultTypes())
+    function.setType(function.cloneTypeWith(arguments, results));
+}
+
 void AssignLayoutsPass::convert(Operation *op, TypeAssignment &assignment) {
   auto convertValue = [&](Value value) {
     Type type = assignment.convert(value.getType());
     numAssigned += type != value.getType();
     value.setType(type);
   };
-  // Who writes a relayout has chosen, even a type without a layout.
-  if (!isa<RelayoutOp, AssumeLayoutOp>(op))
-    llvm::for_each(op->getResults(), convertValue);
+  llvm::for_each(op->getResults(), convertValue);
   for (Region &region : op->getRegions())
     for (Block &block : region)
       llvm::for_each(block.getArguments(), convertValue);
   if (auto function = dyn_cast<FunctionOpInterface>(op);
-      function && mayChange(op)) {
-    auto convertTypes = [&](ArrayRef<Type> types) {
-      return llvm::map_to_vector(
-          types, [&](Type type) { return assignment.convert(type); });
-    };
-    function.setType(
-        function.cloneTypeWith(convertTypes(function.getArgumentTypes()),
-                               convertTypes(function.getResultTypes())));
-  }
+      function && mayChange(op))
+    convertSignature(function, assignment);
   if (op->hasTrait<OpTrait::ConstantLike>() && op->getNumResults() == 1)
     if (isa<RankedTensorType>(op->getResult(0).getType()))
       if (Attribute value = op->getAttr("value"))
@@ -235,16 +243,41 @@ void AssignLayoutsPass::restoreValue(OpBuilder &builder, Value value,
   value.replaceUsesWithIf(laidOut, needsNewType);
 }
 
+/// Gives the results their old types. What a copy writes can be read from where
+/// the copy is done.
+void AssignLayoutsPass::restoreResults(Operation *op, ArrayRef<Type> types) {
+  OpBuilder builder(op->getContext());
+  auto copy = dyn_cast<CopyStartOp>(op);
+  Operation *done = copy ? copy.getDone().getOperation() : nullptr;
+  builder.setInsertionPointAfter(done ? done : op);
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+    restoreValue(builder, result, type);
+}
+
+/// Gives the operand a value of its old type: what a relayout of ours reads, if
+/// it has that type, or a relayout of its own.
+void AssignLayoutsPass::restoreOperand(OpBuilder &builder, OpOperand &operand,
+                                       Type type) {
+  if (operand.get().getType() == type)
+    return;
+  auto producer = operand.get().getDefiningOp<RelayoutOp>();
+  if (!producer || producer.getSource().getType() != type)
+    return operand.set(
+        relayout(builder, operand.getOwner()->getLoc(), operand.get(), type));
+  operand.set(producer.getSource());
+  if (producer.use_empty()) {
+    producer.erase();
+    --numRelayouts;
+  }
+}
+
 void AssignLayoutsPass::restore(Operation *op, const OldTypes &old) {
   restored.insert(op);
   OpBuilder builder(op);
   for (auto [operand, type] :
        llvm::zip_equal(op->getOpOperands(), old.operands))
-    if (operand.get().getType() != type)
-      operand.set(relayout(builder, op->getLoc(), operand.get(), type));
-  builder.setInsertionPointAfter(op);
-  for (auto [result, type] : llvm::zip_equal(op->getResults(), old.results))
-    restoreValue(builder, result, type);
+    restoreOperand(builder, operand, type);
+  restoreResults(op, old.results);
   ArrayRef<Type> types = old.arguments;
   for (Region &region : op->getRegions()) {
     if (region.empty())
@@ -283,11 +316,8 @@ bool AssignLayoutsPass::inferResults(Operation *op) {
   setTypes(inferred);
   bool content = isContent(op);
   setTypes(chosen);
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
   if (content)
-    for (auto [result, type] : llvm::zip_equal(op->getResults(), inferred))
-      restoreValue(builder, result, type);
+    restoreResults(op, inferred);
   return content;
 }
 
@@ -307,7 +337,11 @@ void AssignLayoutsPass::runOnOperation() {
   });
   for (auto &[op, old] : ops)
     convert(op, assignment);
-  for (auto &[op, old] : ops)
-    if (!mayChange(op) || (!isContent(op) && !inferResults(op)))
+  for (auto &[op, old] : ops) {
+    // Who writes a relayout has chosen, even a type without a layout.
+    if (isa<RelayoutOp>(op))
+      restoreResults(op, old.results);
+    else if (!mayChange(op) || (!isContent(op) && !inferResults(op)))
       restore(op, old);
+  }
 }
