@@ -206,6 +206,58 @@ def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
   ];
 }
 
+def PassBuffersToBlocks : Pass<"tessera-pass-buffers-to-blocks"> {
+  let summary = "Pass buffers that loops return to the blocks that use them";
+  let description = [{
+    Splits a block behind a loop or a conditional, if another block uses a memref
+    that it returns. The rest of the block takes the memref as an argument.
+
+    It stands before upstream's `ownership-based-buffer-deallocation` in the
+    pipelines, which ends the process otherwise. `canonicalize` merges the blocks
+    again.
+
+    ```mlir
+    func.func @f(%c: i1, %m: memref<8xf32>) -> memref<8xf32> {
+      %r = scf.if %c -> (memref<8xf32>) {
+        %a = memref.alloc() : memref<8xf32>
+        scf.yield %a : memref<8xf32>
+      } else {
+        scf.yield %m : memref<8xf32>
+      }
+      cf.cond_br %c, ^bb1, ^bb2
+    ^bb1:
+      return %r : memref<8xf32>
+    ^bb2:
+      return %m : memref<8xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%c: i1, %m: memref<8xf32>) -> memref<8xf32> {
+      %r = scf.if %c -> (memref<8xf32>) {
+        %a = memref.alloc() : memref<8xf32>
+        scf.yield %a : memref<8xf32>
+      } else {
+        scf.yield %m : memref<8xf32>
+      }
+      cf.br ^bb1(%r : memref<8xf32>)
+    ^bb1(%s: memref<8xf32>):
+      cf.cond_br %c, ^bb2, ^bb3
+    ^bb2:
+      return %s : memref<8xf32>
+    ^bb3:
+      return %m : memref<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+  let statistics = [
+    Statistic<"numSplit", "blocks-split", "Blocks that were split">
+  ];
+}
+
 def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
                                "::mlir::ModuleOp"> {
   let summary = "Turn memory spaces into the address spaces of a target";

@@ -14,7 +14,7 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -38,6 +38,22 @@ static ToAffineSteps getSteps(const OptionsTy &options) {
   return {SmallVector<std::string>(options.addressSpaces.begin(),
                                    options.addressSpaces.end()),
           options.maxNests, options.deallocate, std::nullopt, ""};
+}
+
+/// Upstream's buildBufferDeallocationPipeline, but for the split of blocks that
+/// its second pass needs and its first would undo.
+static void addDeallocation(OpPassManager &manager) {
+  memref::ExpandReallocPassOptions reallocOptions;
+  reallocOptions.emitDeallocs = false;
+  manager.addPass(memref::createExpandReallocPass(reallocOptions));
+  manager.addPass(createPassBuffersToBlocks());
+  manager.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  manager.addPass(bufferization::createLowerDeallocationsPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createConvertBufferizationToMemRefPass());
 }
 
 static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
@@ -67,8 +83,7 @@ static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
   manager.addPass(createCSEPass());
   if (!steps.deallocate)
     return;
-  bufferization::buildBufferDeallocationPipeline(manager);
-  manager.addPass(createConvertBufferizationToMemRefPass());
+  addDeallocation(manager);
 }
 
 void tessera::buildToAffinePipeline(OpPassManager &manager,
