@@ -133,3 +133,35 @@ module attributes {tessera.target = #tessera.target<"mine", [
     return
   }
 }
+
+// -----
+
+// Upstream's folder forgets encodings: it would replace these by their operands.
+#layout = #tessera.layout<{0,1}>
+func.func @transpose_moves_nothing(%a: tensor<2x3xf32, #layout>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @+1 {{unsupported linalg.transpose that moves no dimension: expected one type of the input and the result, found tensor<2x3xf32, #tessera.layout<{0,1}>> and tensor<2x3xf32>; canonicalization makes invalid IR of it; use tessera.relayout}}
+  %0 = linalg.transpose ins(%a : tensor<2x3xf32, #layout>) outs(%b : tensor<2x3xf32>) permutation = [0, 1]
+  return %0 : tensor<2x3xf32>
+}
+
+func.func @transposes_move_nothing(%a: tensor<2x3x4xf32, #tessera.layout<{0,1,2}>>, %b: tensor<3x4x2xf32>, %c: tensor<4x2x3xf32>, %d: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %0 = linalg.transpose ins(%a : tensor<2x3x4xf32, #tessera.layout<{0,1,2}>>) outs(%b : tensor<3x4x2xf32>) permutation = [1, 2, 0]
+  %1 = linalg.transpose ins(%0 : tensor<3x4x2xf32>) outs(%c : tensor<4x2x3xf32>) permutation = [1, 2, 0]
+  // expected-error @+1 {{unsupported linalg.transpose that moves no dimension}}
+  %2 = linalg.transpose ins(%1 : tensor<4x2x3xf32>) outs(%d : tensor<2x3x4xf32>) permutation = [1, 2, 0]
+  return %2 : tensor<2x3x4xf32>
+}
+
+// These are right: one type, or a dimension that moves.
+func.func @transposes(%a: tensor<2x2xf32, #layout>, %b: tensor<2x2xf32>, %c: tensor<2x2xf32, #layout>) -> (tensor<2x2xf32>, tensor<2x2xf32, #layout>) {
+  %0 = linalg.transpose ins(%a : tensor<2x2xf32, #layout>) outs(%b : tensor<2x2xf32>) permutation = [1, 0]
+  %1 = linalg.transpose ins(%a : tensor<2x2xf32, #layout>) outs(%c : tensor<2x2xf32, #layout>) permutation = [0, 1]
+  %2 = linalg.transpose ins(%0 : tensor<2x2xf32>) outs(%c : tensor<2x2xf32, #layout>) permutation = [1, 0]
+  return %0, %2 : tensor<2x2xf32>, tensor<2x2xf32, #layout>
+}
+
+// In memory nothing is folded.
+func.func @transpose_memrefs(%a: memref<2x3xf32, #layout>, %b: memref<2x3xf32>) {
+  linalg.transpose ins(%a : memref<2x3xf32, #layout>) outs(%b : memref<2x3xf32>) permutation = [0, 1]
+  return
+}

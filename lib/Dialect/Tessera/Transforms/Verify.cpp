@@ -14,7 +14,9 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Layout/Bitcast.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -45,6 +47,12 @@ static llvm::Error checkTail(const Layout &layout, int64_t storageBits,
                           Twine(space->alignment) + " bytes that space " +
                           Twine(space->number) + " aligns to",
                       Twine(bytes) + " bytes");
+}
+
+static std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
 }
 
 /// What may be wrong with a type alone; verify_c2 and what is unsupported.
@@ -94,6 +102,7 @@ private:
   void checkCast(memref::CastOp op);
   void checkCopy(CopyStartOp op);
   void checkBitcast(BitcastOp op);
+  void checkTranspose(linalg::TransposeOp op);
   void checkCapacity(FunctionOpInterface function);
 
   TargetAttr target;
@@ -210,6 +219,32 @@ void VerifyPass::checkBitcast(BitcastOp op) {
     report(op.getLoc(), "invalid bitcast: " + answer.reason + " [bitcast_c1]");
 }
 
+/// Upstream folds a transposition that moves no dimension, alone or with those
+/// before it, to its operand, also where that has another encoding. A folder
+/// runs before all patterns, so nothing can be put in front of it.
+void VerifyPass::checkTranspose(linalg::TransposeOp op) {
+  if (op->getNumResults() == 0)
+    return;
+  Type type = op->getResult(0).getType();
+  SmallVector<int64_t> permutation(op.getPermutation());
+  for (linalg::TransposeOp first = op;;) {
+    Value source = first.getInput();
+    if (isIdentityPermutation(permutation) && source.getType() != type) {
+      report(op.getLoc(),
+             unsupportedError("linalg.transpose that moves no dimension",
+                              "one type of the input and the result",
+                              toText(source.getType()) + " and " + toText(type),
+                              "canonicalization makes invalid IR of it; use "
+                              "tessera.relayout"));
+      return;
+    }
+    first = source.getDefiningOp<linalg::TransposeOp>();
+    if (!first)
+      return;
+    permutation = applyPermutation(first.getPermutation(), permutation);
+  }
+}
+
 void VerifyPass::checkCapacity(FunctionOpInterface function) {
   if (!target || function.isExternal())
     return;
@@ -245,6 +280,8 @@ void VerifyPass::runOnOperation() {
       checkCopy(start);
     if (auto bitcast = dyn_cast<BitcastOp>(op))
       checkBitcast(bitcast);
+    if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
+      checkTranspose(transpose);
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       checkCapacity(function);
   });

@@ -128,6 +128,9 @@ def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
     * Nothing in a layout is *unsupported*: `SC`, `M`, widths `E` other than the
       type's own or whole bytes that hold it, `*` over dynamic dimensions without
       bounds.
+    * No `linalg.transpose` between two types moves no dimension, alone or
+      together with those before it: *unsupported*, because upstream's folder
+      replaces it by its operand, of whatever encoding.
     * `verify_c3`: a tail by `L` ends on a whole byte, and, for a known target,
       suits the alignment of the memory space: one divides the other.
     * `verify_c4`: a `memref.cast` gains no promise about memory that the operand
