@@ -427,10 +427,16 @@ static bool canPlaceGlobal(memref::GlobalOp global) {
 }
 
 /// Whether the physical memref of the operand can be seen as that of the
-/// result: memrefs change their element type only from bytes.
+/// result: memrefs change their element type only from bytes. The product of
+/// sizes of a plain memref may be too large.
 static bool canView(BitcastViewOp op) {
   auto getPhysical = [](Value value) -> MemRefType {
-    auto physical = getPhysicalMemRefType(cast<MemRefType>(value.getType()));
+    auto type = cast<MemRefType>(value.getType());
+    if (auto axes = getAxisList(type); !axes) {
+      llvm::consumeError(axes.takeError());
+      return {};
+    }
+    auto physical = getPhysicalMemRefType(type);
     if (physical && physical->getLayout().isIdentity())
       return *physical;
     if (!physical)

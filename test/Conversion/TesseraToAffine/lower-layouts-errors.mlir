@@ -80,3 +80,15 @@ func.func @empty_cast(%m: memref<0x2xi32, #tessera.layout<{1,0:PD(3,2)}>>)
       to memref<?x2xi32, #tessera.layout<{1,0:PD(3,2)}>>
   return %c : memref<?x2xi32, #tessera.layout<{1,0:PD(3,2)}>>
 }
+
+// -----
+
+// Sizes of a plain memref whose product is beyond 64 bits.
+
+func.func @huge_view(%m: memref<?x4xf32>)
+    -> memref<?x9223372036854775807x9223372036854775807xf32> {
+  // expected-error @+1 {{unsupported view}}
+  %t = tessera.bitcast_view %m : memref<?x4xf32>
+      to memref<?x9223372036854775807x9223372036854775807xf32>
+  return %t : memref<?x9223372036854775807x9223372036854775807xf32>
+}
