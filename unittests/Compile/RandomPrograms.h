@@ -1,5 +1,4 @@
-//===- RandomPrograms.h - Random programs on tensors with layouts -*- C++
-//-*-===//
+//===- RandomPrograms.h - Random programs on laid-out tensors ---*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A program is made twice, statement by statement: as MLIR text, and as steps
-// on lists of elements in row-major order, which know nothing of layouts.
+// on lists of elements in row-major order. The steps know nothing of layouts,
+// but for operations whose result depends on them: those ask the model of
+// tilings that the Layout library is tested against.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "mlir/IR/MLIRContext.h"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +40,24 @@ struct ProgramState {
 using Step = std::function<void(ProgramState &)>;
 using Steps = std::vector<Step>;
 
+void runAll(const Steps &steps, ProgramState &state);
+
+struct ProgramOptions {
+  /// Whether upstream's folders run before the pipeline. They are not told of
+  /// layouts, and make invalid IR of three kinds of right programs, which are
+  /// left out then. They replace a `linalg.transpose` that moves nothing, alone
+  /// or with the one before it, by its operand, of whatever layout: there is
+  /// only one transposition, which moves something. They make sizes static, and
+  /// keep the layout: dynamic dimensions have no bounds. They infer the type of
+  /// a `tensor.concat`: it has no layout.
+  bool isFolded = false;
+  /// Whether functions may have several blocks. Upstream's deallocation ends
+  /// the process, or refuses ownership, for some whose buffers blocks hand on.
+  bool hasBranches = true;
+  /// Statements to leave out, by name. The others stay much as they are.
+  std::set<uint64_t> skipped;
+};
+
 /// A program over two buffers of bytes: it reads arrays from the one and writes
 /// arrays to the other, all in row-major order with whole bytes per element.
 struct RandomProgram {
@@ -51,16 +71,18 @@ struct RandomProgram {
   PrimitiveType type = PrimitiveType::S32;
   std::vector<Array> inputs, outputs;
   std::string text;
+  std::string entry; ///< The function's name.
   Steps steps;
+  std::vector<uint64_t> statements; ///< Their names.
 };
 
 /// Bytes of each of the two buffers.
 inline constexpr int64_t kProgramBytes = int64_t(1) << 16;
 
-/// Makes a program whose entry is `func.func @run<number>`, with all else that
-/// it needs named after the number.
-RandomProgram makeRandomProgram(RandomLayouts &random,
-                                mlir::MLIRContext *context, int number);
+/// Makes the program of a seed. Its entry is `func.func @run<number>`, and all
+/// else that it needs is named after the number.
+RandomProgram makeRandomProgram(uint64_t seed, mlir::MLIRContext *context,
+                                int number, const ProgramOptions &options);
 
 } // namespace tessera
 
