@@ -66,9 +66,14 @@ TESSERA_C_EXPORT int64_t
 tesseraProgramGetOutputBytes(const TesseraProgram *program);
 
 /// Runs the function. Buffers begin at a multiple of 16 bytes and do not
-/// overlap; the first is not written.
-TESSERA_C_EXPORT void tesseraProgramRun(const TesseraProgram *program,
-                                        const void *input, void *output);
+/// overlap; the first is not written. Errors: *invalid* where an assertion of
+/// the module fails, or one that --tessera-assert-faults added to it: divisions
+/// by zero, indices out of bounds and the like; *unsupported* where temporaries
+/// do not fit into memory, or no thread with enough stack can be made. What is
+/// in the second buffer is unspecified then.
+TESSERA_C_EXPORT TesseraError *tesseraProgramRun(const TesseraProgram *program,
+                                                 const void *input,
+                                                 void *output);
 
 #ifdef __cplusplus
 }

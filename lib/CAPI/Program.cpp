@@ -71,7 +71,9 @@ int64_t tesseraProgramGetOutputBytes(const TesseraProgram *program) {
   return program->program.outputBytes();
 }
 
-void tesseraProgramRun(const TesseraProgram *program, const void *input,
-                       void *output) {
-  program->program(input, output);
+TesseraError *tesseraProgramRun(const TesseraProgram *program,
+                                const void *input, void *output) {
+  if (llvm::Error error = program->program(input, output))
+    return wrapError(std::move(error));
+  return nullptr;
 }

@@ -8,8 +8,10 @@
 
 #include "tessera/Compile/Compile.h"
 
+#include "ForkGate.h"
 #include "LruCache.h"
 #include "Machine.h"
+#include "Stack.h"
 #include "tessera/Conversion/Pipelines.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Layout/Diagnostic.h"
@@ -273,8 +275,10 @@ tessera::compileRelayout(const ArrayPart &source, const ArrayPart &destination,
 llvm::Expected<std::string>
 tessera::compileRelayouts(llvm::ArrayRef<RelayoutRequest> requests,
                           EmitKind kind, const CompileOptions &options) {
+  CompileScope scope;
   return getTextCache().get(getKey(requests, kind, options), [&] {
-    return compileUncached(requests, kind, options);
+    return compileOnStack<std::string>(
+        [&] { return compileUncached(requests, kind, options); });
   });
 }
 
@@ -283,6 +287,7 @@ uint64_t tessera::getNumCacheHits() {
 }
 
 void tessera::clearCompileCache() {
+  CompileScope scope;
   getTextCache().clear();
   getFunctionCache().clear();
 }
@@ -360,6 +365,15 @@ CompiledModule::load(StringRef object, bool isThreaded,
   return CompiledModule(std::move(*jit));
 }
 
+llvm::Error CompiledModule::define(StringRef symbol, void *address) {
+  using llvm::JITSymbolFlags;
+  llvm::orc::ExecutorSymbolDef definition(
+      llvm::orc::ExecutorAddr::fromPtr(address),
+      JITSymbolFlags::Exported | JITSymbolFlags::Callable);
+  return jit->getMainJITDylib().define(
+      llvm::orc::absoluteSymbols({{jit->mangleAndIntern(symbol), definition}}));
+}
+
 llvm::Expected<CompiledModule::Relayout *>
 CompiledModule::lookup(StringRef symbol) {
   // The reason, such as a function that nobody has, is reported and not
@@ -398,6 +412,8 @@ tessera::getRelayoutFunction(const ArrayPart &source,
     result.function = *function;
     return result;
   };
-  return getFunctionCache().get(getKey(request, EmitKind::Object, options),
-                                make);
+  CompileScope scope;
+  return getFunctionCache().get(
+      getKey(request, EmitKind::Object, options),
+      [&] { return compileOnStack<RelayoutFunction>(make); });
 }

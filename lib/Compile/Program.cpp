@@ -15,6 +15,10 @@
 
 #include "tessera/Compile/Program.h"
 
+#include "ForkGate.h"
+#include "ProgramRun.h"
+#include "Stack.h"
+#include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/Pipelines.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
@@ -33,9 +37,11 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -217,6 +223,7 @@ static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
   PassManager manager(module->getName());
   // Operations of arith and math on tensors, which nothing bufferizes.
   manager.addPass(createConvertElementwiseToLinalgPass());
+  manager.addPass(createAssertFaults());
   ToLLVMOptions options;
   options.vectorBytes = vectorBytes;
   // Results belong to the caller then, and what was allocated is freed.
@@ -225,7 +232,85 @@ static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
   return manager.run(module);
 }
 
+//===----------------------------------------------------------------------===//
+// Stacks
+//===----------------------------------------------------------------------===//
+
+/// Calls are nested as deep at most.
+static constexpr int64_t kMaxCalls = 256;
+/// What the code of a function may have on its stack: buffers of relayouts,
+/// less than 32 KiB, and registers.
+static constexpr size_t kFrameBytes = size_t(40) << 10;
+
+namespace {
+/// How deep calls are nested, by functions.
+class CallDepths {
+public:
+  explicit CallDepths(SymbolTableCollection &symbols) : symbols(symbols) {}
+
+  /// The depth below `function`, or an error where it calls itself.
+  llvm::Expected<int64_t> get(Operation *function) {
+    auto [known, isNew] = depths.try_emplace(function, kOpen);
+    if (!isNew && known->second == kOpen)
+      return unsupportedError("function `" + getName(function) + "`",
+                              "one that does not call itself",
+                              "a call that comes back to it", "write a loop");
+    if (!isNew)
+      return known->second;
+    int64_t depth = 1;
+    for (Operation *callee : getCallees(function)) {
+      llvm::Expected<int64_t> below = get(callee);
+      if (!below)
+        return below;
+      depth = std::max(depth, *below + 1);
+    }
+    if (depth > kMaxCalls)
+      return unsupportedError("function `" + getName(function) + "`",
+                              "calls nested " + Twine(kMaxCalls) + " deep",
+                              "more", "call functions in fewer steps");
+    return depths[function] = depth;
+  }
+
+private:
+  static constexpr int64_t kOpen = -1;
+
+  static std::string getName(Operation *function) {
+    return SymbolTable::getSymbolName(function).str();
+  }
+
+  /// The functions that are called, and those whose address is taken.
+  llvm::SetVector<Operation *> getCallees(Operation *function) {
+    llvm::SetVector<Operation *> callees;
+    function->walk([&](Operation *op) {
+      SymbolRefAttr name;
+      if (auto call = dyn_cast<CallOpInterface>(op))
+        name = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+      else if (auto constant = dyn_cast<func::ConstantOp>(op))
+        name = constant.getValueAttr();
+      if (!name)
+        return;
+      if (Operation *callee = symbols.lookupNearestSymbolFrom(op, name))
+        callees.insert(callee);
+    });
+    return callees;
+  }
+
+  SymbolTableCollection &symbols;
+  llvm::DenseMap<Operation *, int64_t> depths;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
 llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
+  CompileScope scope;
+  return compileOnStack<Program>([&] { return compileHere(text, entryName); });
+}
+
+llvm::Expected<Program> Program::compileHere(StringRef text,
+                                             StringRef entryName) {
   CompileOptions options;
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
@@ -252,7 +337,14 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   if (!entry)
     return entry.takeError();
 
+  SymbolTableCollection symbols;
+  llvm::Expected<int64_t> depth = CallDepths(symbols).get(*entry);
+  if (!depth)
+    return depth.takeError();
+
   Program program;
+  // The function around the entry is one more.
+  program.stackBytes = (*depth + 1) * kFrameBytes;
   auto inputs =
       getArrays(entry->getArgumentTypes(), "argument", program.numInputBytes);
   if (!inputs)
@@ -280,6 +372,9 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   }
   if (!compiled)
     return compiled.takeError();
+  for (auto [name, address] : getProgramFunctions())
+    if (llvm::Error error = compiled->define(name, address))
+      return std::move(error);
   auto function = compiled->lookup(options.symbol);
   if (!function)
     return function.takeError();
@@ -288,11 +383,20 @@ llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
   return program;
 }
 
-void Program::operator()(const void *input, void *output) const {
+llvm::Error Program::operator()(const void *input, void *output) const {
   // The function of two memrefs of bytes, as the LLVM dialect passes them:
   // allocated and aligned pointer, offset, size and stride.
   using Entry = void(const void *, const void *, int64_t, int64_t, int64_t,
                      void *, void *, int64_t, int64_t, int64_t);
-  reinterpret_cast<Entry *>(function)(input, input, 0, numInputBytes, 1, output,
-                                      output, 0, numOutputBytes, 1);
+  // Unset where there is no stack to run on.
+  std::optional<llvm::Error> error;
+  auto run = [&] {
+    error = runProgram([&] {
+      reinterpret_cast<Entry *>(function)(input, input, 0, numInputBytes, 1,
+                                          output, output, 0, numOutputBytes, 1);
+    });
+  };
+  if (llvm::Error noStack = runOnStack(stackBytes, run))
+    return noStack;
+  return std::move(*error);
 }

@@ -598,8 +598,12 @@ public:
     Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
     checkBytes("input", tesseraProgramGetInputBytes(get()), input.size());
     checkBytes("output", tesseraProgramGetOutputBytes(get()), output.size());
-    nb::gil_scoped_release release;
-    tesseraProgramRun(get(), input.data(), output.data());
+    TesseraError *error;
+    {
+      nb::gil_scoped_release release;
+      error = tesseraProgramRun(get(), input.data(), output.data());
+    }
+    check(error);
   }
 
   const TesseraProgram *get() const { return handle.get(); }

@@ -30,8 +30,8 @@ class Program:
 
         Raises:
           InvalidError: the text has errors, or there is no such function.
-          UnsupportedError: arguments or results of other types, and what the
-            pipeline refuses.
+          UnsupportedError: arguments or results of other types, functions that call
+            themselves or 256 others deep, and what the pipeline refuses.
         """
         if not isinstance(module, str):
             if not hasattr(module, "operation"):
@@ -58,7 +58,10 @@ class Program:
           The result, or a tuple of them if there is not exactly one.
 
         Raises:
-          InvalidError: other numbers of arrays, dimensions or dtypes.
+          InvalidError: other numbers of arrays, dimensions or dtypes; an assertion
+            that fails, of the module or before an index out of bounds, a division
+            by zero and the like.
+          UnsupportedError: temporaries that do not fit into memory.
         """
         if len(arrays) != len(self.inputs):
             raise InvalidError(

@@ -164,6 +164,9 @@ public:
   /// The function of that name.
   llvm::Expected<Relayout *> lookup(llvm::StringRef symbol);
 
+  /// Gives a name that the functions call a meaning, before any is looked up.
+  llvm::Error define(llvm::StringRef symbol, void *address);
+
   /// The functions of an object file for this machine; `isThreaded` says
   /// whether they need the OpenMP runtime.
   static llvm::Expected<CompiledModule>

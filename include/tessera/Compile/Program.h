@@ -41,7 +41,8 @@ public:
   ///
   /// Errors: *invalid* where the text has errors or no such function;
   /// *unsupported* for arguments and results that are no tensors of static
-  /// shape, and for what the pipeline refuses; each with its diagnostics.
+  /// shape, for functions that call themselves or are called 256 deep, and for
+  /// what the pipeline refuses; each with its diagnostics.
   static llvm::Expected<Program> compile(llvm::StringRef text,
                                          llvm::StringRef entryName = "");
 
@@ -52,13 +53,23 @@ public:
   int64_t outputBytes() const { return numOutputBytes; }
 
   /// Buffers begin at a multiple of 16 bytes. The first is not written.
-  void operator()(const void *input, void *output) const;
+  ///
+  /// Errors: *invalid* where an assertion of the module fails, or one that
+  /// --tessera-assert-faults added to it: divisions by zero, indices out of
+  /// bounds and the like; *unsupported* where temporaries do not fit into
+  /// memory, or no thread with enough stack can be made. What is in the second
+  /// buffer is unspecified then.
+  llvm::Error operator()(const void *input, void *output) const;
 
 private:
   Program() = default;
+  static llvm::Expected<Program> compileHere(llvm::StringRef text,
+                                             llvm::StringRef entryName);
 
   std::vector<ProgramArray> inputArrays, outputArrays;
   int64_t numInputBytes = 0, numOutputBytes = 0;
+  /// What calls nested as deep as they go take.
+  size_t stackBytes = 0;
   std::shared_ptr<CompiledModule> module;
   void *function = nullptr;
 };

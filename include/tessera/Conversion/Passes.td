@@ -258,6 +258,47 @@ def PassBuffersToBlocks : Pass<"tessera-pass-buffers-to-blocks"> {
   ];
 }
 
+def AssertFaults : Pass<"tessera-assert-faults"> {
+  let summary = "Assert what would end a process, or never end";
+  let description = [{
+    Adds `cf.assert` in front of what has no result for some operands: integer
+    divisions by zero, and of the smallest number by -1; indices, slices, casts
+    and operands of `linalg` out of bounds, by upstream's
+    `RuntimeVerifiableOpInterface`, and those of `affine` and of loads and stores
+    of vectors; arrays of negative sizes, or of 2^44 elements and more; loops
+    whose step is not positive. Messages begin with the place in the source and
+    the name of the operation, those of assertions that were there too.
+    `memref.alloca` becomes `memref.alloc`, as stacks are short.
+
+    It stands before bufferization, where sizes and indices are logical ones, and
+    after `convert-elementwise-to-linalg`: divisions of tensors are left alone.
+
+    ```mlir
+    func.func @f(%a: i32, %b: i32) -> i32 {
+      %c = arith.divui %a, %b : i32
+      return %c : i32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%a: i32, %b: i32) -> i32 {
+      %zero = arith.constant 0 : i32
+      %ok = arith.cmpi ne, %b, %zero : i32
+      cf.assert %ok, "f.mlir:2:8: 'arith.divui': division by zero"
+      %c = arith.divui %a, %b : i32
+      return %c : i32
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
                                "::mlir::ModuleOp"> {
   let summary = "Turn memory spaces into the address spaces of a target";

@@ -134,6 +134,8 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   funcOptions.useBarePtrCallConv = options.useBarePointers;
   manager.addPass(createConvertFuncToLLVMPass(funcOptions));
   manager.addPass(createConvertControlFlowToLLVMPass());
+  // What becomes of casts of vectors.
+  manager.addPass(createUBToLLVMConversionPass());
   if (options.threads > 1)
     manager.addPass(createConvertOpenMPToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());

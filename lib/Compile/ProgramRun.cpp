@@ -1,0 +1,130 @@
+//===- ProgramRun.cpp - What compiled programs call -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramRun.h"
+
+#include "tessera/Layout/Diagnostic.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <csetjmp>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace tessera;
+
+namespace {
+/// Stands before what a program allocated.
+struct alignas(16) Allocation {
+  Allocation *next, *previous;
+  size_t bytes;
+};
+
+/// A run of a program: where it leaves for, and what it has allocated.
+struct Run {
+  jmp_buf exit;
+  Allocation allocations = {&allocations, &allocations, 0};
+  size_t bytes = 0;
+  /// Why it did not end by itself.
+  const char *message = nullptr;
+  /// What did not fit into memory.
+  size_t wanted = 0;
+};
+} // namespace
+
+/// That of this thread.
+static thread_local Run *current = nullptr;
+
+/// All memory of the machine. The kernel gives more to who asks little by
+/// little, and ends a process for using it.
+static size_t getMemoryBytes() {
+  static const size_t bytes =
+      size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE));
+  return bytes;
+}
+
+[[noreturn]] static void leave() { std::longjmp(current->exit, 1); }
+
+static void *allocate(size_t bytes) {
+  Run &run = *current;
+  size_t limit = getMemoryBytes() - sizeof(Allocation);
+  Allocation *made = nullptr;
+  if (bytes <= limit && run.bytes <= limit - bytes)
+    made = static_cast<Allocation *>(std::malloc(bytes + sizeof(Allocation)));
+  if (!made) {
+    run.wanted = llvm::SaturatingAdd(run.bytes, bytes);
+    leave();
+  }
+  Allocation &list = run.allocations;
+  *made = {list.next, &list, bytes};
+  list.next->previous = made;
+  list.next = made;
+  run.bytes += bytes;
+  return made + 1;
+}
+
+static void *allocateZeros(size_t count, size_t size) {
+  size_t bytes = llvm::SaturatingMultiply(count, size);
+  return std::memset(allocate(bytes), 0, bytes);
+}
+
+static void deallocate(void *memory) {
+  if (!memory)
+    return;
+  Allocation *made = static_cast<Allocation *>(memory) - 1;
+  made->next->previous = made->previous;
+  made->previous->next = made->next;
+  current->bytes -= made->bytes;
+  std::free(made);
+}
+
+/// The message of an assertion comes right before it fails.
+static int keepMessage(const char *message) {
+  current->message = message;
+  return 0;
+}
+
+static void fail() {
+  if (!current->message)
+    current->message = "an assertion without a message";
+  leave();
+}
+
+std::vector<std::pair<std::string, void *>> tessera::getProgramFunctions() {
+  return {{"malloc", reinterpret_cast<void *>(allocate)},
+          {"calloc", reinterpret_cast<void *>(allocateZeros)},
+          {"free", reinterpret_cast<void *>(deallocate)},
+          {"puts", reinterpret_cast<void *>(keepMessage)},
+          {"abort", reinterpret_cast<void *>(fail)}};
+}
+
+/// Whether `entry` came to its end. Keeps no objects across the jump.
+static bool runToEnd(Run &run, llvm::function_ref<void()> entry) {
+  if (setjmp(run.exit))
+    return false;
+  entry();
+  return true;
+}
+
+llvm::Error tessera::runProgram(llvm::function_ref<void()> entry) {
+  Run run, *before = current;
+  current = &run;
+  bool isDone = runToEnd(run, entry);
+  while (run.allocations.next != &run.allocations)
+    deallocate(run.allocations.next + 1);
+  current = before;
+  if (isDone)
+    return llvm::Error::success();
+  if (run.wanted)
+    return unsupportedError("memory of the program",
+                            "temporaries that fit into memory",
+                            llvm::Twine(run.wanted) + " bytes");
+  return invalidError("", "run of the program", "all assertions to hold",
+                      run.message);
+}
