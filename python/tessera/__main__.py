@@ -24,7 +24,7 @@ import zipfile
 import numpy as np
 
 import tessera as ts
-from tessera._arrays import check_array
+from tessera._arrays import check_array, check_description
 from tessera._dtypes import get_stored_dtype
 
 
@@ -50,12 +50,22 @@ def main():
     arguments = parser.parse_args()
     try:
         code = arguments.function(arguments)
+        sys.stdout.flush()
     except (ts.TesseraError, OSError, MemoryError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        code = 2
+        code = report(error)
     except KeyboardInterrupt:
         code = 130  # as a shell has it for a command that was interrupted
     sys.exit(code)
+
+
+def report(error):
+    """Says what went wrong; returns the exit code."""
+    text = str(error) or "out of memory"  # what a MemoryError has to say
+    print(f"error: {text}", file=sys.stderr)
+    # What is still to be written to a closed pipe or a full disk would be tried
+    # again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
 
 
 def tolerance(text):
@@ -74,13 +84,14 @@ def tolerance(text):
 def run_command(arguments):
     """Runs the function; returns the exit code."""
     program = ts.Program(read_text(arguments.module), arguments.entry)
-    inputs = load_arrays(arguments.inputs, "arg", len(program.inputs), "--inputs")
+    inputs = load_arrays(
+        arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
+    )
     expected = None
     if arguments.compare is not None:
-        expected = load_arrays(arguments.compare, "out", len(program.outputs), "--compare")
-        for number, (array, shape) in enumerate(zip(expected, program.outputs)):
-            check_array(array, shape, f"out{number} of --compare")
-            expected[number] = array.view(shape.dtype)
+        expected = load_arrays(
+            arguments.compare, "out", program.outputs, "--compare", "out{} of --compare"
+        )
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)
     if arguments.outputs is not None:
@@ -108,34 +119,83 @@ def read_text(path):
         ) from None
 
 
-def load_arrays(path, prefix, count, option):
-    """The arrays `prefix`0 to `prefix`count-1 of an npz file."""
-    names = [f"{prefix}{number}" for number in range(count)]
+def load_arrays(path, prefix, shapes, option, what):
+    """The arrays `prefix`0, `prefix`1, ... of an npz file, one for each shape.
+
+    In messages `what` with its number stands for an array.
+    """
+    names = [f"{prefix}{number}" for number in range(len(shapes))]
     if not names:
         return []
     if path is None:
         raise ts.InvalidError(
             f"invalid command line: expected {option} with {', '.join(names)}, found none"
         )
-    with open(path, "rb") as file:  # OSError where there is none
-        if not zipfile.is_zipfile(file):
-            raise ts.InvalidError(
-                f"invalid file {path}: expected an npz file, found another"
-            )
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not set(names) <= set(file.files):
+        with open_archive(path) as archive:
+            found = [name.removesuffix(".npy") for name in archive.namelist()]
+            if not set(names) <= set(found):
                 raise ts.InvalidError(
                     f"invalid file {path}: expected {', '.join(names)}, found "
-                    f"{', '.join(file.files) or 'nothing'}"
+                    f"{', '.join(found) or 'nothing'}"
                 )
-            return [file[name] for name in names]
-    except ts.TesseraError:
+            return [
+                load_array(archive, name, shape, what.format(number))
+                for number, (name, shape) in enumerate(zip(names, shapes))
+            ]
+    except (ts.TesseraError, OSError, MemoryError):
         raise
     except Exception as error:  # zipfile, zlib and numpy each have their own
         raise ts.InvalidError(
             f"invalid file {path}: expected arrays that numpy can read, found {error}"
         ) from None
+
+
+def open_archive(path):
+    """The npz file; OSError where there is none that can be read."""
+    if not os.path.isfile(path) and not os.path.isdir(path):
+        os.stat(path)
+        raise ts.InvalidError(
+            f"invalid file {path}: expected an npz file, found a device or a pipe"
+        )
+    with open(path, "rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise ts.InvalidError(
+                f"invalid file {path}: expected an npz file, found another"
+            )
+    return zipfile.ZipFile(path)
+
+
+def load_array(archive, name, shape, what):
+    """An array of the file, which is not unpacked unless it is one of `shape`."""
+    member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
+    with archive.open(member) as file:
+        try:
+            dimensions, dtype = read_header(file)
+        except ValueError as error:
+            raise ts.InvalidError(
+                f"invalid {what}: expected an array in numpy's format, found {error}"
+            ) from None
+    if dtype.hasobject:
+        raise ValueError("Object arrays, which only Python can read")
+    check_description(dimensions, dtype, shape, what)
+    with archive.open(member) as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+    check_array(array, shape, what)
+    return array.view(shape.dtype)
+
+
+def read_header(file):
+    """Dimensions and dtype of an npy file."""
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read is None:
+        raise ValueError(f"version {version[0]}.{version[1]} of it")
+    dimensions, _, dtype = read(file)
+    return dimensions, dtype
 
 
 def save_arrays(path, arrays, shapes):

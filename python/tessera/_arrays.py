@@ -125,17 +125,22 @@ def _as_bytes(buffer):
 
 def check_array(array, shape, what="the array"):
     """InvalidError unless `array`, for people `what`, is one of `shape`."""
-    if array.shape != shape.dimensions:
+    check_description(array.shape, array.dtype, shape, what)
+
+
+def check_description(dimensions, dtype, shape, what):
+    """The same of an array with these dimensions and this dtype."""
+    if dimensions != shape.dimensions:
         raise InvalidError(
             f"invalid dimensions of {what}: expected {shape.dimensions} for {shape}, "
-            f"found {array.shape}"
+            f"found {dimensions}"
         )
-    if not is_stored_as(array.dtype, shape.element_type):
+    if not is_stored_as(dtype, shape.element_type):
         own, stored = get_dtype(shape.element_type), get_stored_dtype(shape.element_type)
         bits = "" if own == stored else f", or {stored} with its bits,"
         raise InvalidError(
             f"invalid dtype of {what}: expected {own}{bits} for {shape}, found "
-            f"{array.dtype}; array.astype(shape.dtype) converts values"
+            f"{dtype}; array.astype(shape.dtype) converts values"
         )
 
 
