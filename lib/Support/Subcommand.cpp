@@ -16,6 +16,7 @@ using namespace tessera;
 int tessera::runTool(int argc, char **argv, llvm::StringRef tool,
                      llvm::StringRef overview) {
   llvm::InitLLVM initLLVM(argc, argv);
+  exitWhenOutOfMemory();
   llvm::cl::SetVersionPrinter(versionPrinter(tool));
   // LLVM's own options, which its library registers, are of no use here.
   const std::string name = (tool + " options").str();

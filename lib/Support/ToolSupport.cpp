@@ -8,6 +8,8 @@
 
 #include "tessera/Support/ToolSupport.h"
 
+#include "ReadStream.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
@@ -78,15 +80,14 @@ int tessera::reportError(llvm::Error error, llvm::StringRef text) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-tessera::readInput(llvm::StringRef path) {
+tessera::readInput(llvm::StringRef path, std::optional<int64_t> mostBytes) {
+  if (isStream(path))
+    return readStream(path, mostBytes);
   // A volatile file is read, not mapped: a map ends the process where somebody
   // truncates the file. The alignment is that of a map, which bytecode needs.
-  auto buffer =
-      path == "-"
-          ? llvm::MemoryBuffer::getSTDIN()
-          : llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                        /*RequiresNullTerminator=*/true,
-                                        /*IsVolatile=*/true, llvm::Align(4096));
+  auto buffer = llvm::MemoryBuffer::getFile(
+      path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
+      /*IsVolatile=*/true, llvm::Align(kInputAlignment));
   if (buffer)
     return std::move(*buffer);
   return invalidError("", "input file", "a file that can be read",

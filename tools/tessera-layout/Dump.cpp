@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "tessera/Layout/Size.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "tessera/View/Dump.h"
@@ -40,6 +41,15 @@ static int describeByte(const ArrayArgument &array, const BufferDump &dump) {
   return kExitSuccess;
 }
 
+/// The file that is to be the array's buffer.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readBuffer(const Shape &shape) {
+  llvm::Expected<ShapeSize> size = getSize(shape);
+  if (!size)
+    return size.takeError();
+  return readInput(path, size->bytes);
+}
+
 static int run() {
   bool hasByte = byte.getNumOccurrences(), hasPath = path.getNumOccurrences();
   if (!hasByte && !hasPath)
@@ -50,7 +60,7 @@ static int run() {
     return kExitBadInput;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   if (hasPath)
-    if (llvm::Error error = readInput(path).moveInto(buffer))
+    if (llvm::Error error = readBuffer(array->shape).moveInto(buffer))
       return reportError(std::move(error));
   llvm::Expected<BufferDump> dump = BufferDump::get(
       array->shape, buffer ? std::optional(buffer->getBuffer()) : std::nullopt);

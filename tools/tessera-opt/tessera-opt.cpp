@@ -87,6 +87,7 @@ int main(int argc, char **argv) {
         MlirOptMain(argc, argv, inputPath, outputPath, registry));
 
   llvm::InitLLVM initLLVM(argc, argv);
+  tessera::exitWhenOutOfMemory();
   int code = EXIT_SUCCESS;
   if (llvm::Error error = optimize(inputPath, outputPath, registry, config)) {
     tessera::reportError(std::move(error));

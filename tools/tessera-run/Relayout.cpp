@@ -34,16 +34,15 @@ static cl::opt<std::string> outputPath(cl::Positional, cl::Required,
 /// buffer, whose unspecified padding is zero.
 static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
 relayout(const Shape &source, const Shape &destination, llvm::StringRef input) {
-  if (llvm::Error error = checkRelayout(source, destination))
-    return std::move(error);
   llvm::Expected<ShapeSize> from = getSize(source), to = getSize(destination);
   if (!from || !to)
     return llvm::joinErrors(from.takeError(), to.takeError());
   if (static_cast<int64_t>(input.size()) != from->bytes)
-    return invalidError("", "size of the input",
-                        llvm::Twine(from->bytes) + " bytes for " +
-                            source.toString(),
-                        llvm::Twine(input.size()) + " bytes");
+    return invalidError(
+        "", "size of the input",
+        llvm::Twine(from->bytes) + " bytes for " + source.toString(),
+        (input.size() > size_t(from->bytes) ? "at least " : "") +
+            llvm::Twine(input.size()) + " bytes");
   auto output = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(to->bytes);
   if (!output)
     return unsupportedError("size of the output", "what fits in memory",
@@ -61,7 +60,12 @@ static int run() {
   std::optional<Shape> destination = readShapeArgument(destinationText);
   if (!source || !destination)
     return kExitBadInput;
-  auto input = readInput(inputPath);
+  if (llvm::Error error = checkRelayout(*source, *destination))
+    return reportError(std::move(error));
+  llvm::Expected<ShapeSize> inputSize = getSize(*source);
+  if (!inputSize)
+    return reportError(inputSize.takeError());
+  auto input = readInput(inputPath, inputSize->bytes);
   if (!input)
     return reportError(input.takeError());
   auto output = relayout(*source, *destination, (*input)->getBuffer());

@@ -128,6 +128,7 @@ static llvm::Error run(ArrayRef<const Translation *> translations,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initLLVM(argc, argv);
+  tessera::exitWhenOutOfMemory();
   tessera::registerHLOTranslations();
   cl::list<const Translation *, bool, TranslationParser> translations(
       "", cl::desc("Translations to perform"), cl::Required);

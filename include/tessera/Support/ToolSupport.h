@@ -58,8 +58,15 @@ int reportError(llvm::Error error, llvm::StringRef text = {});
 
 /// The whole of a file, or of standard input for `-`. The error names the file
 /// and the reason.
+///
+/// Devices and pipes may have no end: no more than about `mostBytes` is read of
+/// them. Without that number, a device must give text, without zeros.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readInput(llvm::StringRef path);
+readInput(llvm::StringRef path,
+          std::optional<int64_t> mostBytes = std::nullopt);
+
+/// Makes a program that is out of memory end with a message and kExitBadInput.
+void exitWhenOutOfMemory();
 
 /// Parses the shape in a command-line argument; `-` reads standard input. An
 /// error is reported to stderr, and nothing returned: the tool then exits with
