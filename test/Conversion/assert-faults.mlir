@@ -52,6 +52,20 @@ func.func @sizes(%n: index) -> tensor<?xf32, #tessera.layout<{0:B(16)}>> {
   return %e : tensor<?xf32, #tessera.layout<{0:B(16)}>>
 }
 
+// Memory with tiles has no strides, which upstream's check asks for.
+
+// CHECK-LABEL: func @cast
+// CHECK: %[[DIM:.+]] = memref.dim %arg0
+// CHECK: arith.cmpi eq, %[[DIM]]
+// CHECK: cf.assert {{.*}}'memref.cast': another size than that of the result
+// CHECK: memref.cast
+func.func @cast(%m: memref<?x8xf32, #tessera.layout<{1,0:T(2,4)}>>)
+    -> memref<16x8xf32, #tessera.layout<{1,0:T(2,4)}>> {
+  %c = memref.cast %m : memref<?x8xf32, #tessera.layout<{1,0:T(2,4)}>>
+      to memref<16x8xf32, #tessera.layout<{1,0:T(2,4)}>>
+  return %c : memref<16x8xf32, #tessera.layout<{1,0:T(2,4)}>>
+}
+
 // Loops end, and messages say where they come from.
 
 // CHECK-LABEL: func @others
