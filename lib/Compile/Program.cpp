@@ -315,7 +315,7 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
-  if (llvm::Error error = checkNesting(text))
+  if (llvm::Error error = checkParsable(text))
     return std::move(error);
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
   // What the function around the entry is made of.

@@ -1,4 +1,4 @@
-//===- GuardedParsers.cpp - MLIR's parsers, behind checkNesting -----------===//
+//===- GuardedParsers.cpp - MLIR's parsers, behind checkParsable -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -55,7 +55,7 @@ DECLARE_GUARDED(Type, parseType,
 
 static LogicalResult check(StringRef text, StringRef name,
                            MLIRContext *context) {
-  llvm::Error error = tessera::checkNesting(text);
+  llvm::Error error = tessera::checkParsable(text);
   if (!error)
     return success();
   return emitError(FileLineColLoc::get(context, name, 1, 1),

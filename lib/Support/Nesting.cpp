@@ -212,12 +212,35 @@ bool NestingScanner::run() {
   return false;
 }
 
-llvm::Error tessera::checkNesting(llvm::StringRef text) {
+/// Whether a transposition of no dimensions may be in the text: an attribute
+/// `permutation` without entries, as linalg.transpose prints it or generic.
+static bool hasEmptyPermutation(llvm::StringRef text) {
+  constexpr llvm::StringRef name = "permutation";
+  for (size_t at = text.find(name); at != llvm::StringRef::npos;
+       at = text.find(name, at + 1)) {
+    llvm::StringRef value = text.substr(at + name.size()).ltrim();
+    if (!value.consume_front("="))
+      continue;
+    value = value.ltrim();
+    if (value.starts_with("array<i64>") ||
+        (value.consume_front("[") && value.ltrim().starts_with("]")))
+      return true;
+  }
+  return false;
+}
+
+llvm::Error tessera::checkParsable(llvm::StringRef text) {
   // What bytecode begins with.
-  if (text.starts_with("ML\xEFR") || NestingScanner(text).run())
+  if (text.starts_with("ML\xEFR"))
     return llvm::Error::success();
-  return unsupportedError("module",
-                          "at most " + llvm::Twine(kMaxNesting) +
-                              " levels of brackets and operators",
-                          "more", "move inner regions to functions");
+  if (!NestingScanner(text).run())
+    return unsupportedError("module",
+                            "at most " + llvm::Twine(kMaxNesting) +
+                                " levels of brackets and operators",
+                            "more", "move inner regions to functions");
+  if (text.contains("linalg.transpose") && hasEmptyPermutation(text))
+    return unsupportedError("linalg.transpose",
+                            "a permutation of at least one dimension",
+                            "an empty one", "use the operand itself");
+  return llvm::Error::success();
 }

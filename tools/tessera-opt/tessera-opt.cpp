@@ -49,7 +49,7 @@ static llvm::Error checkChunks(StringRef text, StringRef splitMarker) {
   auto checkChunk = [&](std::unique_ptr<llvm::MemoryBuffer> chunk,
                         raw_ostream &) {
     error = llvm::joinErrors(std::move(error),
-                             tessera::checkNesting(chunk->getBuffer()));
+                             tessera::checkParsable(chunk->getBuffer()));
     return success(!error);
   };
   (void)splitAndProcessBuffer(

@@ -20,7 +20,7 @@ static std::string repeat(llvm::StringRef text, int64_t count) {
 }
 
 static bool isTooDeep(const std::string &text) {
-  llvm::Error error = checkNesting(text);
+  llvm::Error error = checkParsable(text);
   bool isError = static_cast<bool>(error);
   llvm::consumeError(std::move(error));
   return isError;
@@ -72,4 +72,16 @@ TEST(Nesting, EveryTextEnds) {
   for (llvm::StringRef text : {"", "\"", "\"\\", "#", "!", "//", "-", "[#",
                                "\xFF\xFE", "#a =", "ML\xEFR[[["})
     EXPECT_FALSE(isTooDeep(text.str())) << text.str();
+}
+
+TEST(Nesting, TranspositionsOfNothingAreRefused) {
+  auto isRefused = [](llvm::StringRef attribute) {
+    return isTooDeep(("linalg.transpose ins(%a) outs(%b) " + attribute).str());
+  };
+  EXPECT_TRUE(isRefused("permutation = []"));
+  EXPECT_TRUE(isRefused("permutation= [ \n]"));
+  EXPECT_TRUE(isRefused("<{permutation = array<i64>}>"));
+  EXPECT_FALSE(isRefused("permutation = [0]"));
+  EXPECT_FALSE(isRefused("<{permutation = array<i64: 0>}>"));
+  EXPECT_FALSE(isTooDeep("vector.transpose %a, [] {permutation = []}"));
 }

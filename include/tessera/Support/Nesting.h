@@ -23,11 +23,17 @@ namespace tessera {
 /// Levels that are parsed; a stack of 8 MiB has room for some times as many.
 constexpr int64_t kMaxNesting = 512;
 
-/// An *unsupported* error where `text`, which is MLIR, is nested deeper: by
-/// brackets, by signs in a row, or by aliases of aliases. It need not be valid;
-/// what the parser refuses before it gets there may count as well. Bytecode is
-/// always right, since its reader has a limit. Takes linear time.
-llvm::Error checkNesting(llvm::StringRef text);
+/// An *unsupported* error where MLIR's parser or the verifier that it calls
+/// would end the process:
+///
+/// - `text`, which is MLIR, is nested deeper than kMaxNesting, by brackets, by
+///   signs in a row, or by aliases of aliases;
+/// - a linalg.transpose has no dimensions (test/Upstream has the program).
+///
+/// The text need not be valid; what the parser refuses before it gets there may
+/// count as well. Bytecode is always right, since its reader has a limit. Takes
+/// linear time.
+llvm::Error checkParsable(llvm::StringRef text);
 
 } // namespace tessera
 

@@ -22,7 +22,7 @@ using namespace tessera;
 /// Registers that all processors have.
 static constexpr int64_t kLeastVectorBytes = 16;
 /// The time that a plan takes grows with the third power of the axes.
-static constexpr size_t kMostAxes = 256;
+static constexpr size_t kMostAxes = 512;
 /// Of what streams, the part that may go through the cache for shorter code.
 static constexpr int64_t kMostLost = 16;
 

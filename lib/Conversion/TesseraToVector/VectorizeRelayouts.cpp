@@ -19,7 +19,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
@@ -119,13 +118,8 @@ static bool isProcessor(StringRef cpu) {
          llvm::RISCV::parseCPU(cpu, /*IsRV64=*/true);
 }
 
-/// Buffers of kernels are allocated in the function that they are in.
-static bool isInFunction(Operation *op) {
-  return isa_and_present<FunctionOpInterface>(
-      op->getParentWithTrait<OpTrait::IsIsolatedFromAbove>());
-}
-
 static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
+  // Buffers of kernels are allocated in the function that they are in.
   if (!isInFunction(op))
     return unsupportedError("vector relayout", "a place in a function",
                             "one outside",

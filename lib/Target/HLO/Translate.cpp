@@ -59,7 +59,7 @@ exportSource(const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
   context->appendDialectRegistry(dialects);
   const llvm::MemoryBuffer *buffer =
       sources->getMemoryBuffer(sources->getMainFileID());
-  if (llvm::Error error = checkNesting(buffer->getBuffer()))
+  if (llvm::Error error = checkParsable(buffer->getBuffer()))
     return emitError(
         FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1),
         llvm::toString(std::move(error)));

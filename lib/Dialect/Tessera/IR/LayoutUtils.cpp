@@ -11,6 +11,7 @@
 #include "tessera/Layout/Size.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <thread>
@@ -521,4 +522,9 @@ AffineMap tessera::getAffineMap(const AxisList &axes, MLIRContext *context) {
     results.push_back(toAffineExpr(axis.index, dims, context));
   return separateRemainders(
       AffineMap::get(rank, /*symbolCount=*/0, results, context));
+}
+
+bool tessera::isInFunction(Operation *op) {
+  return isa_and_present<FunctionOpInterface>(
+      op->getParentWithTrait<OpTrait::IsIsolatedFromAbove>());
 }

@@ -158,6 +158,10 @@ mlir::AffineMap separateRemainders(mlir::AffineMap map);
 /// The map from logical indices to axis indices.
 mlir::AffineMap getAffineMap(const AxisList &axes, mlir::MLIRContext *context);
 
+/// Whether the innermost operation around `op` that is isolated from above is a
+/// function: loops elsewhere have no form in LLVM.
+bool isInFunction(mlir::Operation *op);
+
 } // namespace tessera
 
 #endif // TESSERA_DIALECT_TESSERA_IR_LAYOUTUTILS_H
