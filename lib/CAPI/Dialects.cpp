@@ -151,17 +151,11 @@ MlirAttribute tesseraLayoutAttrGetTile(MlirAttribute layout,
       unwrap(layout).getContext(), getLayoutOf(layout).tiles[position].sizes)));
 }
 
-int64_t tesseraLayoutAttrGetTailPaddingAlignment(MlirAttribute layout) {
-  return getLayoutOf(layout).tailPaddingAlignment;
-}
-
-int64_t tesseraLayoutAttrGetElementSizeInBits(MlirAttribute layout) {
-  return getLayoutOf(layout).elementSizeInBits;
-}
-
-int64_t tesseraLayoutAttrGetMemorySpace(MlirAttribute layout) {
-  return getLayoutOf(layout).memorySpace;
-}
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, ...)                                    \
+  int64_t tesseraLayoutAttrGet##ID(MlirAttribute layout) {                     \
+    return getLayoutOf(layout).MEMBER;                                         \
+  }
+#include "tessera/Layout/LayoutFields.def"
 
 intptr_t tesseraLayoutAttrGetNumSplitConfigs(MlirAttribute layout) {
   return getLayoutOf(layout).splitConfigs.size();
@@ -181,11 +175,6 @@ int64_t tesseraLayoutAttrGetSplitConfigIndex(MlirAttribute layout,
                                              intptr_t position,
                                              intptr_t index) {
   return getLayoutOf(layout).splitConfigs[position].indices[index];
-}
-
-int64_t
-tesseraLayoutAttrGetDynamicShapeMetadataPrefixBytes(MlirAttribute layout) {
-  return getLayoutOf(layout).dynamicShapeMetadataPrefixBytes;
 }
 
 intptr_t tesseraLayoutAttrGetNumPaddedDimensions(MlirAttribute layout) {

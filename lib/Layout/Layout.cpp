@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Layout/Layout.h"
-#include "Rules.h"
+#include "tessera/Layout/Rules.h"
 #include "tessera/Layout/Shape.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -38,24 +38,33 @@ Layout Layout::descending(int64_t rank) {
   return layout;
 }
 
-bool Layout::hasAttributes() const {
-  return !tiles.empty() || tailPaddingAlignment != 1 ||
-         elementSizeInBits != 0 || memorySpace != 0 || !splitConfigs.empty() ||
-         dynamicShapeMetadataPrefixBytes != 0 || !paddedDimensions.empty() ||
-         paddingValue || !bounds.empty();
+template <typename T> static bool isEmpty(const T &list) {
+  return list.empty();
 }
+static bool isEmpty(const std::optional<PaddingValue> &value) { return !value; }
 
-/// Every field, for comparisons.
-static auto fields(const Layout &layout) {
-  return std::tie(layout.minorToMajor, layout.tiles,
-                  layout.tailPaddingAlignment, layout.elementSizeInBits,
-                  layout.memorySpace, layout.splitConfigs,
-                  layout.dynamicShapeMetadataPrefixBytes,
-                  layout.paddedDimensions, layout.paddingValue, layout.bounds);
+bool Layout::hasAttributes() const {
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, ...)                           \
+  if (MEMBER != (DEFAULT))                                                     \
+    return true;
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, ...)                               \
+  if (!isEmpty(MEMBER))                                                        \
+    return true;
+#include "tessera/Layout/LayoutFields.def"
+  return false;
 }
 
 bool Layout::operator==(const Layout &other) const {
-  return fields(*this) == fields(other);
+  if (minorToMajor != other.minorToMajor)
+    return false;
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, ...)                                    \
+  if (MEMBER != other.MEMBER)                                                  \
+    return false;
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, ...)                               \
+  if (MEMBER != other.MEMBER)                                                  \
+    return false;
+#include "tessera/Layout/LayoutFields.def"
+  return true;
 }
 
 llvm::Error Layout::verify() const {
@@ -68,26 +77,41 @@ llvm::Error Layout::verify() const {
 // Hash and equality with switches
 //===----------------------------------------------------------------------===//
 
-static llvm::hash_code hashRange(llvm::ArrayRef<int64_t> values) {
+static llvm::hash_code hashValue(int64_t value) {
+  return llvm::hash_value(value);
+}
+
+static llvm::hash_code hashValue(llvm::ArrayRef<int64_t> values) {
   return llvm::hash_combine_range(values.begin(), values.end());
 }
 
-llvm::hash_code tessera::hash_value(const Layout &layout) {
-  llvm::hash_code tiles = layout.tiles.size();
-  for (const Tile &tile : layout.tiles)
-    tiles = llvm::hash_combine(tiles, hashRange(tile.sizes));
-  llvm::hash_code splits = layout.splitConfigs.size();
-  for (const SplitConfig &split : layout.splitConfigs)
-    splits =
-        llvm::hash_combine(splits, split.dimension, hashRange(split.indices));
+static llvm::hash_code hashValue(const std::optional<PaddingValue> &value) {
   // One more than the value, so that 0 is "absent".
-  int padding =
-      layout.paddingValue ? static_cast<int>(*layout.paddingValue) + 1 : 0;
-  return llvm::hash_combine(
-      hashRange(layout.minorToMajor), tiles, layout.tailPaddingAlignment,
-      layout.elementSizeInBits, layout.memorySpace, splits,
-      layout.dynamicShapeMetadataPrefixBytes,
-      hashRange(layout.paddedDimensions), padding, hashRange(layout.bounds));
+  return llvm::hash_value(value ? static_cast<int>(*value) + 1 : 0);
+}
+
+static llvm::hash_code hashValue(const TileList &tiles) {
+  llvm::hash_code hash = tiles.size();
+  for (const Tile &tile : tiles)
+    hash = llvm::hash_combine(hash, hashValue(tile.sizes));
+  return hash;
+}
+
+static llvm::hash_code hashValue(const SplitConfigList &splits) {
+  llvm::hash_code hash = splits.size();
+  for (const SplitConfig &split : splits)
+    hash = llvm::hash_combine(hash, split.dimension, hashValue(split.indices));
+  return hash;
+}
+
+llvm::hash_code tessera::hash_value(const Layout &layout) {
+  llvm::hash_code hash = hashValue(layout.minorToMajor);
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, ...)                                    \
+  hash = llvm::hash_combine(hash, hashValue(layout.MEMBER));
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, ...)                               \
+  hash = llvm::hash_combine(hash, hashValue(layout.MEMBER));
+#include "tessera/Layout/LayoutFields.def"
+  return hash;
 }
 
 LayoutEqual LayoutEqual::minorToMajorOnly() {
@@ -101,94 +125,81 @@ LayoutEqual LayoutEqual::minorToMajorOnly() {
 }
 
 bool LayoutEqual::operator()(const Layout &lhs, const Layout &rhs) const {
-  if (lhs.minorToMajor != rhs.minorToMajor || lhs.bounds != rhs.bounds)
+  if (lhs.minorToMajor != rhs.minorToMajor)
     return false;
-  if (!ignoreTiles && lhs.tiles != rhs.tiles)
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, ...)           \
+  if (!IGNORE && lhs.MEMBER != rhs.MEMBER)                                     \
     return false;
-  if (!ignoreTailPadding &&
-      lhs.tailPaddingAlignment != rhs.tailPaddingAlignment)
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, ...)               \
+  if (!IGNORE && lhs.MEMBER != rhs.MEMBER)                                     \
     return false;
-  if (!ignoreElementSize && lhs.elementSizeInBits != rhs.elementSizeInBits)
-    return false;
-  if (!ignoreMemorySpace && lhs.memorySpace != rhs.memorySpace)
-    return false;
-  if (!ignoreSplitConfigs && lhs.splitConfigs != rhs.splitConfigs)
-    return false;
-  if (!ignorePadding && (lhs.paddedDimensions != rhs.paddedDimensions ||
-                         lhs.paddingValue != rhs.paddingValue))
-    return false;
-  return ignoreMetadataPrefix || lhs.dynamicShapeMetadataPrefixBytes ==
-                                     rhs.dynamicShapeMetadataPrefixBytes;
+#include "tessera/Layout/LayoutFields.def"
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
 
-static void printTile(llvm::raw_ostream &os, const Tile &tile) {
+/// The numbers in parentheses, kDynamic as `unknown`.
+static void printNumbers(llvm::raw_ostream &os, llvm::ArrayRef<int64_t> numbers,
+                         char unknown) {
   os << '(';
   llvm::interleave(
-      tile.sizes, os,
-      [&](int64_t size) {
-        if (size == Tile::kCombine)
-          os << '*';
+      numbers, os,
+      [&](int64_t number) {
+        if (number == kDynamic)
+          os << unknown;
         else
-          os << size;
+          os << number;
       },
       ",");
   os << ')';
 }
 
-static void printSplitConfig(llvm::raw_ostream &os, const SplitConfig &split) {
-  os << '(' << split.dimension << ':';
-  llvm::interleave(split.indices, os, ",");
-  os << ')';
+void Tile::print(llvm::raw_ostream &os) const {
+  static_assert(kCombine == kDynamic, "both are -2^63, as in XLA");
+  printNumbers(os, sizes, '*');
 }
 
-/// The keys that XLA has, in its order.
-static void printXlaAttributes(llvm::raw_ostream &os, const Layout &layout) {
-  if (!layout.tiles.empty()) {
-    os << 'T';
-    for (const Tile &tile : layout.tiles)
-      printTile(os, tile);
-  }
-  if (layout.tailPaddingAlignment != 1)
-    os << "L(" << layout.tailPaddingAlignment << ')';
-  if (layout.elementSizeInBits != 0)
-    os << "E(" << layout.elementSizeInBits << ')';
-  if (layout.memorySpace != 0)
-    os << "S(" << layout.memorySpace << ')';
-  if (!layout.splitConfigs.empty()) {
-    os << "SC";
-    for (const SplitConfig &split : layout.splitConfigs)
-      printSplitConfig(os, split);
-  }
-  if (layout.dynamicShapeMetadataPrefixBytes != 0)
-    os << "M(" << layout.dynamicShapeMetadataPrefixBytes << ')';
+static void printValue(llvm::raw_ostream &os, int64_t value) {
+  os << '(' << value << ')';
 }
 
-/// The keys of Tessera, always last.
-static void printOwnAttributes(llvm::raw_ostream &os, const Layout &layout) {
-  if (!layout.paddedDimensions.empty()) {
-    os << "PD(";
-    llvm::interleave(layout.paddedDimensions, os, ",");
+static void printValue(llvm::raw_ostream &os, const DimensionList &list) {
+  printNumbers(os, list, '?');
+}
+
+static void printValue(llvm::raw_ostream &os, const TileList &tiles) {
+  for (const Tile &tile : tiles)
+    tile.print(os);
+}
+
+static void printValue(llvm::raw_ostream &os, const SplitConfigList &splits) {
+  for (const SplitConfig &split : splits) {
+    os << '(' << split.dimension << ':';
+    llvm::interleave(split.indices, os, ",");
     os << ')';
   }
-  if (layout.paddingValue)
-    os << "PV(" << getName(*layout.paddingValue) << ')';
-  if (layout.bounds.empty())
-    return;
-  os << "B(";
-  llvm::interleave(
-      layout.bounds, os,
-      [&](int64_t bound) {
-        if (bound == kDynamic)
-          os << '?';
-        else
-          os << bound;
-      },
-      ",");
-  os << ')';
+}
+
+static void printValue(llvm::raw_ostream &os,
+                       const std::optional<PaddingValue> &value) {
+  os << '(' << getName(*value) << ')';
+}
+
+static void printKeys(llvm::raw_ostream &os, const Layout &layout) {
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, ...)                           \
+  if (layout.MEMBER != (DEFAULT)) {                                            \
+    os << KEY;                                                                 \
+    printValue(os, layout.MEMBER);                                             \
+  }
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, ...)                               \
+  if (!isEmpty(layout.MEMBER)) {                                               \
+    os << KEY;                                                                 \
+    printValue(os, layout.MEMBER);                                             \
+  }
+#include "tessera/Layout/LayoutFields.def"
 }
 
 void Layout::print(llvm::raw_ostream &os) const {
@@ -196,8 +207,7 @@ void Layout::print(llvm::raw_ostream &os) const {
   llvm::interleave(minorToMajor, os, ",");
   if (hasAttributes()) {
     os << ':';
-    printXlaAttributes(os, *this);
-    printOwnAttributes(os, *this);
+    printKeys(os, *this);
   }
   os << '}';
 }

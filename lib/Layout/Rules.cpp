@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rules.h"
+#include "tessera/Layout/Rules.h"
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -121,11 +121,11 @@ static MaybeViolation checkTiles(const Layout &layout) {
 /// layout_c5, layout_c6, layout_c7: L, E and S are within their ranges.
 static MaybeViolation checkNumbers(const Layout &layout) {
   if (layout.tailPaddingAlignment < 1)
-    return violate({Field::TailPadding}, "layout_c5",
+    return violate({Field::TailPaddingAlignment}, "layout_c5",
                    "tail padding alignment L", "at least 1",
                    Twine(layout.tailPaddingAlignment));
   if (layout.elementSizeInBits < 0)
-    return violate({Field::ElementSize}, "layout_c6", "element size E",
+    return violate({Field::ElementSizeInBits}, "layout_c6", "element size E",
                    "at least 0 bits", Twine(layout.elementSizeInBits));
   if (layout.memorySpace < 0 || layout.memorySpace > 127)
     return violate({Field::MemorySpace}, "layout_c7", "memory space S",
@@ -166,8 +166,8 @@ static MaybeViolation checkSplits(const Layout &layout) {
 static MaybeViolation checkMetadata(const Layout &layout) {
   if (layout.dynamicShapeMetadataPrefixBytes >= 0)
     return std::nullopt;
-  return violate({Field::MetadataPrefix}, "layout_c10", "metadata prefix M",
-                 "at least 0 bytes",
+  return violate({Field::DynamicShapeMetadataPrefixBytes}, "layout_c10",
+                 "metadata prefix M", "at least 0 bytes",
                  Twine(layout.dynamicShapeMetadataPrefixBytes));
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Layout/Shape.h"
-#include "Rules.h"
+#include "tessera/Layout/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"

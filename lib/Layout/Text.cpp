@@ -27,7 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Layout/Text.h"
-#include "Rules.h"
+#include "tessera/Layout/Rules.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -42,12 +42,20 @@ using llvm::Twine;
 namespace {
 /// The keys of a layout in the order of the notation.
 enum class Key : uint8_t {
-  // clang-format off
   None,
-  D, T, L, IndexType, PointerType, E, S, SC, P, M, PD, PV, B,
+#define LAYOUT_OTHER_KEY(ID, KEY) ID,
+#define LAYOUT_NUMBER(ID, ...) ID,
+#define LAYOUT_FIELD(ID, ...) ID,
+#include "tessera/Layout/LayoutFields.def"
   Unknown,
-  // clang-format on
 };
+
+/// A field in messages.
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, ...)                   \
+  constexpr StringRef k##ID = PHRASE;
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, ...)                       \
+  constexpr StringRef k##ID = PHRASE;
+#include "tessera/Layout/LayoutFields.def"
 
 /// Functions return whether they succeeded; the first failure is in `error`.
 class Parser {
@@ -99,13 +107,14 @@ private:
   bool parseMinorToMajor(Layout &layout);
   bool parseKeys(Layout &layout);
   Key peekKey(size_t &length);
-  bool parseKey(Key key, Layout &layout);
+  bool parseKey(Key key, size_t start, Layout &layout);
+  bool parseNumber(int64_t &value, Field field, StringRef name);
   bool parseLevels();
   bool parseLevel();
   bool parseTiles(Layout &layout);
   bool parseTile(Tile &tile, int64_t index);
   bool parseTileSize(int64_t &size);
-  bool parseSplits(Layout &layout);
+  bool parseSplitConfigs(Layout &layout);
   bool parseSplit(SplitConfig &split, int64_t index);
   bool parsePaddedDimensions(Layout &layout);
   bool parsePaddingValue(Layout &layout);
@@ -447,31 +456,24 @@ bool Parser::parseMinorToMajor(Layout &layout) {
 
 /// The key that follows and the length of its name.
 Key Parser::peekKey(size_t &length) {
-  length = 1;
   char next = peek();
-  if (next == '#')
-    return Key::IndexType;
-  if (next == '*')
-    return Key::PointerType;
-  StringRef name = peekWord();
+  StringRef name =
+      next == '#' || next == '*' ? text.substr(pos, 1) : peekWord();
   length = name.size();
   return llvm::StringSwitch<Key>(name)
-      .Case("T", Key::T)
-      .Case("S", Key::S)
-      .Case("E", Key::E)
-      .Case("L", Key::L)
-      .Case("D", Key::D)
-      .Case("SC", Key::SC)
-      .Case("P", Key::P)
-      .Case("M", Key::M)
-      .Case("PD", Key::PD)
-      .Case("PV", Key::PV)
-      .Case("B", Key::B)
+#define LAYOUT_OTHER_KEY(ID, KEY) .Case(KEY, Key::ID)
+#define LAYOUT_NUMBER(ID, KEY, ...) .Case(KEY, Key::ID)
+#define LAYOUT_FIELD(ID, KEY, ...) .Case(KEY, Key::ID)
+#include "tessera/Layout/LayoutFields.def"
       .Default(Key::Unknown);
 }
 
 bool Parser::parseKeys(Layout &layout) {
-  static constexpr StringRef kOrder = "D T L E S SC M PD PV B";
+  static constexpr StringRef kOrder = "D"
+#define LAYOUT_NUMBER(ID, KEY, ...) " " KEY
+#define LAYOUT_FIELD(ID, KEY, ...) " " KEY
+#include "tessera/Layout/LayoutFields.def"
+      ;
   Key last = Key::None;
   do {
     size_t length;
@@ -484,57 +486,42 @@ bool Parser::parseKeys(Layout &layout) {
     last = key;
     size_t start = pos;
     pos += length;
-    if (key == Key::IndexType || key == Key::PointerType || key == Key::P)
-      return fail(start, "text_c6", "key of a layout",
-                  "none of `#`, `*`, `P`, which only sparse arrays have",
-                  "leave it out");
-    if (!parseKey(key, layout))
+    if (!parseKey(key, start, layout))
       return false;
   } while (peek() != '}');
   return true;
 }
 
-bool Parser::parseKey(Key key, Layout &layout) {
-  auto parseNumber = [&](Field field, int64_t &value, StringRef name) {
-    if (!expect('(', name))
-      return false;
-    note(field);
-    return parseInteger(value, name) && expect(')', name);
-  };
+/// What follows the key that begins at `start`.
+bool Parser::parseKey(Key key, size_t start, Layout &layout) {
   switch (key) {
-  case Key::D:
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, ...)                                    \
+  case Key::ID:                                                                \
+    return parseNumber(layout.MEMBER, Field::ID, k##ID);
+#define LAYOUT_FIELD(ID, ...)                                                  \
+  case Key::ID:                                                                \
+    return parse##ID(layout);
+#include "tessera/Layout/LayoutFields.def"
+  case Key::Levels:
     return parseLevels();
-  case Key::T:
-    return parseTiles(layout);
-  case Key::L:
-    return parseNumber(Field::TailPadding, layout.tailPaddingAlignment,
-                       "tail padding alignment L");
-  case Key::E:
-    return parseNumber(Field::ElementSize, layout.elementSizeInBits,
-                       "element size E");
-  case Key::S:
-    return parseNumber(Field::MemorySpace, layout.memorySpace,
-                       "memory space S");
-  case Key::SC:
-    return parseSplits(layout);
-  case Key::M:
-    return parseNumber(Field::MetadataPrefix,
-                       layout.dynamicShapeMetadataPrefixBytes,
-                       "metadata prefix M");
-  case Key::PD:
-    return parsePaddedDimensions(layout);
-  case Key::PV:
-    return parsePaddingValue(layout);
-  case Key::B:
-    return parseBounds(layout);
   case Key::IndexType:
   case Key::PointerType:
-  case Key::P:
+  case Key::PhysicalShape:
+    return fail(start, "text_c6", "key of a layout",
+                "none of `#`, `*`, `P`, which only sparse arrays have",
+                "leave it out");
   case Key::None:
   case Key::Unknown:
     break;
   }
   llvm_unreachable("refused by parseKeys");
+}
+
+bool Parser::parseNumber(int64_t &value, Field field, StringRef name) {
+  if (!expect('(', name))
+    return false;
+  note(field);
+  return parseInteger(value, name) && expect(')', name);
 }
 
 /// Dimension levels, which newer versions of XLA accept and drop.
@@ -567,12 +554,12 @@ bool Parser::parseTiles(Layout &layout) {
 
 bool Parser::parseTile(Tile &tile, int64_t index) {
   note(Field::Tiles, index);
-  if (!expect('(', "tile T"))
+  if (!expect('(', kTiles))
     return false;
   // The rule refuses it, with the tile's position.
   if (consumeIf(')'))
     return true;
-  return parseCommaList(')', "tile T", [&] {
+  return parseCommaList(')', kTiles, [&] {
     note(Field::Tiles, index, tile.sizes.size());
     return parseTileSize(tile.sizes.emplace_back());
   });
@@ -591,7 +578,7 @@ bool Parser::parseTileSize(int64_t &size) {
   return report(*checkTileNumber(size), start, [](Parser &) { return true; });
 }
 
-bool Parser::parseSplits(Layout &layout) {
+bool Parser::parseSplitConfigs(Layout &layout) {
   do {
     int64_t index = static_cast<int64_t>(layout.splitConfigs.size());
     if (!parseSplit(layout.splitConfigs.emplace_back(), index))
@@ -601,32 +588,32 @@ bool Parser::parseSplits(Layout &layout) {
 }
 
 bool Parser::parseSplit(SplitConfig &split, int64_t index) {
-  static constexpr StringRef kField = "split configuration SC";
-  if (!expect('(', kField))
+  if (!expect('(', kSplitConfigs))
     return false;
   note(Field::SplitConfigs, index);
-  if (!parseInteger(split.dimension, kField) || !expect(':', kField))
+  if (!parseInteger(split.dimension, kSplitConfigs) ||
+      !expect(':', kSplitConfigs))
     return false;
   if (consumeIf(')'))
     return true;
-  return parseCommaList(')', kField, [&] {
+  return parseCommaList(')', kSplitConfigs, [&] {
     note(Field::SplitConfigs, index, split.indices.size() + 1);
-    return parseInteger(split.indices.emplace_back(), kField);
+    return parseInteger(split.indices.emplace_back(), kSplitConfigs);
   });
 }
 
 bool Parser::parsePaddedDimensions(Layout &layout) {
   note(Field::PaddedDimensions);
-  if (!expect('(', "padded dimensions PD"))
+  if (!expect('(', kPaddedDimensions))
     return false;
-  return parseCommaList(')', "padded dimensions PD", [&] {
+  return parseCommaList(')', kPaddedDimensions, [&] {
     note(Field::PaddedDimensions, layout.paddedDimensions.size());
     return parseInteger(layout.paddedDimensions.emplace_back(), "width in PD");
   });
 }
 
 bool Parser::parsePaddingValue(Layout &layout) {
-  if (!expect('(', "padding value PV"))
+  if (!expect('(', kPaddingValue))
     return false;
   note(Field::PaddingValue);
   peek();
@@ -638,17 +625,16 @@ bool Parser::parsePaddingValue(Layout &layout) {
                             .Case("highest", PaddingValue::Highest)
                             .Default(std::nullopt);
   if (!layout.paddingValue)
-    return fail(pos, "text_c1", "padding value PV",
-                "zero, one, lowest or highest");
+    return fail(pos, "text_c1", kPaddingValue, "zero, one, lowest or highest");
   pos += word.size();
-  return expect(')', "padding value PV");
+  return expect(')', kPaddingValue);
 }
 
 bool Parser::parseBounds(Layout &layout) {
   note(Field::Bounds);
-  if (!expect('(', "bounds B"))
+  if (!expect('(', kBounds))
     return false;
-  return parseCommaList(')', "bounds B", [&] {
+  return parseCommaList(')', kBounds, [&] {
     note(Field::Bounds, layout.bounds.size());
     return parseBound(layout.bounds.emplace_back());
   });

@@ -119,10 +119,10 @@ std::string describeOrder(const Layout &layout) {
 }
 
 std::string getTileText(const Tile &tile) {
-  auto toEntry = [](int64_t size) {
-    return size == Tile::kCombine ? "*" : llvm::itostr(size);
-  };
-  return "(" + llvm::join(llvm::map_range(tile.sizes, toEntry), ",") + ")";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  tile.print(os);
+  return text;
 }
 
 /// The axes under the first `numTiles` tiles only.

@@ -129,6 +129,34 @@ listOptional(MlirAttribute attribute, intptr_t (*count)(MlirAttribute),
 // Attributes
 //===----------------------------------------------------------------------===//
 
+/// `paddedDimensions` as `padded_dimensions`.
+static std::string toSnakeCase(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z')
+      text += '_';
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+// A getter for each field of LayoutFields.def that is no number.
+
+static std::vector<MlirAttribute> getTiles(MlirAttribute layout) {
+  return list(layout, tesseraLayoutAttrGetNumTiles, tesseraLayoutAttrGetTile);
+}
+
+static std::vector<int64_t> getPaddedDimensions(MlirAttribute layout) {
+  return list(layout, tesseraLayoutAttrGetNumPaddedDimensions,
+              tesseraLayoutAttrGetPaddedDimension);
+}
+
+static std::vector<std::optional<int64_t>> getBounds(MlirAttribute layout) {
+  return listOptional(layout, tesseraLayoutAttrGetNumBounds,
+                      tesseraLayoutAttrGetBound,
+                      mlirShapedTypeGetDynamicSize());
+}
+
 static std::optional<std::string> getPaddingValue(MlirAttribute layout) {
   switch (tesseraLayoutAttrGetPaddingValue(layout)) {
   case TesseraPaddingValueUnspecified:
@@ -198,51 +226,14 @@ static void defineLayout(nb::module_ &m) {
                         tesseraLayoutAttrGetMinorToMajor);
           },
           "Dimensions from the fastest varying to the slowest.")
-      .def_property_readonly(
-          "tiles",
-          [](MlirAttribute self) {
-            return list(self, tesseraLayoutAttrGetNumTiles,
-                        tesseraLayoutAttrGetTile);
-          },
-          "The tiles (T) in the order in which they apply, each a TileAttr.")
-      .def_property_readonly(
-          "tail_padding_alignment", tesseraLayoutAttrGetTailPaddingAlignment,
-          "Elements that the buffer is a multiple of (L); 1 if not set.")
-      .def_property_readonly(
-          "element_size_in_bits", tesseraLayoutAttrGetElementSizeInBits,
-          "Bits of an element in the buffer (E); 0 for whole bytes of its "
-          "type.")
-      .def_property_readonly(
-          "memory_space", tesseraLayoutAttrGetMemorySpace,
-          "The number of the memory space (S); 0 is the main memory.")
-      .def_property_readonly(
-          "split_configs", getSplitConfigs,
-          "The split configurations (SC): pairs of a physical dimension and "
-          "the places where it is cut.")
-      .def_property_readonly(
-          "dynamic_shape_metadata_prefix_bytes",
-          tesseraLayoutAttrGetDynamicShapeMetadataPrefixBytes,
-          "Bytes before the data that hold dynamic sizes (M).")
-      .def_property_readonly(
-          "padded_dimensions",
-          [](MlirAttribute self) {
-            return list(self, tesseraLayoutAttrGetNumPaddedDimensions,
-                        tesseraLayoutAttrGetPaddedDimension);
-          },
-          "Widths of the logical dimensions (PD); empty if not set.")
-      .def_property_readonly(
-          "padding_value", getPaddingValue,
-          "What all padding holds (PV): 'zero', 'one', 'lowest', 'highest', "
-          "or None.")
-      .def_property_readonly(
-          "bounds",
-          [](MlirAttribute self) {
-            return listOptional(self, tesseraLayoutAttrGetNumBounds,
-                                tesseraLayoutAttrGetBound,
-                                mlirShapedTypeGetDynamicSize());
-          },
-          "Bounds of the logical dimensions (B), None where there is none; "
-          "empty if not set.");
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, NUMBER, NAME,  \
+                      DOC)                                                     \
+  .def_property_readonly(toSnakeCase(#MEMBER).c_str(),                         \
+                         tesseraLayoutAttrGet##ID, DOC)
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, NUMBER, NAME, DOC) \
+  .def_property_readonly(toSnakeCase(#MEMBER).c_str(), get##ID, DOC)
+#include "tessera/Layout/LayoutFields.def"
+      ;
 }
 
 static void defineTile(nb::module_ &m) {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Layout/Proto.h"
+#include "tessera/Proto/Proto.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"

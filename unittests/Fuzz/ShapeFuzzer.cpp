@@ -17,10 +17,10 @@
 
 #include "tessera/Layout/AxisList.h"
 #include "tessera/Layout/Bitcast.h"
-#include "tessera/Layout/Proto.h"
 #include "tessera/Layout/Size.h"
 #include "tessera/Layout/Target.h"
 #include "tessera/Layout/Text.h"
+#include "tessera/Proto/Proto.h"
 #include "tessera/View/Dump.h"
 #include "tessera/View/Explain.h"
 #include "tessera/View/Picture.h"

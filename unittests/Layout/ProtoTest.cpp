@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Layout/Proto.h"
+#include "tessera/Proto/Proto.h"
 #include "UtilTestSupport.h"
 
 #include "gmock/gmock.h"

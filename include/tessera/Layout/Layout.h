@@ -46,6 +46,9 @@ struct Tile {
 
   bool operator==(const Tile &other) const { return sizes == other.sizes; }
   bool operator!=(const Tile &other) const { return !(*this == other); }
+
+  /// `(8,128)`.
+  void print(llvm::raw_ostream &os) const;
 };
 
 /// One SC entry, `(0:4,8)`: a physical dimension (0 = most major) and the
@@ -65,30 +68,19 @@ enum class PaddingValue : uint8_t { Zero, One, Lowest, Highest };
 /// The word in PV(...).
 llvm::StringRef getName(PaddingValue value);
 
-/// The fields of a layout. Every field has the notation's default, so a Layout
-/// of only a minor_to_major is XLA's `{1,0}`.
+using DimensionList = llvm::SmallVector<int64_t, 6>;
+using TileList = llvm::SmallVector<Tile, 2>;
+using SplitConfigList = llvm::SmallVector<SplitConfig, 1>;
+
+/// The fields of a layout, which LayoutFields.def describes. Every field has
+/// the notation's default, so a Layout of only a minor_to_major is XLA's
+/// `{1,0}`.
 struct Layout {
   /// Dimensions from fastest varying to slowest; a permutation of 0..rank-1.
-  llvm::SmallVector<int64_t, 6> minorToMajor;
-  /// T: applied in order, each to the list that the one before left.
-  llvm::SmallVector<Tile, 2> tiles;
-  /// L: the buffer is rounded up to a multiple of this many elements.
-  int64_t tailPaddingAlignment = 1;
-  /// E: bits of an element in the buffer; 0 = whole bytes of the type.
-  int64_t elementSizeInBits = 0;
-  /// S: 0 is the device's main memory.
-  int64_t memorySpace = 0;
-  /// SC: kept and printed; it moves no element.
-  llvm::SmallVector<SplitConfig, 1> splitConfigs;
-  /// M: bytes before the data that hold dynamic sizes; 0 = none.
-  int64_t dynamicShapeMetadataPrefixBytes = 0;
-  /// PD: a width for each logical dimension, in elements; empty = none.
-  llvm::SmallVector<int64_t, 6> paddedDimensions;
-  /// PV: the promise that all padding holds it.
-  std::optional<PaddingValue> paddingValue;
-  /// B: bounds of dynamic dimensions, `kDynamic` where there is none; empty =
-  /// none. Only on MLIR types: a Shape has them in its dimensions.
-  llvm::SmallVector<int64_t, 6> bounds;
+  DimensionList minorToMajor;
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, ...) int64_t MEMBER = DEFAULT;
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, ...) TYPE MEMBER;
+#include "tessera/Layout/LayoutFields.def"
 
   /// The layout of descending order without tiles: `{rank-1,...,1,0}`.
   static Layout descending(int64_t rank);
@@ -119,6 +111,9 @@ llvm::hash_code hash_value(const Layout &layout);
 /// What LayoutEqual leaves out (XLA's Layout::Equal switches). M is never
 /// compared by XLA; `metadataPrefix = false` compares it all the same.
 struct LayoutEqual {
+  /// Of fields that are always compared.
+  static constexpr bool never = false;
+
   bool ignoreTiles = false;
   bool ignoreTailPadding = false;
   bool ignoreElementSize = false;

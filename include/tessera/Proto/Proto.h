@@ -29,8 +29,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LAYOUT_PROTO_H
-#define TESSERA_LAYOUT_PROTO_H
+#ifndef TESSERA_PROTO_PROTO_H
+#define TESSERA_PROTO_PROTO_H
 
 #include "tessera/Layout/Shape.h"
 
@@ -54,4 +54,4 @@ llvm::Expected<Layout> parseLayoutProto(llvm::StringRef text);
 
 } // namespace tessera
 
-#endif // TESSERA_LAYOUT_PROTO_H
+#endif // TESSERA_PROTO_PROTO_H

@@ -6,14 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Layout/Proto.h"
-#include "Rules.h"
+#include "tessera/Proto/Proto.h"
+#include "tessera/Layout/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <functional>
+#include <map>
 
 using namespace tessera;
 using namespace tessera::detail;
@@ -111,11 +114,6 @@ private:
     for (int64_t value : values)
       field(name, value);
   }
-  /// A number that is left out where it is 0.
-  void fieldUnlessZero(StringRef name, int64_t value) {
-    if (value != 0)
-      field(name, value);
-  }
   void message(StringRef name, llvm::function_ref<void()> printBody) {
     os.indent(indent) << name << " {\n";
     indent += 2;
@@ -124,28 +122,60 @@ private:
     os.indent(indent) << "}\n";
   }
 
+  // Fields of a layout that are no numbers.
+#define LAYOUT_FIELD(ID, KEY, TYPE, ...)                                       \
+  void print##ID(StringRef name, const TYPE &value);
+#include "tessera/Layout/LayoutFields.def"
+
   llvm::raw_ostream &os;
   unsigned indent = 0;
 };
 } // namespace
 
-void ProtoPrinter::printLayout(const Layout &layout) {
-  fields("minor_to_major", layout.minorToMajor);
-  fields("padded_dimensions", layout.paddedDimensions);
-  if (layout.paddingValue)
-    field("padding_value", getProtoName(*layout.paddingValue));
-  for (const Tile &tile : layout.tiles)
-    message("tiles", [&] { fields("dimensions", tile.sizes); });
-  fieldUnlessZero("element_size_in_bits", layout.elementSizeInBits);
-  fieldUnlessZero("memory_space", layout.memorySpace);
-  fieldUnlessZero("dynamic_shape_metadata_prefix_bytes",
-                  layout.dynamicShapeMetadataPrefixBytes);
-  field("tail_padding_alignment_in_elements", layout.tailPaddingAlignment);
-  for (const SplitConfig &split : layout.splitConfigs)
-    message("split_configs", [&] {
-      fieldUnlessZero("dimension", split.dimension);
+void ProtoPrinter::printTiles(StringRef name, const TileList &tiles) {
+  for (const Tile &tile : tiles)
+    message(name, [&] { fields("dimensions", tile.sizes); });
+}
+
+void ProtoPrinter::printSplitConfigs(StringRef name,
+                                     const SplitConfigList &splits) {
+  for (const SplitConfig &split : splits)
+    message(name, [&] {
+      if (split.dimension != 0)
+        field("dimension", split.dimension);
       fields("split_indices", split.indices);
     });
+}
+
+void ProtoPrinter::printPaddedDimensions(StringRef name,
+                                         const DimensionList &widths) {
+  fields(name, widths);
+}
+
+void ProtoPrinter::printPaddingValue(StringRef name,
+                                     const std::optional<PaddingValue> &value) {
+  if (value)
+    field(name, getProtoName(*value));
+}
+
+/// A LayoutProto has no bounds: a ShapeProto has them among its dimensions.
+void ProtoPrinter::printBounds(StringRef, const DimensionList &) {}
+
+void ProtoPrinter::printLayout(const Layout &layout) {
+  fields("minor_to_major", layout.minorToMajor);
+  // By number, as XLA writes them.
+  std::map<int, std::function<void()>> printers;
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, NUMBER, NAME,  \
+                      ...)                                                     \
+  printers[NUMBER] = [&] {                                                     \
+    if (layout.MEMBER != 0)                                                    \
+      field(NAME, layout.MEMBER);                                              \
+  };
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, NUMBER, NAME, ...) \
+  printers[NUMBER] = [&] { print##ID(NAME, layout.MEMBER); };
+#include "tessera/Layout/LayoutFields.def"
+  for (auto &[number, print] : printers)
+    print();
 }
 
 void ProtoPrinter::printShape(const Shape &shape) {
@@ -228,7 +258,7 @@ private:
   bool parseRepeated(llvm::function_ref<bool()> parseElement);
   bool parseIntegers(llvm::SmallVectorImpl<int64_t> &values, Field field,
                      int64_t i);
-  bool parseNumber(int64_t &value, Field field);
+  bool parseNumber(int64_t &value, Field field, int64_t defaultValue);
 
   // ShapeProto.
   bool parseShapeField(ShapeFields &fields, StringRef name, size_t at,
@@ -240,7 +270,8 @@ private:
   bool parseLayoutField(Layout &layout, StringRef name, size_t at);
   bool parseTile(Layout &layout);
   bool parseSplit(Layout &layout);
-  bool parsePaddingValue(Layout &layout);
+#define LAYOUT_FIELD(ID, ...) bool parse##ID(Layout &layout, size_t at);
+#include "tessera/Layout/LayoutFields.def"
   bool parseSparseField(StringRef name, size_t at);
 
   bool fail(size_t at, StringRef rule, const Twine &field,
@@ -444,11 +475,17 @@ bool ProtoParser::parseIntegers(llvm::SmallVectorImpl<int64_t> &values,
          });
 }
 
-bool ProtoParser::parseNumber(int64_t &value, Field field) {
+/// 0 stands for the default, as it does in messages without the field.
+bool ProtoParser::parseNumber(int64_t &value, Field field,
+                              int64_t defaultValue) {
   if (!parseColon())
     return false;
   note(field);
-  return parseInteger(value);
+  if (!parseInteger(value))
+    return false;
+  if (value == 0)
+    value = defaultValue;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -561,33 +598,33 @@ bool ProtoParser::parseLayoutField(Layout &layout, StringRef name, size_t at) {
   if (name == "minor_to_major")
     return parseIntegers(layout.minorToMajor, Field::MinorToMajor,
                          Place::kWhole);
-  if (name == "padded_dimensions") {
-    places.try_emplace({Field::PaddedDimensions}, at);
-    return parseIntegers(layout.paddedDimensions, Field::PaddedDimensions,
-                         Place::kWhole);
-  }
-  if (name == "padding_value")
-    return parsePaddingValue(layout);
-  if (name == "tiles")
-    return consumeIf(':'), parseRepeated([&] { return parseTile(layout); });
-  if (name == "element_size_in_bits")
-    return parseNumber(layout.elementSizeInBits, Field::ElementSize);
-  if (name == "memory_space")
-    return parseNumber(layout.memorySpace, Field::MemorySpace);
-  if (name == "dynamic_shape_metadata_prefix_bytes")
-    return parseNumber(layout.dynamicShapeMetadataPrefixBytes,
-                       Field::MetadataPrefix);
-  if (name == "tail_padding_alignment_in_elements") {
-    if (!parseNumber(layout.tailPaddingAlignment, Field::TailPadding))
-      return false;
-    // A message of old, without the field, reads as 0.
-    if (layout.tailPaddingAlignment == 0)
-      layout.tailPaddingAlignment = 1;
-    return true;
-  }
-  if (name == "split_configs")
-    return consumeIf(':'), parseRepeated([&] { return parseSplit(layout); });
+#define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, NUMBER, NAME,  \
+                      ...)                                                     \
+  if (name == NAME)                                                            \
+    return parseNumber(layout.MEMBER, Field::ID, DEFAULT);
+#define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, NUMBER, NAME, ...) \
+  if (NUMBER != 0 && name == NAME)                                             \
+    return parse##ID(layout, at);
+#include "tessera/Layout/LayoutFields.def"
   return parseSparseField(name, at);
+}
+
+bool ProtoParser::parsePaddedDimensions(Layout &layout, size_t at) {
+  places.try_emplace({Field::PaddedDimensions}, at);
+  return parseIntegers(layout.paddedDimensions, Field::PaddedDimensions,
+                       Place::kWhole);
+}
+
+bool ProtoParser::parseTiles(Layout &layout, size_t) {
+  return consumeIf(':'), parseRepeated([&] { return parseTile(layout); });
+}
+
+bool ProtoParser::parseSplitConfigs(Layout &layout, size_t) {
+  return consumeIf(':'), parseRepeated([&] { return parseSplit(layout); });
+}
+
+bool ProtoParser::parseBounds(Layout &, size_t) {
+  llvm_unreachable("LayoutProto has no such field");
 }
 
 bool ProtoParser::parseTile(Layout &layout) {
@@ -626,7 +663,7 @@ bool ProtoParser::parseSplit(Layout &layout) {
   });
 }
 
-bool ProtoParser::parsePaddingValue(Layout &layout) {
+bool ProtoParser::parsePaddingValue(Layout &layout, size_t) {
   if (!parseColon())
     return false;
   note(Field::PaddingValue);

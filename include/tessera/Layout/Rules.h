@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to the library. The rules of docs/notation-rules.md as checks of
+// For parsers of texts. The rules of docs/notation-rules.md as checks of
 // values. A violation says which part of the value it is about, so that the
 // parser can point at the token and Layout::verify needs no text.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_LAYOUT_RULES_H
-#define TESSERA_LIB_LAYOUT_RULES_H
+#ifndef TESSERA_LAYOUT_RULES_H
+#define TESSERA_LAYOUT_RULES_H
 
 #include "tessera/Layout/Shape.h"
 
@@ -26,15 +26,9 @@ namespace detail {
 enum class Field : uint8_t {
   Dimensions,
   MinorToMajor,
-  Tiles,
-  TailPadding,
-  ElementSize,
-  MemorySpace,
-  SplitConfigs,
-  MetadataPrefix,
-  PaddedDimensions,
-  PaddingValue,
-  Bounds,
+#define LAYOUT_NUMBER(ID, ...) ID,
+#define LAYOUT_FIELD(ID, ...) ID,
+#include "tessera/Layout/LayoutFields.def"
 };
 
 /// A part of an array shape: entry `j` of entry `i` of a field. kWhole stands
@@ -100,4 +94,4 @@ MaybeViolation checkArray(const Shape &shape);
 } // namespace detail
 } // namespace tessera
 
-#endif // TESSERA_LIB_LAYOUT_RULES_H
+#endif // TESSERA_LAYOUT_RULES_H
