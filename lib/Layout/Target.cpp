@@ -11,6 +11,7 @@
 #include "tessera/Layout/AxisList.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -103,14 +104,18 @@ const MemorySpace *Target::findSpace(int64_t number) const {
 
 ArrayRef<Target> tessera::allTargets() { return kTargets; }
 
+std::string tessera::getTargetNames() {
+  return join(map_range(kTargets, [](const Target &target) {
+    return target.name;
+  }), ", ");
+}
+
 Expected<const Target *> tessera::getTarget(StringRef name) {
   for (const Target &target : kTargets)
     if (target.name == name)
       return &target;
-  std::string names;
-  for (const Target &target : kTargets)
-    names += (names.empty() ? "" : ", ") + target.name.str();
-  return unsupportedError("target", "one of " + names, "'" + name + "'");
+  return unsupportedError("target", "one of " + getTargetNames(),
+                          "'" + name + "'");
 }
 
 //===----------------------------------------------------------------------===//

@@ -378,8 +378,8 @@ static void defineShape(nb::module_ &module) {
            nb::sig("def logical_index(self, place: int) -> tuple[int, ...] | "
                    "None"))
       .def("with_default_layout", &getDefault, "target"_a,
-           "The shape with the layout that a target would choose: 'cpu',\n"
-           "'nvgpu', 'tpu_v4', 'tpu_v5e', 'tpu_v5p' or 'tpu_v6e'.")
+           "The shape with the layout that a target would choose, such as\n"
+           "'tpu_v5e' (docs/targets.md has their names).")
       .def("may_bitcast", &mayBitcast, "to"_a, "kind"_a = "any",
            "Whether the bytes may be read as the shape `to`, or whether a\n"
            "'relayout' or row-major 'reshape' to it moves nothing.")

@@ -20,9 +20,10 @@ static Subcommand
     command("default", "Print shapes with the layout a target gives them", run);
 static cl::list<std::string> shapes(cl::Positional, cl::OneOrMore,
                                     cl::desc("SHAPE..."), cl::sub(command));
-static cl::opt<std::string>
-    targetName("target", cl::Required, cl::value_desc("name"), cl::sub(command),
-               cl::desc("cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e or nvgpu"));
+static const std::string targetNames = getTargetNames();
+static cl::opt<std::string> targetName("target", cl::Required,
+                                       cl::value_desc("name"),
+                                       cl::sub(command), cl::desc(targetNames));
 
 static int run() {
   llvm::Expected<const Target *> target = getTarget(targetName);

@@ -57,8 +57,11 @@ struct Target {
   const MemorySpace *findSpace(int64_t number) const;
 };
 
-/// The presets: cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, nvgpu.
+/// The presets, rows of the table in Target.cpp.
 llvm::ArrayRef<Target> allTargets();
+
+/// The names of the presets, `cpu, tpu_v4, ...`.
+std::string getTargetNames();
 
 /// The preset of that name. Error: *unsupported*, with the names there are.
 llvm::Expected<const Target *> getTarget(llvm::StringRef name);

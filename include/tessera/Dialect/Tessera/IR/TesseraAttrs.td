@@ -164,9 +164,9 @@ def Tessera_SpaceAttr : Tessera_Attr<"Space", "space"> {
 def Tessera_TargetAttr : Tessera_Attr<"Target", "target"> {
   let summary = "the machine that a module is for";
   let description = [{
-    Stands on a module as `tessera.target`. A name alone is one of the presets
-    (`cpu`, `tpu_v4`, `tpu_v5e`, `tpu_v5p`, `tpu_v6e`, `nvgpu`); with spaces it
-    is a machine of one's own, which prefers row-major layouts.
+    Stands on a module as `tessera.target`. A name alone is a preset, one of
+    those in docs/targets.md; with spaces it is a machine of one's own, which
+    prefers row-major layouts.
 
     ```mlir
     module attributes {tessera.target = #tessera.target<"tpu_v5e">} {}

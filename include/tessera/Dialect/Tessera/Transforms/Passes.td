@@ -56,8 +56,8 @@ def AssignLayouts : Pass<"tessera-assign-layouts", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"",
-           "cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e or nvgpu; by default that of "
-           "the module">
+           "The name of a preset, such as tpu_v5e (docs/targets.md); by default "
+           "the target of the module">
   ];
   let statistics = [
     Statistic<"numAssigned", "assigned", "Values that got a layout">,
