@@ -24,9 +24,36 @@ tessera_targets_below(TESSERA_EXPORTED_LIBRARIES TESSERA_LIBRARIES lib)
 tessera_targets_below(installed_tools TESSERA_TOOLS tools)
 tessera_targets_below(installed_plugins TESSERA_PLUGINS tools)
 
-install(TARGETS ${TESSERA_EXPORTED_LIBRARIES} EXPORT TesseraTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Two components: Layout has the libraries that need no MLIR, Dialects all others.
+function(tessera_needs_mlir out library)
+  get_target_property(links ${library} LINK_LIBRARIES)
+  set(result FALSE)
+  foreach(link IN LISTS links)
+    if(link STREQUAL MLIR)
+      set(result TRUE)
+    elseif(link IN_LIST TESSERA_EXPORTED_LIBRARIES AND NOT result)
+      tessera_needs_mlir(result ${link})
+    endif()
+  endforeach()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+set(TESSERA_COMPONENTS Layout Dialects)
+foreach(library IN LISTS TESSERA_EXPORTED_LIBRARIES)
+  tessera_needs_mlir(needs_mlir ${library})
+  if(needs_mlir)
+    list(APPEND TESSERA_Dialects_LIBRARIES ${library})
+  else()
+    list(APPEND TESSERA_Layout_LIBRARIES ${library})
+  endif()
+endforeach()
+
+foreach(component IN LISTS TESSERA_COMPONENTS)
+  install(TARGETS ${TESSERA_${component}_LIBRARIES}
+    EXPORT Tessera${component}Targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
 if(installed_tools)
   install(TARGETS ${installed_tools} DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -37,7 +64,7 @@ endif()
 # Public headers, the TableGen sources, and what was generated from them.
 install(DIRECTORY include/tessera include/tessera-c
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/tessera
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
@@ -53,6 +80,8 @@ install(FILES
   ${PROJECT_BINARY_DIR}/lib/cmake/tessera/TesseraConfig.cmake
   ${PROJECT_BINARY_DIR}/lib/cmake/tessera/TesseraConfigVersion.cmake
   DESTINATION ${config_dir})
-install(EXPORT TesseraTargets DESTINATION ${config_dir})
-export(EXPORT TesseraTargets
-  FILE ${PROJECT_BINARY_DIR}/lib/cmake/tessera/TesseraTargets.cmake)
+foreach(component IN LISTS TESSERA_COMPONENTS)
+  install(EXPORT Tessera${component}Targets DESTINATION ${config_dir})
+  export(EXPORT Tessera${component}Targets
+    FILE ${PROJECT_BINARY_DIR}/lib/cmake/tessera/Tessera${component}Targets.cmake)
+endforeach()
