@@ -55,7 +55,7 @@ def repeat(text, count):
     pattern = re.compile(r"%(" + "|".join(map(re.escape, sorted(names, reverse=True))) + r")(?![\w.-])")
     parts = [header]
     for i in range(count):
-        copy = pattern.sub(lambda m: f"%{m.group(1)}.copy{i}", body)
+        copy = pattern.sub(rf"%\1.copy{i}", body)
         parts.append(copy if i == count - 1 else copy.replace("ENTRY ", ""))
     return "".join(parts)
 

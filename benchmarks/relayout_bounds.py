@@ -49,7 +49,7 @@ def innermost_loops(code):
     """The bodies that a jump back ends and that hold no other one."""
     index = {address: i for i, (address, _) in enumerate(code)}
     loops = []
-    for end, (address, instruction) in enumerate(code):
+    for end, (_, instruction) in enumerate(code):
         m = re.match(r"j\w+ 0x([0-9a-f]+)", instruction)
         begin = index.get(int(m[1], 16)) if m else None
         if begin is not None and begin <= end:

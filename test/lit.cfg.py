@@ -78,7 +78,7 @@ llvm_config.add_tool_substitutions(
 )
 
 # What a test may ask for by REQUIRES.
-for module in ["jaxlib", "libtpu", "numpy"]:
+for module in ["jaxlib", "libtpu", "numpy", "ruff"]:
     if has_module(python, module):
         config.available_features.add(module)
 if config.tessera_has_python:

@@ -194,7 +194,7 @@ def without_temporary_folder(case):
 
 def main():
     for number, command in enumerate(COMMANDS):
-        def each(fault, action, succeeds=None):
+        def each(fault, action, succeeds=None, number=number, command=command):
             judge(Case(number, command), fault, action, succeeds)
 
         reads, writes = command[2], command[3]

@@ -9,7 +9,6 @@ as arguments. The table of what is where comes from a model that knows nothing o
 axes (test/Inputs/tiling.py).
 """
 
-import itertools
 import os
 import random
 import subprocess

@@ -37,7 +37,7 @@ def answer(module_from_text, text):
         printed = module_from_text(module).to_string()
     except Exception:
         return None
-    line = next(l for l in printed.splitlines() if l.endswith(" parameter(0)"))
+    line = next(text for text in printed.splitlines() if text.endswith(" parameter(0)"))
     return line.split("= ", 1)[1].removesuffix(" parameter(0)")
 
 
