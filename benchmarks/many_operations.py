@@ -4,7 +4,7 @@
 
 The operations stand in N functions (1000 by default; 1 for one long function),
 with a handful of layouts; `tensors` are relayouts and additions of tensors.
-docs/performance.md has what lowering them takes.
+docs/performance-results.md has what lowering them takes.
 """
 
 import argparse

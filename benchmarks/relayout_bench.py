@@ -12,7 +12,7 @@ markers of that page is replaced, and the plot beside it:
 
     ninja -C build/release TesseraRelayoutBenchmarks
     benchmarks/relayout_bench.py build/release/benchmarks/TesseraRelayoutBenchmarks \\
-        --page docs/performance.md
+        --page docs/performance-results.md
 """
 
 import argparse

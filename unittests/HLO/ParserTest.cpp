@@ -355,6 +355,32 @@ TEST(HloParser, HostileTexts) {
   EXPECT_EQ(parseBad(lines + "}\n").size(), 10000u);
 }
 
+// What an opcode takes is one row of Opcodes.def, and one for each attribute.
+TEST(HloParser, RowsOfOpcodesSayWhatTheyTake) {
+  std::string text = R"(HloModule m
+
+ENTRY %main (x: f32[4,4]) -> f32[4,4] {
+  %x = f32[4,4]{1,0} parameter(0)
+  ROOT %c = f32[4,4]{1,0} cholesky(%x), lower=true
+}
+
+)";
+  std::unique_ptr<Module> module = parseGood(text);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->entry()->root()->opcode, Opcode::Cholesky);
+  // The printer writes the layouts of the entry, which the text left out.
+  EXPECT_NE(module->toString().find("cholesky(%x), lower=true"),
+            std::string::npos);
+  auto change = [&](llvm::StringRef from, llvm::StringRef to) {
+    std::string changed = text;
+    changed.replace(changed.find(from.str()), from.size(), to.str());
+    return parseBad(changed);
+  };
+  EXPECT_FALSE(change("lower=true", "lower=7").empty());
+  EXPECT_FALSE(change("lower=true", "upper=true").empty());
+  EXPECT_FALSE(change("cholesky(%x)", "cholesky(%x, %x)").empty());
+}
+
 // No prefix crashes, and only whole computations are accepted.
 TEST(HloParser, Prefixes) {
   llvm::StringRef text(kModule);
