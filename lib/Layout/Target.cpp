@@ -105,9 +105,9 @@ const MemorySpace *Target::findSpace(int64_t number) const {
 ArrayRef<Target> tessera::allTargets() { return kTargets; }
 
 std::string tessera::getTargetNames() {
-  return join(map_range(kTargets, [](const Target &target) {
-    return target.name;
-  }), ", ");
+  return join(
+      map_range(kTargets, [](const Target &target) { return target.name; }),
+      ", ");
 }
 
 Expected<const Target *> tessera::getTarget(StringRef name) {

@@ -1,4 +1,4 @@
-//===- GuardedParsers.cpp - MLIR's parsers, behind checkParsable -----------===//
+//===- GuardedParsers.cpp - MLIR's parsers, behind checkParsable ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -22,8 +22,8 @@ static cl::list<std::string> shapes(cl::Positional, cl::OneOrMore,
                                     cl::desc("SHAPE..."), cl::sub(command));
 static const std::string targetNames = getTargetNames();
 static cl::opt<std::string> targetName("target", cl::Required,
-                                       cl::value_desc("name"),
-                                       cl::sub(command), cl::desc(targetNames));
+                                       cl::value_desc("name"), cl::sub(command),
+                                       cl::desc(targetNames));
 
 static int run() {
   llvm::Expected<const Target *> target = getTarget(targetName);
