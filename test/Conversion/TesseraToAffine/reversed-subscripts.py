@@ -10,11 +10,11 @@ have remainders of sums, which upstream's simplification got wrong.
 
 import os
 import random
-import subprocess
 import sys
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
+from run_main import run_main
 from test_counts import test_count, test_seed
 
 FUNCTION = """
@@ -93,23 +93,6 @@ def function_of(n, rng):
     )
 
 
-def run(module):
-    lowered = subprocess.run(
-        ["tessera-opt", "--tessera-to-llvm"], input=module, text=True, capture_output=True
-    )
-    if lowered.returncode:
-        sys.exit(lowered.stderr)
-    ran = subprocess.run(
-        ["mlir-runner", "-e", "main", "-entry-point-result=i64"],
-        input=lowered.stdout,
-        text=True,
-        capture_output=True,
-    )
-    if ran.returncode:
-        sys.exit(ran.stderr)
-    return int(ran.stdout)
-
-
 def main():
     rng = random.Random(test_seed())
     total, mismatches = 0, 0
@@ -121,7 +104,7 @@ def main():
                      f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
         body.append(f"return %t{len(functions)} : i64")
         entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run("".join(functions) + entry)
+        mismatches += run_main("".join(functions) + entry)
         total += len(functions)
     print(f"{total} arrays, {mismatches} mismatches")
 

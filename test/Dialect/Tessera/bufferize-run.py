@@ -12,11 +12,11 @@ nothing of axes (test/Inputs/tiling.py).
 import math
 import os
 import random
-import subprocess
 import sys
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
+from run_main import run_main
 from test_counts import test_count, test_seed
 from tiling import PADDING, memory_of
 
@@ -338,23 +338,6 @@ def function_of(n, rng):
     return text, [call, f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
 
 
-def run(module):
-    lowered = subprocess.run(
-        ["tessera-opt", "-tessera-to-llvm"], input=module, text=True, capture_output=True
-    )
-    if lowered.returncode:
-        sys.exit(module + lowered.stderr)
-    ran = subprocess.run(
-        ["mlir-runner", "-e", "main", "-entry-point-result=i64"],
-        input=lowered.stdout,
-        text=True,
-        capture_output=True,
-    )
-    if ran.returncode:
-        sys.exit(ran.stderr)
-    return int(ran.stdout)
-
-
 def main():
     rng = random.Random(test_seed())
     total, mismatches = 0, 0
@@ -365,7 +348,7 @@ def main():
         body += [line for _, lines in pairs for line in lines]
         body.append(f"return %t{len(pairs)} : i64")
         entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run("".join(text for text, _ in pairs) + entry)
+        mismatches += run_main("".join(text for text, _ in pairs) + entry)
         total += len(pairs)
     print(f"{total} tensors, {mismatches} mismatches")
 

@@ -11,11 +11,11 @@ axes (test/Inputs/tiling.py).
 
 import os
 import random
-import subprocess
 import sys
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
+from run_main import run_main
 from test_counts import test_count, test_seed
 from tiling import memory_of
 
@@ -113,23 +113,8 @@ def function_of(n, array, rng):
     return text, [*constants, call, f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
 
 
-def run(module):
-    passes = "-tessera-expand-ops -lower-affine -convert-scf-to-cf -expand-strided-metadata"
-    passes += " -convert-to-llvm -reconcile-unrealized-casts"
-    lowered = subprocess.run(
-        ["tessera-opt", *passes.split()], input=module, text=True, capture_output=True
-    )
-    if lowered.returncode:
-        sys.exit(lowered.stderr)
-    ran = subprocess.run(
-        ["mlir-runner", "-e", "main", "-entry-point-result=i64"],
-        input=lowered.stdout,
-        text=True,
-        capture_output=True,
-    )
-    if ran.returncode:
-        sys.exit(ran.stderr)
-    return int(ran.stdout)
+PASSES = """--tessera-expand-ops --lower-affine --convert-scf-to-cf --expand-strided-metadata
+    --convert-to-llvm --reconcile-unrealized-casts""".split()
 
 
 def main():
@@ -146,7 +131,7 @@ def main():
             body += lines
         body.append(f"return %t{len(functions)} : i64")
         entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run("".join(functions) + entry)
+        mismatches += run_main("".join(functions) + entry, *PASSES)
         total += len(functions)
     print(f"{total} arrays, {mismatches} mismatches")
 
