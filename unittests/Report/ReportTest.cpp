@@ -161,6 +161,37 @@ ENTRY e {
   EXPECT_EQ(report.values[4].allocatedBytes, 0);
 }
 
+TEST(Report, SortsAndAllReducesWriteOverWhatDies) {
+  Report report = reportOn(R"(less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT z = pred[] compare(a, b), direction=LT
+}
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+ENTRY e {
+  p = f32[256] parameter(0)
+  q = s32[512] parameter(1)
+  a = f32[256] negate(p)
+  k = s32[256] slice(q), slice={[0:256]}
+  s = (f32[256], s32[256]) sort(a, k), dimensions={0}, to_apply=less
+  b = f32[256] get-tuple-element(s), index=0
+  n = f32[256] all-reduce(b), replica_groups={}, to_apply=add
+  m = f32[256] all-reduce(n), replica_groups={}, to_apply=add
+  ROOT r = f32[256] add(n, m)
+})");
+  // Over both operands, which nobody reads again.
+  EXPECT_EQ(report.values[4].allocatedBytes, 0);
+  EXPECT_EQ(report.values[6].allocatedBytes, 0);
+  // The root reads n, too.
+  EXPECT_EQ(report.values[7].allocatedBytes, 1024);
+}
+
 TEST(Report, TheCompilerSaysWhatIsInPlace) {
   auto sort = [](const std::string &lists) {
     return reportOn(R"(less {
