@@ -75,8 +75,8 @@ FAULTS = {
     ),
     "divisor-forgotten": (
         "lib/Layout/AxisList.cpp",
-        "if (digit.extent && !llvm::MulOverflow(digit.divisor, digit.extent, end))",
-        "if (!FAULT && digit.extent && !llvm::MulOverflow(digit.divisor, digit.extent, end))",
+        "llvm::erase(cuts.divisors, 1);",
+        "llvm::erase(cuts.divisors, 1);\n  if (FAULT && !cuts.divisors.empty())\n    cuts.divisors.pop_back();",
         [AFFINE, COMPILE + ":Relayout*:VectorRelayout*"],
     ),
     "bits-rounded-down": (
