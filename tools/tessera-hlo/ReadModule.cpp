@@ -9,6 +9,8 @@
 #include "ReadModule.h"
 
 #include "tessera/HLO/Verifier.h"
+#include "tessera/Report/HloReport.h"
+#include "tessera/Support/ToolSupport.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,4 +26,21 @@ std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
   for (const hlo::SourceDiagnostic &error : errors)
     os << name << ':' << error.message() << '\n';
   return errors.empty() ? std::move(module) : nullptr;
+}
+
+std::optional<Report> tessera::reportOn(llvm::StringRef path) {
+  auto input = readInput(path);
+  if (!input) {
+    reportError(input.takeError());
+    return std::nullopt;
+  }
+  auto module = readModule((*input)->getBuffer(), path, llvm::errs());
+  if (!module)
+    return std::nullopt;
+  llvm::Expected<Report> result = makeReport(makeReportInput(*module));
+  if (!result) {
+    reportError(result.takeError());
+    return std::nullopt;
+  }
+  return std::move(*result);
 }

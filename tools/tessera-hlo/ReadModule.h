@@ -10,6 +10,7 @@
 #define TESSERA_TOOLS_TESSERA_HLO_READMODULE_H
 
 #include "tessera/HLO/Parser.h"
+#include "tessera/Report/Report.h"
 
 namespace llvm {
 class raw_ostream;
@@ -21,6 +22,10 @@ namespace tessera {
 /// `os` as `name:line:column: error: message`.
 std::unique_ptr<hlo::Module>
 readModule(llvm::StringRef text, llvm::StringRef name, llvm::raw_ostream &os);
+
+/// The report on a file, `-` for standard input; nothing after an error, which
+/// was shown.
+std::optional<Report> reportOn(llvm::StringRef path);
 
 } // namespace tessera
 
