@@ -21,19 +21,6 @@
 
 namespace nb = nanobind;
 
-/// Leaves the contexts that the main thread has entered and not left. Their
-/// stack is destroyed when Python is gone, and would take them along.
-static void leaveContexts() {
-  nb::object contexts =
-      nb::module_::import_("tessera._mlir_libs._mlir.ir").attr("Context");
-  while (true) {
-    nb::object context = contexts.attr("current");
-    if (context.is_none())
-      return;
-    context.attr("__exit__")(nb::none(), nb::none(), nb::none());
-  }
-}
-
 // NOLINTNEXTLINE
 NB_MODULE(_site_initialize_0, m) {
   m.doc() = "Registers the dialects and passes of Tessera.";
@@ -41,6 +28,7 @@ NB_MODULE(_site_initialize_0, m) {
     tesseraRegisterAllDialects(registry);
   });
   tesseraRegisterAllPasses();
-  nb::module_::import_("atexit").attr("register")(
-      nb::cpp_function(&leaveContexts));
+  // By then tessera.ir is there.
+  m.def("context_init_hook",
+        [](const nb::object &) { nb::module_::import_("tessera._contexts"); });
 }

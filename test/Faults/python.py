@@ -61,8 +61,13 @@ def test_forks():
 
 
 def test_contexts():
-    """Python ends well with contexts, locations and places entered."""
+    """Python and its threads end well with contexts, locations and places entered."""
+    in_a_thread = "import threading; t = threading.Thread(target=lambda: {}); t.start(); t.join()"
     for body in [
+        in_a_thread.format("ir.Context().__enter__()"),
+        "c = ir.Context(); " + in_a_thread.format("c.__enter__()"),
+        "c = ir.Context(); l = ir.Location.unknown(c); " + in_a_thread.format("l.__enter__()"),
+        "ir.Context().__enter__(); " + in_a_thread.format("ir.Context().__enter__()"),
         "ir.Context().__enter__()",
         "ir.Context().__enter__(); ir.Context().__enter__()",
         "c = ir.Context().__enter__(); ir.Location.unknown().__enter__()",
