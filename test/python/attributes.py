@@ -157,6 +157,13 @@ def types():
     refused(
         lambda: RankedTensorType.get([40], F32Type.get(), encoding=layout), MLIRError
     )
+    # An element type that is missing or unknown, in front of a layout.
+    # CHECK-NEXT: MLIRError: Unable to parse type:
+    # CHECK-NEXT: error: {{.*}} expected non-function type
+    refused(lambda: Type.parse("tensor<4x, #tessera.layout<{0}>>"), MLIRError)
+    # CHECK-NEXT: MLIRError: Unable to parse type:
+    # CHECK-NEXT: error: {{.*}} undefined symbol alias id 'nope'
+    refused(lambda: Type.parse("tensor<4x!nope, #tessera.layout<{0}>>"), MLIRError)
 
 
 with Context(), Location.unknown():
