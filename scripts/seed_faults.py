@@ -269,8 +269,8 @@ FAULTS = {
     ),
     "buffers-on-the-stack": (
         "lib/Conversion/TesseraToVector/Scratch.cpp",
-        "<= kMostOnStack;",
-        "<= (FAULT ? 64 : 1) * kMostOnStack;",
+        "<= kMaxOnStack;",
+        "<= (FAULT ? 64 : 1) * kMaxOnStack;",
         ["lit:Faults/"],
     ),
 }

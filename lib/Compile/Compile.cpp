@@ -293,9 +293,9 @@ void tessera::clearCompileCache() {
 }
 
 llvm::Error tessera::checkThreads(int64_t threads, StringRef what) {
-  if (threads >= 1 && threads <= kMostThreads)
+  if (threads >= 1 && threads <= kMaxThreads)
     return llvm::Error::success();
-  return invalidError("", what, "a number from 1 to " + Twine(kMostThreads),
+  return invalidError("", what, "a number from 1 to " + Twine(kMaxThreads),
                       Twine(threads));
 }
 

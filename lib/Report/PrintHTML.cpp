@@ -175,10 +175,10 @@ static void printSpaces(const Report &report, raw_ostream &os) {
 /// steps.
 static void printPlot(const Report &report, const SpaceReport &space,
                       raw_ostream &os) {
-  constexpr size_t kMostBars = 300;
+  constexpr size_t kMaxBars = 300;
   constexpr double kWidth = 900, kHeight = 160, kLeft = 10, kTop = 24;
   size_t steps = space.liveBytes.size();
-  size_t perBar = (steps + kMostBars - 1) / kMostBars;
+  size_t perBar = (steps + kMaxBars - 1) / kMaxBars;
   size_t bars = (steps + perBar - 1) / perBar;
   double barWidth = kWidth / static_cast<double>(bars);
   os << "<svg class=\"plot\" viewBox=\"0 0 920 220\" role=\"img\" "
@@ -224,11 +224,11 @@ static void printPlots(const Report &report, raw_ostream &os) {
 
 /// The pictures of the first few different layouts among the worst.
 static void printPictures(const Report &report, raw_ostream &os) {
-  constexpr size_t kMostPictures = 3;
+  constexpr size_t kMaxPictures = 3;
   llvm::StringSet<> drawn;
   for (size_t i : report.byWaste) {
     const Shape &shape = *report.values[i].value.shape;
-    if (drawn.size() == kMostPictures)
+    if (drawn.size() == kMaxPictures)
       return;
     if (!shape.isArray() || !drawn.insert(shape.toString()).second)
       continue;
@@ -289,7 +289,7 @@ static void printMoves(const Report &report, raw_ostream &os, size_t limit) {
 
 static void printValues(const Report &report, raw_ostream &os) {
   // A page of more rows does not open in reasonable time.
-  constexpr size_t kMostRows = 2000;
+  constexpr size_t kMaxRows = 2000;
   printHeading(os, "Values",
                "In the order of the text. Logical and physical bytes are those "
                "of the whole shape, allocated ones those of its own buffers.");
@@ -300,7 +300,7 @@ static void printValues(const Report &report, raw_ostream &os) {
                        {"allocated", true},
                        {"value", false}});
   for (const ValueReport &value :
-       llvm::ArrayRef(report.values).take_front(kMostRows))
+       llvm::ArrayRef(report.values).take_front(kMaxRows))
     table.row(
         {std::to_string(value.value.line), std::to_string(value.logicalBytes),
          std::to_string(value.physicalBytes),
@@ -308,9 +308,9 @@ static void printValues(const Report &report, raw_ostream &os) {
          std::to_string(value.allocatedBytes),
          code(describeValue(report, value) + " = " +
               value.value.shape->toString() + " " + value.value.operation)});
-  if (report.values.size() > kMostRows)
+  if (report.values.size() > kMaxRows)
     table.row({"", "", "", "", "",
-               std::to_string(report.values.size() - kMostRows) +
+               std::to_string(report.values.size() - kMaxRows) +
                    " more values are in the JSON form"});
 }
 

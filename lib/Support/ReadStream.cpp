@@ -31,10 +31,10 @@ static bool isDevice(fs::file_t file) {
 }
 
 /// Reads on until there is enough.
-static llvm::Error readFrom(fs::file_t file, std::optional<int64_t> mostBytes,
+static llvm::Error readFrom(fs::file_t file, std::optional<int64_t> maxBytes,
                             std::string &bytes) {
   constexpr size_t kChunk = 64 << 10;
-  while (!mostBytes || static_cast<int64_t>(bytes.size()) <= *mostBytes) {
+  while (!maxBytes || static_cast<int64_t>(bytes.size()) <= *maxBytes) {
     size_t before = bytes.size();
     bytes.resize(before + kChunk);
     llvm::Expected<size_t> count = fs::readNativeFile(
@@ -45,14 +45,14 @@ static llvm::Error readFrom(fs::file_t file, std::optional<int64_t> mostBytes,
     if (*count == 0)
       break;
     bool hasZero = bytes.find('\0', before) != std::string::npos;
-    if (!mostBytes && hasZero && isDevice(file))
+    if (!maxBytes && hasZero && isDevice(file))
       return llvm::createStringError("a device that gives no text");
   }
   return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-tessera::readStream(llvm::StringRef path, std::optional<int64_t> mostBytes) {
+tessera::readStream(llvm::StringRef path, std::optional<int64_t> maxBytes) {
   auto fail = [&](llvm::Error error) {
     return invalidError("", "input file", "a file that can be read",
                         "`" + path + "`: " + llvm::toString(std::move(error)));
@@ -67,7 +67,7 @@ tessera::readStream(llvm::StringRef path, std::optional<int64_t> mostBytes) {
     if (!isInput)
       fs::closeFile(*file);
   });
-  if (llvm::Error error = readFrom(*file, mostBytes, bytes))
+  if (llvm::Error error = readFrom(*file, maxBytes, bytes))
     return fail(std::move(error));
   auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
       bytes.size(), isInput ? "<stdin>" : path, llvm::Align(kInputAlignment));

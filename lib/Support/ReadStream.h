@@ -22,7 +22,7 @@ inline constexpr int64_t kInputAlignment = 4096;
 
 /// Of a stream what readInput says.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readStream(llvm::StringRef path, std::optional<int64_t> mostBytes);
+readStream(llvm::StringRef path, std::optional<int64_t> maxBytes);
 
 } // namespace tessera
 

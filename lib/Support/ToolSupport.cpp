@@ -80,9 +80,9 @@ int tessera::reportError(llvm::Error error, llvm::StringRef text) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-tessera::readInput(llvm::StringRef path, std::optional<int64_t> mostBytes) {
+tessera::readInput(llvm::StringRef path, std::optional<int64_t> maxBytes) {
   if (isStream(path))
-    return readStream(path, mostBytes);
+    return readStream(path, maxBytes);
   // A volatile file is read, not mapped: a map ends the process where somebody
   // truncates the file. The alignment is that of a map, which bytecode needs.
   auto buffer = llvm::MemoryBuffer::getFile(

@@ -41,7 +41,7 @@ using namespace tessera::fuzz;
 using llvm::StringRef;
 
 /// Buffers of shapes and programs that are run.
-static constexpr int64_t kMostBytes = 1 << 20;
+static constexpr int64_t kMaxBytes = 1 << 20;
 
 static void appendText(const char *data, size_t length, void *userData) {
   static_cast<std::string *>(userData)->append(data, length);
@@ -211,7 +211,7 @@ void Session::runRelayout(const TesseraRelayout *relayout,
   TesseraShapeSize sizes[2];
   if (!succeeds(tesseraShapeGetSize(from, &sizes[0])) ||
       !succeeds(tesseraShapeGetSize(to, &sizes[1])) ||
-      std::max(sizes[0].bytes, sizes[1].bytes) > kMostBytes)
+      std::max(sizes[0].bytes, sizes[1].bytes) > kMaxBytes)
     return;
   std::vector<uint8_t> source(sizes[0].bytes), destination(sizes[1].bytes);
   tesseraRelayoutRun(relayout, source.data(), destination.data());

@@ -65,7 +65,7 @@ static const std::vector<StringRef> kPasses = {
     "sccp",
     "symbol-dce"};
 
-static constexpr size_t kMostPasses = 8;
+static constexpr size_t kMaxPasses = 8;
 
 /// Faults that are known, by the error of the verifier that finds them: what
 /// comes behind them is not looked at.
@@ -96,7 +96,7 @@ static Input parseInput(StringRef text) {
   line.split(names, ',');
   for (StringRef name : names)
     if (auto known = llvm::find(kPasses, name.trim());
-        known != kPasses.end() && input.passes.size() < kMostPasses)
+        known != kPasses.end() && input.passes.size() < kMaxPasses)
       input.passes.push_back(*known);
   input.module = module;
   return input;
@@ -363,7 +363,7 @@ static void mutatePasses(SmallVectorImpl<StringRef> &passes, Random &random) {
       passes.erase(passes.begin() + at);
     break;
   default:
-    if (passes.size() < kMostPasses)
+    if (passes.size() < kMaxPasses)
       passes.insert(passes.begin() + at, random.pick(kPasses));
   }
 }

@@ -34,8 +34,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::fuzz;
 
-static constexpr int64_t kMostBytes = 1 << 13;
-static constexpr int64_t kMostSteps = 100000;
+static constexpr int64_t kMaxBytes = 1 << 13;
+static constexpr int64_t kMaxSteps = 100000;
 
 //===----------------------------------------------------------------------===//
 // Inputs
@@ -223,7 +223,7 @@ static void checkRun(const Input &input, func::FuncOp function,
   for (InterpretedMemory &buffer : buffers)
     buffer.address += input.address;
   std::vector<uint8_t> source = buffers[0].bytes, expected = buffers[1].bytes;
-  if (!interpret(function, buffers, kMostSteps))
+  if (!interpret(function, buffers, kMaxSteps))
     return;
   AxisList fromAxes = llvm::cantFail(AxisList::get(input.source.shape));
   AxisList toAxes = llvm::cantFail(AxisList::get(input.destination.shape));
@@ -268,7 +268,7 @@ void tessera::fuzz::runInput(StringRef text) {
     llvm::consumeError(to.takeError());
     return;
   }
-  if (from->bytes > kMostBytes || to->bytes > kMostBytes)
+  if (from->bytes > kMaxBytes || to->bytes > kMaxBytes)
     return;
   MLIRContext &context = getContext();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));

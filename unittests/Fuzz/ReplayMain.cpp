@@ -39,7 +39,7 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data, size_t size,
                                             size_t maxSize, unsigned seed);
 
 /// An input that takes longer is an error.
-static constexpr unsigned kMostSeconds = 120;
+static constexpr unsigned kMaxSeconds = 120;
 
 namespace {
 struct Options {
@@ -81,7 +81,7 @@ static void writeCurrent(void *) {
 static void run(Bytes input) {
   current = std::move(input);
   ++currentRun;
-  alarm(kMostSeconds);
+  alarm(kMaxSeconds);
   LLVMFuzzerTestOneInput(current.data(), current.size());
   alarm(0);
 }

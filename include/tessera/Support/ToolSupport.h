@@ -59,11 +59,10 @@ int reportError(llvm::Error error, llvm::StringRef text = {});
 /// The whole of a file, or of standard input for `-`. The error names the file
 /// and the reason.
 ///
-/// Devices and pipes may have no end: no more than about `mostBytes` is read of
+/// Devices and pipes may have no end: no more than about `maxBytes` is read of
 /// them. Without that number, a device must give text, without zeros.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-readInput(llvm::StringRef path,
-          std::optional<int64_t> mostBytes = std::nullopt);
+readInput(llvm::StringRef path, std::optional<int64_t> maxBytes = std::nullopt);
 
 /// Makes a program that is out of memory end with a message and kExitBadInput.
 void exitWhenOutOfMemory();

@@ -34,7 +34,7 @@ using arith::CmpIPredicate;
 
 /// Elements of an array whose sizes are known at run time only. Widened by
 /// tiles, and in bytes, they still can be counted.
-static constexpr int64_t kMostElements = int64_t(1) << 44;
+static constexpr int64_t kMaxElements = int64_t(1) << 44;
 
 /// Where `op` is, and which: the begin of a message.
 static std::string describe(Operation *op) {
@@ -176,7 +176,7 @@ static void assertVectorAccess(ImplicitLocOpBuilder &b, Operation *op,
 static void assertSizes(ImplicitLocOpBuilder &b, Operation *op,
                         ArrayRef<OpFoldResult> sizes) {
   Value count = arith::ConstantIndexOp::create(b, 1);
-  Value one = count, most = arith::ConstantIndexOp::create(b, kMostElements);
+  Value one = count, most = arith::ConstantIndexOp::create(b, kMaxElements);
   for (OpFoldResult size : sizes) {
     Value value = getValueOrCreateConstantIndexOp(b, b.getLoc(), size);
     emitAssert(b, op, compare(b, CmpIPredicate::sge, value, 0),

@@ -23,9 +23,9 @@ using namespace tessera;
 
 /// What the busiest thread has to do, as a multiple of a fair share, that needs
 /// no better loop.
-static constexpr double kMostImbalance = 1 + 1.0 / 16;
+static constexpr double kMaxImbalance = 1 + 1.0 / 16;
 /// Times that a loop inside of others may be entered by all threads.
-static constexpr int64_t kMostEntries = 16;
+static constexpr int64_t kMaxEntries = 16;
 
 /// Whether affine loops at the insertion point may be bounded by `sizes`.
 static bool areSymbols(OpBuilder &builder, ValueRange sizes) {
@@ -124,7 +124,7 @@ static std::optional<size_t> chooseLoop(ArrayRef<int64_t> trips,
       best = i;
     }
     entries *= count;
-    if (least <= kMostImbalance || entries > kMostEntries)
+    if (least <= kMaxImbalance || entries > kMaxEntries)
       return best;
   }
   return best;

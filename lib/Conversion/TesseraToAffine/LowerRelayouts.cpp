@@ -200,7 +200,7 @@ struct LowerRelayoutsPass
   LogicalResult checkOptions() {
     Operation *op = getOperation();
     return success(succeeded(checkRange(op, maxNests, 1)) &&
-                   succeeded(checkRange(op, threads, 1, kMostThreads)) &&
+                   succeeded(checkRange(op, threads, 1, kMaxThreads)) &&
                    succeeded(checkRange(op, parallelBytes, 0)));
   }
 

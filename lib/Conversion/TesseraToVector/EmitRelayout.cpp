@@ -21,7 +21,7 @@ using namespace mlir;
 
 /// Shuffles in the unrolled tiles of one relayout: each takes the code
 /// generator some 40 microseconds.
-static constexpr int64_t kMostShuffles = 2176;
+static constexpr int64_t kMaxShuffles = 2176;
 
 /// Emits nests, those that share their next loop in that loop. `nests` and
 /// `emitters` are the same ones.
@@ -77,7 +77,7 @@ static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
     Value size = arith::ConstantIndexOp::create(b, plan.elementBits / 8);
     phase = arith::DivUIOp::create(b, inLine, size);
   }
-  int64_t shufflesLeft = kMostShuffles;
+  int64_t shufflesLeft = kMaxShuffles;
   std::vector<NestEmitter> emitters;
   for (const PlanNest &nest : plan.nests)
     emitters.emplace_back(b, scratch, source, destination, phase, nest, target,

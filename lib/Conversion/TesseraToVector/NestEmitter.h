@@ -82,9 +82,9 @@ public:
     kernels.setJoined(nest.joined, nest.signedBits);
     kernels.setWithin(nest.within);
     if (nest.stores == StoreKind::Plain)
-      kernels.setMostLoadBytes(target.costs.cachedLoadBytes);
+      kernels.setMaxLoadBytes(target.costs.cachedLoadBytes);
     if (nest.gathersStrips)
-      kernels.setMostLoadBytes(16);
+      kernels.setMaxLoadBytes(16);
     numElements =
         std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
                  llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());

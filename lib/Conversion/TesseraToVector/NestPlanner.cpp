@@ -19,21 +19,21 @@ static constexpr int64_t kMaskedRunBytes = 512;
 /// Bytes between the fetch of joined runs and their use, and the longest of
 /// those that are fetched.
 static constexpr int64_t kFetchedBytes = 8 << 10;
-static constexpr int64_t kMostFetchedRun = 1024;
+static constexpr int64_t kMaxFetchedRun = 1024;
 /// Longer pieces of rows need no help: the processor fetches them itself.
-static constexpr int64_t kMostFetched = 256;
+static constexpr int64_t kMaxFetched = 256;
 /// Ways of the first-level cache that a block's rows may take, fetched ahead
 /// twice. A way is a page.
-static constexpr int64_t kMostConflicts = 3;
+static constexpr int64_t kMaxConflicts = 3;
 /// Bytes between columns that are picked from registers.
-static constexpr int64_t kMostColumnPitch = 4;
+static constexpr int64_t kMaxColumnPitch = 4;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   ProcessorCosts costs;
   if (cpu != "znver5")
     return costs;
   costs.copyStreams = 1;
-  costs.fetchedConflicts = kMostConflicts;
+  costs.fetchedConflicts = kMaxConflicts;
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
   costs.copyFetchBytes = 16 << 10;
@@ -181,8 +181,7 @@ bool NestPlanner::planJoinedCopy() {
     return false;
   nest.stores = StoreKind::Carried;
   orderLoops(target.tuning.bySource.value_or(true));
-  if (nest.loops.back().srcStride == nest.unit &&
-      unitBytes() <= kMostFetchedRun)
+  if (nest.loops.back().srcStride == nest.unit && unitBytes() <= kMaxFetchedRun)
     fetchInOrder(kFetchedBytes);
   return true;
 }
@@ -247,8 +246,8 @@ bool NestPlanner::isReadInOrder() const {
   int64_t length = nest.unit;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
     int64_t gap = loop.srcStride - length;
-    if (gap < 0 || gap > length / kMostGap)
-      return length * bytes >= kMostGap * target.costs.copyFetchBytes;
+    if (gap < 0 || gap > length / kMaxGap)
+      return length * bytes >= kMaxGap * target.costs.copyFetchBytes;
     length = loop.srcStride * loop.count;
   }
   return true;
@@ -297,12 +296,12 @@ void NestPlanner::planPrefetch(int64_t blocks) {
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
   bool isWeave = nest.kernel == KernelKind::Interleave;
-  if (inner.srcStride * inner.step == width && width * bytes <= kMostFetched &&
+  if (inner.srcStride * inner.step == width && width * bytes <= kMaxFetched &&
       (isWeave || nest.stores == StoreKind::Staged ||
        countConflicts() <= target.costs.fetchedConflicts)) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
     nest.fetchesFar = !isWeave && nest.stores == StoreKind::Streaming &&
-                      countConflicts() > kMostConflicts;
+                      countConflicts() > kMaxConflicts;
   }
 }
 
@@ -357,7 +356,7 @@ Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
   for (const PlanLoop &loop : nest.loops) {
     bool isRow = llvm::any_of(
         rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
-    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMostColumnPitch)
+    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMaxColumnPitch)
       return {loop};
   }
   return {};
@@ -374,7 +373,7 @@ void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
   takeBlock(rows, high, high, Role::Rows);
   int64_t bytes = nest.blockRows() * nest.joined.size();
   int64_t wide = columnUnits(
-      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMostFetched));
+      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxFetched));
   takeBlock(columns, wide, wide, Role::Columns);
   if (mayStream && target.vectorBytes == RelayoutTarget::kLineBytes &&
       isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))

@@ -51,7 +51,7 @@ inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
 /// Of what is read from end to end, the part that gaps may take.
-inline constexpr int64_t kMostGap = 8;
+inline constexpr int64_t kMaxGap = 8;
 /// Units that are shuffled in registers fit into a lane of one, which is also
 /// the least that is loaded of a row.
 inline constexpr int64_t kLaneBytes = 16;

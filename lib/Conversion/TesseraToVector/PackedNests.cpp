@@ -21,7 +21,7 @@ static constexpr size_t kMaxPackedNests = 64;
 static constexpr size_t kMaxJoined = 16;
 /// Elements of a run that is so short that those behind it, as one run, are
 /// better than to merge bits at its ends.
-static constexpr int64_t kMostShort = 16;
+static constexpr int64_t kMaxShort = 16;
 
 namespace {
 /// A place on both sides, in elements.
@@ -309,7 +309,7 @@ PlanLoop NestPacker::takeLoop(StridedNest &nest, int64_t dstStride) const {
 void NestPacker::pack(StridedNest nest) {
   run = takeLoop(nest, 1);
   repeat = {1, 0, run.count};
-  if (run.count % dstPerByte != 0 && run.count <= kMostShort)
+  if (run.count % dstPerByte != 0 && run.count <= kMaxShort)
     repeat = takeLoop(nest, run.count);
   packLoops(std::move(nest), 0);
 }

@@ -15,7 +15,7 @@
 using namespace tessera;
 
 /// Rows of a block from which lines are taken in several loads.
-static constexpr int64_t kMostRows = 64;
+static constexpr int64_t kMaxRows = 64;
 /// Bytes that a block writes in one go where it takes 64 of each row, and few
 /// rows are in the cache at once.
 static constexpr int64_t kGatheredBytes = 512;
@@ -24,7 +24,7 @@ static constexpr int64_t kGatheredBytes = 512;
 static constexpr int64_t kStripBytes = 4 << 20;
 static constexpr int64_t kStripFetchBytes = 16 << 10;
 /// Of ragged strips the first and the last one cost more than the cache.
-static constexpr int64_t kLeastRaggedStrips = 5;
+static constexpr int64_t kMinRaggedStrips = 5;
 /// Multiples of this as pitches put lines into a few sets of a cache.
 static constexpr int64_t kConflictBytes = 512;
 /// Longer rows are read slowly in any case.
@@ -41,19 +41,19 @@ static constexpr int64_t kCarryBytes = 256 << 10;
 /// Panels of rows for each thread, with lines of their own.
 static constexpr int64_t kPanels = 4;
 /// Numbers of panels among which the best is looked for.
-static constexpr int64_t kMostPanels = 4096;
+static constexpr int64_t kMaxPanels = 4096;
 /// Lines of a run of rows that are worth leaving one at either end.
-static constexpr int64_t kLeastShiftedLines = 32;
+static constexpr int64_t kMinShiftedLines = 32;
 /// Bytes of a row that a block in the cache reads at most.
-static constexpr int64_t kMostWide = 1024;
+static constexpr int64_t kMaxWide = 1024;
 /// Blocks that rows are fetched ahead where blocks are dense runs, or hand on
 /// what is left of lines: they take longer to write.
 static constexpr int64_t kLongPrefetchBlocks = 6;
 /// Beyond this many rows in one set, a line is gone before the second of
 /// several loads takes its part.
-static constexpr int64_t kMostWays = 6;
+static constexpr int64_t kMaxWays = 6;
 /// The same in cache, for bytes: a line is read in four loads.
-static constexpr int64_t kMostCachedWays = 8;
+static constexpr int64_t kMaxCachedWays = 8;
 
 /// In cache: a block writes runs of four registers, which is what one piece of
 /// code without loops writes, and blocks follow the destination. It reads a
@@ -65,18 +65,17 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
   int64_t line = RelayoutTarget::kLineBytes, wide = line;
   int64_t high =
-      rowUnits(std::min(4 * target.vectorBytes, kMostRows * unitBytes()));
+      rowUnits(std::min(4 * target.vectorBytes, kMaxRows * unitBytes()));
   takeBlock(rows, high, high + high / 4, Role::Rows);
   if (target.vectorBytes == line && unitBytes() >= 4 &&
       target.costs.cachedLoadBytes == line)
-    wide =
-        countConflicts() > kMostWays
-            ? 2 * line
-            : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMostWide);
+    wide = countConflicts() > kMaxWays
+               ? 2 * line
+               : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMaxWide);
   wide = columnUnits(wide / line * line);
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   nest.gathersRows = target.vectorBytes == line && unitBytes() == 1 &&
-                     countConflicts() > kMostCachedWays;
+                     countConflicts() > kMaxCachedWays;
   orderLoops(target.tuning.bySource.value_or(false));
 }
 
@@ -151,8 +150,8 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
     nest = untouched;
     takeBlock(columns, wide, wide + wide / 4, Role::Columns);
     takeBlock(rows, high, high + high / 4, Role::Rows);
-    nest.gathersRows = unitBytes() < target.costs.gatheredBytes &&
-                       countConflicts() > kMostWays;
+    nest.gathersRows =
+        unitBytes() < target.costs.gatheredBytes && countConflicts() > kMaxWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   };
   bool isFromTile = isNear(rows.front().srcStride);
@@ -165,8 +164,8 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
     isDirect = takeBlocks(rowUnits(kGatheredBytes));
   // Rows that stay where they are have to be few enough to stay in the cache.
   if (isDirect && !nest.gathersRows && !isFromTile && !isMultiple &&
-      nest.blockRows() > kMostRows)
-    isDirect = takeBlocks(rowUnits(kMostRows * unitBytes()));
+      nest.blockRows() > kMaxRows)
+    isDirect = takeBlocks(rowUnits(kMaxRows * unitBytes()));
   if (!isDirect) {
     nest = untouched;
     return false;
@@ -181,7 +180,7 @@ bool NestPlanner::isDenseStrip(const PlanLoop &row,
                                const Chain &columns) const {
   int64_t width = countSteps(columns) * nest.unit;
   int64_t gap = row.srcStride - width;
-  return gap >= 0 && gap <= width / kMostGap;
+  return gap >= 0 && gap <= width / kMaxGap;
 }
 
 /// Bytes of a column that a strip of rows of so many bytes writes: as many as
@@ -217,7 +216,7 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
   bool isRagged = stores == StoreKind::Staged;
   int64_t columnPitch = columns.front().dstStride * bytes;
   if (unitBytes() > 1)
-    return isRagged ? width <= kMostWide
+    return isRagged ? width <= kMaxWide
                     : columnPitch % RelayoutTarget::kPageBytes == 0;
   return isRagged || width > kLongRowBytes || hasConflicts(columnPitch);
 }
@@ -237,7 +236,7 @@ bool NestPlanner::planStripTranspose(const Chain &rows, const Chain &columns,
   int64_t high =
       llvm::alignTo(rowUnits(getStripRun(width)) * unitBytes(), line) /
       unitBytes();
-  if (stores == StoreKind::Staged && row.count < kLeastRaggedStrips * high)
+  if (stores == StoreKind::Staged && row.count < kMinRaggedStrips * high)
     return false;
   takeBlock(row, high, high + high / 4, Role::Rows);
   takeBlock(columns, wide, wide, Role::Columns);
@@ -333,7 +332,7 @@ void NestPlanner::cutPanels(size_t depth, int64_t fewest, size_t outside) {
   if (fewest < 2)
     return;
   // As few blocks as possible are left, of numbers that are soon tried.
-  int64_t panels = fewest, most = fewest + std::min(fewest, kMostPanels);
+  int64_t panels = fewest, most = fewest + std::min(fewest, kMaxPanels);
   for (int64_t more = fewest; more < most; more += target.threads)
     if (blocks % more < blocks % panels)
       panels = more;
@@ -426,7 +425,7 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
       target.tuning.isStaged.value_or(false))
     return false;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
-  int64_t high = rowUnits(std::min(kDirectRunBytes, kMostRows * unitBytes()));
+  int64_t high = rowUnits(std::min(kDirectRunBytes, kMaxRows * unitBytes()));
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   takeBlock(rows, high, high + high / 4, Role::Rows);
   nest.kernel = KernelKind::Transpose;
@@ -462,7 +461,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   for (const PlanLoop &loop : nest.loops)
     isWhole &= loop.dstStride % nest.unit == 0;
   if (nest.shiftStride || !isWhole || row.dstStride != nest.unit ||
-      row.count < kLeastShiftedLines * size)
+      row.count < kMinShiftedLines * size)
     return false;
   auto cut = [&](auto &loops, int64_t count) {
     llvm::find_if(loops, [&](const PlanLoop &loop) {

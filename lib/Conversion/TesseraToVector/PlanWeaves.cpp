@@ -14,18 +14,18 @@ using namespace tessera;
 
 /// Rows that are woven, and columns that are split, at most, and rows where
 /// shuffles across lanes are few and slow.
-static constexpr int64_t kMostWoven = 24;
-static constexpr int64_t kMostSplit = 12;
-static constexpr int64_t kMostWovenNarrow = 6;
+static constexpr int64_t kMaxWoven = 24;
+static constexpr int64_t kMaxSplit = 12;
+static constexpr int64_t kMaxWovenNarrow = 6;
 /// Rows of which a block takes more than a register.
-static constexpr int64_t kMostUnrolledRows = 8;
+static constexpr int64_t kMaxUnrolledRows = 8;
 /// Bytes from one column to the next, or one row, where what lies between is
 /// passed over.
-static constexpr int64_t kMostSpread = 32;
+static constexpr int64_t kMaxSpread = 32;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
-static constexpr int64_t kLeastShifted = 256;
+static constexpr int64_t kMinShifted = 256;
 /// Blocks that rows to weave are fetched ahead: there is room for more than
 /// where they are transposed.
 static constexpr int64_t kWeavePrefetchBlocks = 8;
@@ -37,13 +37,13 @@ static constexpr int64_t kWeavePrefetchBlocks = 8;
 bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
   int64_t width = units * unitBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes)
-    return units <= kMostWovenNarrow || (units == 8 && width <= 16);
+    return units <= kMaxWovenNarrow || (units == 8 && width <= 16);
   if (width <= 16)
     return true;
   if (!isInterleave)
-    return units <= kMostSplit && !llvm::isPowerOf2_64(units);
+    return units <= kMaxSplit && !llvm::isPowerOf2_64(units);
   if (mayStream)
-    return units <= kMostWoven && width % RelayoutTarget::kLineBytes != 0;
+    return units <= kMaxWoven && width % RelayoutTarget::kLineBytes != 0;
   int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
   return width <= target.vectorBytes && 4 * units <= 3 * filled;
 }
@@ -61,7 +61,7 @@ bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
     return false;
   if (pitch == units)
     return isFew(units, isInterleave);
-  return unitBytes() <= 8 && pitch * unitBytes() <= kMostSpread &&
+  return unitBytes() <= 8 && pitch * unitBytes() <= kMaxSpread &&
          (!isInterleave || mayPassOver(units, pitch));
 }
 
@@ -80,7 +80,7 @@ bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
 /// Bytes of the long side that a block of `units` takes: few rows in one piece
 /// of code, of many a register each.
 int64_t NestPlanner::getWeaveBytes(int64_t units) const {
-  bool isUnrolled = units <= kMostUnrolledRows && nest.joined.empty();
+  bool isUnrolled = units <= kMaxUnrolledRows && nest.joined.empty();
   return isUnrolled ? kRunBytes : target.vectorBytes;
 }
 
@@ -94,7 +94,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
   bool isDivided = knowsLines() && nest.dstOffset % pitch == 0;
   for (const PlanLoop &loop : nest.loops)
     isDivided &= loop.dstStride % pitch == 0;
-  if (!isDivided || std::min(column.count, wanted) < kLeastShifted)
+  if (!isDivided || std::min(column.count, wanted) < kMinShifted)
     return;
   nest = untouched;
   takeBlock(column, wanted, wanted, Role::Columns);

@@ -20,11 +20,11 @@
 using namespace tessera;
 
 /// Registers that all processors have.
-static constexpr int64_t kLeastVectorBytes = 16;
+static constexpr int64_t kMinVectorBytes = 16;
 /// The time that a plan takes grows with the third power of the axes.
-static constexpr size_t kMostAxes = 512;
+static constexpr size_t kMaxAxes = 512;
 /// Of what streams, the part that may go through the cache for shorter code.
-static constexpr int64_t kMostLost = 16;
+static constexpr int64_t kMaxLost = 16;
 
 llvm::StringRef tessera::getName(KernelKind kind) {
   switch (kind) {
@@ -367,9 +367,9 @@ llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       ElementBits bits, bool fillPadding,
                       const RelayoutTarget &target) {
-  if (src.axes.size() > kMostAxes || dst.axes.size() > kMostAxes)
+  if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
-        "relayout plan", "at most " + llvm::Twine(kMostAxes) + " axes",
+        "relayout plan", "at most " + llvm::Twine(kMaxAxes) + " axes",
         llvm::Twine(std::max(src.axes.size(), dst.axes.size())),
         "lower it with --tessera-lower-relayouts");
   bool isOneWidth = bits.src == bits.dst;
@@ -440,7 +440,7 @@ tessera::planVersions(const PlanSide &src, const PlanSide &dst,
   anyLine.isLineAligned = false;
   // Hardly ever wanted: short code.
   anywhere.hasStreamingStores = false;
-  anywhere.vectorBytes = kLeastVectorBytes;
+  anywhere.vectorBytes = kMinVectorBytes;
   std::vector<RelayoutVersion> versions;
   for (const RelayoutTarget &choice : {target, anyLine, anywhere}) {
     auto plan = planRelayout(src, dst, bits, fillPadding, choice);
@@ -452,7 +452,7 @@ tessera::planVersions(const PlanSide &src, const PlanSide &dst,
   }
   if (versions.size() > 1 && !versions[0].plan.hasWholeLines() &&
       versions[1].plan.numStreamed() >=
-          versions[0].plan.numStreamed() / kMostLost * (kMostLost - 1))
+          versions[0].plan.numStreamed() / kMaxLost * (kMaxLost - 1))
     versions.erase(versions.begin());
   return versions;
 }

@@ -23,7 +23,7 @@ using namespace mlir;
 static constexpr llvm::StringLiteral kStage = "relayout_stage";
 /// Longer buffers are not for the stack. With one of each shorter size, a power
 /// of two, less than twice as much is taken.
-static constexpr int64_t kMostOnStack = 16 << 10;
+static constexpr int64_t kMaxOnStack = 16 << 10;
 
 /// Buffers of the stack stand at the begin of a block, before all points.
 Block::iterator Scratch::Point::get() const {
@@ -47,7 +47,7 @@ Scratch::Point Scratch::getPoint() const {
 Value Scratch::get(int64_t elements) {
   int64_t size = llvm::PowerOf2Ceil(elements);
   auto type = MemRefType::get({size}, element);
-  bool isShort = size * element.getIntOrFloatBitWidth() / 8 <= kMostOnStack;
+  bool isShort = size * element.getIntOrFloatBitWidth() / 8 <= kMaxOnStack;
   return isShort ? getOnStack(type) : getOnHeap(type);
 }
 

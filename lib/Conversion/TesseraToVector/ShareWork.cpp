@@ -16,7 +16,7 @@
 using namespace tessera;
 
 /// Shares of work may differ by one part in this number.
-static constexpr int64_t kLeastBlocks = 16;
+static constexpr int64_t kMinBlocks = 16;
 
 /// Blocks that the busiest thread takes, as a multiple of a fair share.
 static double getImbalance(const PlanLoop &loop, int64_t threads) {
@@ -32,7 +32,7 @@ static double getImbalance(const PlanLoop &loop, int64_t threads) {
 static std::optional<PlanNest> cutRun(PlanNest &nest, int64_t threads,
                                       int64_t elementBytes) {
   int64_t page = RelayoutTarget::kPageBytes / elementBytes;
-  int64_t chunk = nest.unit / (threads * kLeastBlocks) / page * page;
+  int64_t chunk = nest.unit / (threads * kMinBlocks) / page * page;
   if (chunk == 0)
     return std::nullopt;
   PlanNest rest = nest;
@@ -65,7 +65,7 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
       least = imbalance;
       best = &loop;
     }
-    if (least <= 1 + 1.0 / kLeastBlocks)
+    if (least <= 1 + 1.0 / kMinBlocks)
       break;
   }
   if (best == nest.loops.end())

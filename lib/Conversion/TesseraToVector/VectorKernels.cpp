@@ -434,10 +434,10 @@ int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
   // A transpose takes one register for each column of a load, and 16, half of
   // all, is what it can have without spills. There are fewer narrower ones, and
   // joining them costs less than exchanging lanes.
-  int64_t mostBytes = vectorBytes == kLineBytes ? 16 * unitBytes() : 16;
-  mostBytes = std::min(mostBytes, mostLoadBytes);
+  int64_t maxBytes = vectorBytes == kLineBytes ? 16 * unitBytes() : 16;
+  maxBytes = std::min(maxBytes, maxLoadBytes);
   int64_t lanes = 1;
-  while (2 * lanes <= numLanes && 2 * lanes * 16 <= mostBytes &&
+  while (2 * lanes <= numLanes && 2 * lanes * 16 <= maxBytes &&
          2 * lanes * laneUnits() <= numColumns)
     lanes *= 2;
   return lanes * laneUnits();

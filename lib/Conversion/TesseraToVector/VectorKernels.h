@@ -75,7 +75,7 @@ public:
   void setWithin(llvm::ArrayRef<PlanLoop> loops);
 
   /// From now on the loads of transposes are no wider, down to 16 bytes.
-  void setMostLoadBytes(int64_t bytes) { mostLoadBytes = bytes; }
+  void setMaxLoadBytes(int64_t bytes) { maxLoadBytes = bytes; }
 
   int64_t elementBytes() const { return bytes; }
 
@@ -252,7 +252,7 @@ private:
   /// Work integers in an element: 2 for 128 bits.
   int64_t factor;
   int64_t vectorBytes;
-  int64_t mostLoadBytes = RelayoutTarget::kLineBytes;
+  int64_t maxLoadBytes = RelayoutTarget::kLineBytes;
   int64_t unit;
   /// Where each element of a unit comes from, if they change places.
   llvm::SmallVector<int64_t, 16> within;

@@ -184,7 +184,7 @@ struct VectorizeRelayoutsPass
                            "a processor by LLVM's name", "`" + cpu + "`")))
       return failure();
     return success(succeeded(checkRange(op, streamingBytes, 0)) &&
-                   succeeded(checkRange(op, threads, 1, kMostThreads)) &&
+                   succeeded(checkRange(op, threads, 1, kMaxThreads)) &&
                    succeeded(checkRange(op, parallelBytes, 0)));
   }
 

@@ -498,8 +498,8 @@ static unsigned countRemainders(AffineExpr expr) {
 
 AffineExpr tessera::separateRemainders(AffineExpr expr) {
   // The form doubles with each: axes have fewer, subscripts may have more.
-  constexpr unsigned kMostRemainders = 16;
-  if (countRemainders(expr) > kMostRemainders)
+  constexpr unsigned kMaxRemainders = 16;
+  if (countRemainders(expr) > kMaxRemainders)
     return expr;
   AffineExpr separate = separateOnce(expr);
   return separate == expr ? expr : tessera::separateRemainders(separate);

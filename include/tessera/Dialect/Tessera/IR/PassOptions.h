@@ -21,7 +21,7 @@
 namespace tessera {
 
 /// OpenMP's runtime ends the program where it can't start them all.
-inline constexpr int64_t kMostThreads = 1024;
+inline constexpr int64_t kMaxThreads = 1024;
 
 /// Success if `isValid`; otherwise an *invalid* error at `op`, which the pass
 /// runs on, that names the option and what it may be.
