@@ -248,7 +248,7 @@ static void buildBoxCopy(OpBuilder &builder, Location loc, RelayoutSide source,
   Value element = source.access.load(builder, loc, source.memref, from);
   destination.access.store(builder, loc, convert(builder, loc, element),
                            destination.memref, to);
-  shareLoops(loops, destination.access, options);
+  parallelizeLoops(loops, destination.access, options);
 }
 
 namespace {

@@ -130,8 +130,9 @@ static std::optional<size_t> chooseLoop(ArrayRef<int64_t> trips,
   return best;
 }
 
-void tessera::shareLoops(ArrayRef<affine::AffineForOp> loops,
-                         const ElementAccess &access, LoopNestOptions options) {
+void tessera::parallelizeLoops(ArrayRef<affine::AffineForOp> loops,
+                               const ElementAccess &access,
+                               LoopNestOptions options) {
   if (options.threads <= 1 || access.isPacked())
     return;
   SmallVector<int64_t> trips = getTripCounts(loops);
@@ -170,7 +171,7 @@ static void buildNest(OpBuilder &builder, Location loc, const LoopNest &nest,
   if (nest.exclude)
     buildExclusion(builder, loc, *nest.exclude, getOperands(), isAffine);
   body(builder, getOperands());
-  shareLoops(loops, destination, options);
+  parallelizeLoops(loops, destination, options);
 }
 
 /// The results of `map` as subscripts at the insertion point.

@@ -38,7 +38,7 @@ static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
       shape.isUnrolled &= emitters[end].isUnrolled();
       bytes += emitters[end].countBytes(depth);
       ++end;
-    } while (end < nests.size() && nests[end].numShared > depth);
+    } while (end < nests.size() && nests[end].numFused > depth);
     if (end == begin + 1) {
       emitters[begin].emit(open);
       continue;

@@ -9,7 +9,7 @@
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
 #include "NestPlanner.h"
-#include "ShareWork.h"
+#include "ParallelizeNests.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -202,13 +202,13 @@ static void printJoined(const JoinedBytes &joined, llvm::raw_ostream &os) {
 static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   bool isFill =
       nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
-  unsigned indent = 2 * nest.numShared;
-  os.indent(indent) << (nest.numShared == 0 ? "nest" : "and");
+  unsigned indent = 2 * nest.numFused;
+  os.indent(indent) << (nest.numFused == 0 ? "nest" : "and");
   if (!isFill)
     os << " src " << nest.srcOffset;
   os << " dst " << nest.dstOffset << "\n";
   indent += 2;
-  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, nest.numShared)) {
+  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, nest.numFused)) {
     os.indent(indent) << "for ";
     printLoop(loop, os);
     indent += 2;
@@ -261,14 +261,14 @@ void RelayoutPlan::print(llvm::raw_ostream &os) const {
 
 /// Whether a nest may run within the loops of another: two that merge bits of a
 /// byte must not do so at once.
-static bool mayShareLoops(const PlanNest &nest) {
+static bool mayFuseLoops(const PlanNest &nest) {
   return nest.kernel != KernelKind::Merge &&
          nest.kernel != KernelKind::FillBits;
 }
 
 /// Outermost loops that are the same for both nests. A fill reads nothing, so
 /// that its strides in the source say nothing.
-static size_t countSharedLoops(const PlanNest &first, const PlanNest &second) {
+static size_t countFusedLoops(const PlanNest &first, const PlanNest &second) {
   bool isFill = second.kernel == KernelKind::Fill;
   size_t shared = 0;
   for (auto [a, c] : llvm::zip(first.loops, second.loops)) {
@@ -284,14 +284,14 @@ static size_t countSharedLoops(const PlanNest &first, const PlanNest &second) {
 }
 
 /// Lets nests share the loops that they have in common with the nest before.
-static void shareLoops(RelayoutPlan &plan) {
+static void fuseLoops(RelayoutPlan &plan) {
   for (size_t i = 1; i < plan.nests.size(); ++i) {
     PlanNest &nest = plan.nests[i], &before = plan.nests[i - 1];
-    if (!mayShareLoops(nest) || !mayShareLoops(before))
+    if (!mayFuseLoops(nest) || !mayFuseLoops(before))
       continue;
-    nest.numShared = countSharedLoops(before, nest);
+    nest.numFused = countFusedLoops(before, nest);
     // A fill takes the strides in the source too, for the nest after it.
-    std::copy_n(before.loops.begin(), nest.numShared, nest.loops.begin());
+    std::copy_n(before.loops.begin(), nest.numFused, nest.loops.begin());
   }
 }
 
@@ -354,8 +354,8 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
   if (fillPadding)
     if (llvm::Error error = add(cutPadding(dst.axes), /*isFill=*/true))
       return std::move(error);
-  shareWork(plan, target);
-  shareLoops(plan);
+  parallelizeNests(plan, target);
+  fuseLoops(plan);
   return plan;
 }
 
@@ -427,8 +427,8 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
     fills.clear();
   for (const StridedNest &nest : fills)
     plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
-  shareWork(plan, target);
-  shareLoops(plan);
+  parallelizeNests(plan, target);
+  fuseLoops(plan);
   return plan;
 }
 

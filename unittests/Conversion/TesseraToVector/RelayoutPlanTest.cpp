@@ -64,8 +64,8 @@ static void walk(const PlanNest &nest, llvm::ArrayRef<PlanLoop> loops,
 static void checkSharedLoops(const RelayoutPlan &plan) {
   for (size_t i = 0; i < plan.nests.size(); ++i) {
     const PlanNest &nest = plan.nests[i];
-    ASSERT_TRUE(i > 0 || nest.numShared == 0);
-    for (size_t k = 0; k < nest.numShared; ++k) {
+    ASSERT_TRUE(i > 0 || nest.numFused == 0);
+    for (size_t k = 0; k < nest.numFused; ++k) {
       const PlanLoop &a = plan.nests[i - 1].loops[k], &c = nest.loops[k];
       EXPECT_EQ(a.count, c.count);
       EXPECT_EQ(a.dstStride, c.dstStride);

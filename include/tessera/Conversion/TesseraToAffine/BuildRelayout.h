@@ -53,8 +53,8 @@ void buildPaddingFill(mlir::OpBuilder &builder, mlir::Location loc,
 /// Each iteration of the nest must write an element of its own in a buffer of
 /// `access`. Left as they are: nests of few bytes or of sizes that are not
 /// known, and packed elements, as threads would write to the same bytes.
-void shareLoops(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
-                const ElementAccess &access, LoopNestOptions options);
+void parallelizeLoops(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
+                      const ElementAccess &access, LoopNestOptions options);
 
 /// Whether there may be a place for buildPaddingFill to write.
 bool mayHavePadding(const AxisList &list);

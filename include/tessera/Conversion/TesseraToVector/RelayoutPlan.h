@@ -227,7 +227,7 @@ struct PlanNest {
   bool isPaddingBetween = false;
   /// Outermost loops that are those of the nest before: its code and that of
   /// this nest share their bodies.
-  size_t numShared = 0;
+  size_t numFused = 0;
 
   /// Bytes that are joined for each unit; 1 where units are moved as they are.
   int64_t numJoined() const { return joined.empty() ? 1 : joined.size(); }

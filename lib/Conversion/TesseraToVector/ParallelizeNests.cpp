@@ -1,4 +1,4 @@
-//===- ShareWork.cpp - Share a plan among threads -------------------------===//
+//===- ParallelizeNests.cpp - Share a plan among threads ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ShareWork.h"
+#include "ParallelizeNests.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,7 +48,7 @@ static std::optional<PlanNest> cutRun(PlanNest &nest, int64_t threads,
 }
 
 /// Shares the outermost loop with even shares, or else the most even one.
-static void shareLoop(PlanNest &nest, int64_t threads) {
+static void parallelizeLoop(PlanNest &nest, int64_t threads) {
   PlanLoop *best = nest.loops.end();
   double least = static_cast<double>(threads);
   for (PlanLoop &loop : nest.loops) {
@@ -78,7 +78,8 @@ static void shareLoop(PlanNest &nest, int64_t threads) {
   std::rotate(nest.loops.begin(), best, best + 1);
 }
 
-void tessera::shareWork(RelayoutPlan &plan, const RelayoutTarget &target) {
+void tessera::parallelizeNests(RelayoutPlan &plan,
+                               const RelayoutTarget &target) {
   if (target.threads <= 1)
     return;
   int64_t bytes = plan.elementBits / 8;
@@ -91,7 +92,7 @@ void tessera::shareWork(RelayoutPlan &plan, const RelayoutTarget &target) {
     if (isRun)
       if (auto rest = cutRun(nest, target.threads, bytes))
         rests.push_back(std::move(*rest));
-    shareLoop(nest, target.threads);
+    parallelizeLoop(nest, target.threads);
   }
   llvm::append_range(plan.nests, rests);
 }
