@@ -104,7 +104,7 @@ getEntangledClasses(const Places &from, const Places &to,
 
 /// Compares the places of all corresponding elements. Neither array is empty.
 PlaceAnswer comparePlaces(const AxisList &from, const AxisList &to,
-                          const Correspondence &elements, int64_t cap) {
+                          const IndexMapping &elements, int64_t cap) {
   Places fromPlaces = getPlaces(from, elements.from, elements.sizes);
   Places toPlaces = getPlaces(to, elements.to, elements.sizes);
   Index index(elements.sizes.size(), 0);
@@ -252,7 +252,7 @@ Sides getSides(const Shape &fromShape, const Shape &toShape) {
 
 /// Whether corresponding elements of two arrays of one type share their bytes.
 BitcastAnswer checkSamePlaces(const Shape &fromShape, const Shape &toShape,
-                              const Correspondence &elements,
+                              const IndexMapping &elements,
                               const BitcastOptions &options) {
   Sides sides = getSides(fromShape, toShape);
   if (!sides.to)
@@ -364,7 +364,7 @@ BitcastAnswer tessera::isReshapeBitcast(const Shape &from, const Shape &to,
   if (*fromCount != *toCount)
     return no("numbers of elements differ: " + llvm::Twine(*fromCount) +
               " against " + llvm::Twine(*toCount));
-  Correspondence elements;
+  IndexMapping elements;
   if (*fromCount != 0)
     elements = getReshape(from.dimensions(), to.dimensions());
   return checkSamePlaces(from, to, elements, options);

@@ -108,7 +108,7 @@ llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
   if (llvm::is_contained(lhs->dimensions(), 0))
     return 0;
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
-  Correspondence elements = getTransposition(from.dimensions(), permutation);
+  IndexMapping elements = getTransposition(from.dimensions(), permutation);
   Places lhsPlaces = getPlaces(*lhs, elements.from, elements.sizes);
   Places rhsPlaces = getPlaces(*rhs, elements.to, elements.sizes);
   auto isKnown = [](const std::optional<Steps> &steps) {

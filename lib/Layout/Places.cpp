@@ -140,9 +140,9 @@ Places detail::getPlaces(const AxisList &list,
 // Corresponding elements
 //===----------------------------------------------------------------------===//
 
-Correspondence detail::getTransposition(llvm::ArrayRef<int64_t> dimensions,
-                                        llvm::ArrayRef<int64_t> permutation) {
-  Correspondence result;
+IndexMapping detail::getTransposition(llvm::ArrayRef<int64_t> dimensions,
+                                      llvm::ArrayRef<int64_t> permutation) {
+  IndexMapping result;
   result.sizes.assign(dimensions.begin(), dimensions.end());
   for (auto [dim, size] : llvm::enumerate(dimensions))
     result.from.push_back(IndexExpr::variable(dim, size));
@@ -161,9 +161,9 @@ static void splitVariable(IndexExpr variable,
   }
 }
 
-Correspondence detail::getReshape(llvm::ArrayRef<int64_t> from,
-                                  llvm::ArrayRef<int64_t> to) {
-  Correspondence result;
+IndexMapping detail::getReshape(llvm::ArrayRef<int64_t> from,
+                                llvm::ArrayRef<int64_t> to) {
+  IndexMapping result;
   result.from.resize(from.size());
   result.to.resize(to.size());
   size_t fromBegin = 0, toBegin = 0;

@@ -62,20 +62,20 @@ Places getPlaces(const AxisList &list, llvm::ArrayRef<IndexExpr> indices,
 
 /// Which elements of two arrays of the same number of elements correspond:
 /// logical indices of both as expressions of common variables.
-struct Correspondence {
+struct IndexMapping {
   Index sizes;
   Exprs from;
   Exprs to;
 };
 
 /// Dimension i of the second array is dimension permutation[i] of the first.
-Correspondence getTransposition(llvm::ArrayRef<int64_t> dimensions,
-                                llvm::ArrayRef<int64_t> permutation);
+IndexMapping getTransposition(llvm::ArrayRef<int64_t> dimensions,
+                              llvm::ArrayRef<int64_t> permutation);
 
 /// Row-major reshape of non-empty arrays. A variable stands for the smallest
 /// groups of neighbouring dimensions with equal products.
-Correspondence getReshape(llvm::ArrayRef<int64_t> from,
-                          llvm::ArrayRef<int64_t> to);
+IndexMapping getReshape(llvm::ArrayRef<int64_t> from,
+                        llvm::ArrayRef<int64_t> to);
 
 /// `expr` with `values[i]` for variable i.
 IndexExpr substitute(const IndexExpr &expr, llvm::ArrayRef<IndexExpr> values);
