@@ -101,7 +101,7 @@ public:
     for (int64_t &dim : dims)
       dim = oneIn(4) ? 8 * number(1, 4) : number(1, kLargest[dims.size() - 1]);
     if (oneIn(4))
-      return nextWeave(type);
+      return nextInterleave(type);
     return {Shape::array(type, dims, layout(dims, false)),
             Shape::array(type, dims, layout(dims, true))};
   }
@@ -173,9 +173,9 @@ public:
   }
 
 private:
-  /// Few rows of any number that are woven into runs, or the mirror image; with
-  /// padding between the columns or not.
-  std::pair<Shape, Shape> nextWeave(PrimitiveType type) {
+  /// Few rows of any number that are interleaved into runs, or the mirror
+  /// image; with padding between the columns or not.
+  std::pair<Shape, Shape> nextInterleave(PrimitiveType type) {
     int64_t few = number(1, 26), images = number(1, 3);
     llvm::SmallVector<int64_t> dims = {images, few,
                                        number(1, 4000 / few / images)};

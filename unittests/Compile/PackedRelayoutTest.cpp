@@ -254,9 +254,9 @@ static std::pair<ArrayPart, ArrayPart> parsePair(llvm::StringRef source,
           llvm::cantFail(parseShape(destination))};
 }
 
-// Rows woven in twos, fours and eights, as TPUs store packed elements, to and
-// from rows, with registers of every width; all by kernels that weave.
-TEST(PackedRelayout, WovenRows) {
+// Rows interleaved in twos, fours and eights, as TPUs store packed elements, to
+// and from rows, with registers of every width; all by kernels that interleave.
+TEST(PackedRelayout, InterleavedRows) {
   std::mt19937_64 engine(testSeed());
   for (int number = 0; number < 3; ++number) {
     PartBatch there(getOptions(number)), back(getOptions(number));
@@ -266,9 +266,9 @@ TEST(PackedRelayout, WovenRows) {
           "T(32,128)(8,1)", "T(64,128)(8,1)"})
       for (const char *type : {"s4", "u4"}) {
         std::string array = type + std::string("[64,256]{1,0");
-        std::string rows = array + ":E(4)}", woven = array + ":" + tiles;
-        there.add(parsePair(rows, woven + "E(4)}"), kernelsThere);
-        back.add(parsePair(woven + "E(4)}", rows), kernelsBack);
+        std::string rows = array + ":E(4)}", interleaved = array + ":" + tiles;
+        there.add(parsePair(rows, interleaved + "E(4)}"), kernelsThere);
+        back.add(parsePair(interleaved + "E(4)}", rows), kernelsBack);
       }
     there.run(engine);
     back.run(engine);

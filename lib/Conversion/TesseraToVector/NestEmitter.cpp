@@ -472,7 +472,7 @@ void NestEmitter::emitInterleave(Place from, Place to,
                                  llvm::ArrayRef<int64_t> rows,
                                  llvm::ArrayRef<int64_t> columns) {
   int64_t width = getColumnElements(rows), numColumns = columns.size();
-  WeaveGap gap;
+  InterleaveGap gap;
   gap.units = numColumns > 1 ? (columns[1] - width) / nest.unit : 0;
   gap.isPadding = nest.isPaddingBetween;
   if (nest.padding)
@@ -508,10 +508,10 @@ void NestEmitter::emitDeinterleave(Place from, Place to,
 /// whole lines, so that from one of the first such columns on all is aligned.
 void NestEmitter::emitShiftedInterleave(Place from, Place to,
                                         llvm::ArrayRef<int64_t> rows,
-                                        int64_t numColumns, WeaveGap gap) {
-  int64_t size = kernels.weaveUnits(numColumns);
+                                        int64_t numColumns, InterleaveGap gap) {
+  int64_t size = kernels.interleaveUnits(numColumns);
   int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
-  auto weave = [&](Place src, Place dst, bool isStreaming) {
+  auto interleave = [&](Place src, Place dst, bool isStreaming) {
     kernels.interleave(src, rows, dst, size, gap, isStreaming);
   };
   if (numColumns < 2 * size)
@@ -519,7 +519,7 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
                               /*isStreaming=*/false);
   // What comes before the first line, and what is left after the last one.
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
-    weave(from + column * nest.unit, to + column * pitch, false);
+    interleave(from + column * nest.unit, to + column * pitch, false);
   AffineExpr index = b.getAffineDimExpr(0);
   Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
   auto atHead = [&](Place place, int64_t stride) {
@@ -532,6 +532,6 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
   repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
     Place source = advance(from, i, size * nest.unit);
     Place target = advance(to, i, size * pitch);
-    weave(source, target, true);
+    interleave(source, target, true);
   });
 }

@@ -23,8 +23,8 @@ namespace tessera {
 inline constexpr int64_t kMaxUnrolled = 4;
 /// Rows of narrow elements that are unpacked before their columns are written.
 inline constexpr int64_t kSquareRows = 64;
-/// Loops around a copy or a weave in the cache are unrolled until their code
-/// moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
+/// Loops around a copy or a interleave in the cache are unrolled until their
+/// code moves this many bytes: one piece of code reaches 0.98 of memcpy in tile
 /// copies where short loops reach 0.6.
 inline constexpr int64_t kUnrolledBytes = 8192;
 /// Bytes that one iteration of a copy loop moves.
@@ -147,7 +147,7 @@ private:
   void emitInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                       llvm::ArrayRef<int64_t> columns);
   void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
-                             int64_t numColumns, WeaveGap gap);
+                             int64_t numColumns, InterleaveGap gap);
   void emitDeinterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   /// All columns of some rows, as many at a time as one load takes.
@@ -293,7 +293,7 @@ private:
   /// Elements of the buffer, and those that a step of each loop takes of it.
   int64_t countStage() const;
   int64_t getCarryStride(size_t depth) const;
-  /// Elements of a column of `rows` that are woven.
+  /// Elements of a column of `rows` that are interleaved.
   int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
     return rows.size() * nest.numJoined() * nest.unit;
   }

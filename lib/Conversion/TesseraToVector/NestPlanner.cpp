@@ -295,12 +295,12 @@ void NestPlanner::planPrefetch(int64_t blocks) {
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
-  bool isWeave = nest.kernel == KernelKind::Interleave;
+  bool isInterleave = nest.kernel == KernelKind::Interleave;
   if (inner.srcStride * inner.step == width && width * bytes <= kMaxFetched &&
-      (isWeave || nest.stores == StoreKind::Staged ||
+      (isInterleave || nest.stores == StoreKind::Staged ||
        countConflicts() <= target.costs.fetchedConflicts)) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
-    nest.fetchesFar = !isWeave && nest.stores == StoreKind::Streaming &&
+    nest.fetchesFar = !isInterleave && nest.stores == StoreKind::Streaming &&
                       countConflicts() > kMaxConflicts;
   }
 }
@@ -321,7 +321,7 @@ PlanNest NestPlanner::plan() {
   }
   if (fitsRegisters)
     std::tie(rows, columns) = findRowsAndColumns();
-  if (planWeave(rows, columns))
+  if (planInterleaves(rows, columns))
     return nest;
   if (rows.empty() || columns.empty())
     planCopy();

@@ -12,8 +12,8 @@
 //   1. A loop contiguous on both sides is the unit. Units of 16 bytes and less
 //      can be shuffled in registers; longer ones are copied.
 //   2. The loops contiguous in the destination are the rows of a block, those
-//      contiguous in the source its columns. Few rows that weave into a dense
-//      run are interleaved, the mirror image deinterleaved, all else is
+//      contiguous in the source its columns. Few rows that interleave to a
+//      dense run are interleaved, the mirror image deinterleaved, all else is
 //      transposed. Without rows or columns there is only the gather.
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
@@ -152,12 +152,12 @@ private:
   void planDeinterleave(const Chain &rows, const Chain &columns);
   void planShiftedInterleave(const PlanLoop &column, const PlanNest &untouched);
   bool isFew(int64_t units, bool isInterleave) const;
-  bool isWeave(const Chain &narrow, int64_t count, int64_t stride,
-               bool isInterleave) const;
+  bool isInterleaveOf(const Chain &narrow, int64_t count, int64_t stride,
+                      bool isInterleave) const;
   bool mayPassOver(int64_t units, int64_t pitch) const;
   bool isPaddingBetween(int64_t units, int64_t pitch) const;
-  bool planWeave(const Chain &rows, const Chain &columns);
-  int64_t getWeaveBytes(int64_t units) const;
+  bool planInterleaves(const Chain &rows, const Chain &columns);
+  int64_t getInterleaveBytes(int64_t units) const;
   bool interleavesJoined(const Chain &rows, const Chain &columns) const;
   bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
   Chain findSpreadColumns(const Chain &rows) const;
@@ -186,7 +186,7 @@ private:
   /// `inner`. Columns of a block are runs of their own unless they are `dense`.
   bool isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner = {},
                     bool isDense = false) const;
-  /// Whether copies and weaves read the source from end to end.
+  /// Whether copies and interleaves read the source from end to end.
   bool followsSource() const {
     return mayStream && target.costs.copyStreams == 1;
   }

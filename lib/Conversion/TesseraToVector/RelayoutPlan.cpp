@@ -110,7 +110,8 @@ int64_t PlanNest::joinedRun() const {
 }
 
 int64_t PlanNest::numBlockElements() const {
-  // Padding lies behind each column that is woven; else a block is one run.
+  // Padding lies behind each column that is interleaved; else a block is one
+  // run.
   int64_t units = numJoined() * unit;
   if (kernel == KernelKind::Interleave)
     return (blockRows() * units + padding) * blockColumns();
@@ -121,12 +122,12 @@ int64_t PlanNest::numElements() const {
   int64_t elements = unit * numJoined();
   for (const PlanLoop &loop : rows)
     elements *= loop.count;
-  // Rows that are woven are all within a block.
-  bool isWoven = kernel == KernelKind::Interleave;
-  elements += isWoven ? padding : 0;
+  // Rows that are interleaved are all within a block.
+  bool isInterleave = kernel == KernelKind::Interleave;
+  elements += isInterleave ? padding : 0;
   for (const PlanLoop &loop : columns)
     elements *= loop.count;
-  elements += isWoven ? 0 : padding;
+  elements += isInterleave ? 0 : padding;
   for (const PlanLoop &loop : loops)
     elements *= loop.count;
   return elements;

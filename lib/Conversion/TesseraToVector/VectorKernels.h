@@ -45,8 +45,8 @@ struct UnitPlace {
   int64_t unit;
 };
 
-/// What lies between the columns of a run that rows are woven into.
-struct WeaveGap {
+/// What lies between the columns of a run that rows are interleaved into.
+struct InterleaveGap {
   /// Units behind those of each column.
   int64_t units = 0;
   /// What they get, an element; null where they stay as they are.
@@ -137,10 +137,11 @@ public:
   /// one such register each of all those sets.
   void splitColumns(Place stage, Place dst, llvm::ArrayRef<int64_t> columns,
                     bool isStreaming);
-  /// Weaves rows: column c lies at c * (rows + gap) in the destination. Gaps
-  /// stay as they are only where there are masks, or where they are padding.
+  /// Interleaves rows: column c lies at c * (rows + gap) in the destination.
+  /// Gaps stay as they are only where there are masks, or where they are
+  /// padding.
   void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                  int64_t numColumns, WeaveGap gap, bool isStreaming);
+                  int64_t numColumns, InterleaveGap gap, bool isStreaming);
   /// The mirror image: row r lies at r * pitch in the source.
   void deinterleave(Place src, int64_t numRows, int64_t pitch, Place dst,
                     llvm::ArrayRef<int64_t> columns, bool isStreaming);
@@ -149,8 +150,8 @@ public:
   bool fillsLane(int64_t units) const {
     return units >= laneUnits() || !joined.empty();
   }
-  /// Units of a register that sides of `length` are woven by.
-  int64_t weaveUnits(int64_t length) const;
+  /// Units of a register that sides of `length` are interleaved by.
+  int64_t interleaveUnits(int64_t length) const;
   /// Rows that one register of a column takes, for `numRows` rows.
   int64_t registerRows(int64_t numRows) const;
   /// Columns that the loads of such a register take at once.
@@ -212,15 +213,15 @@ private:
   /// `count` units of `value`.
   mlir::Value fillRegister(mlir::Value value, int64_t count);
   void storeUnits(mlir::Value vector, Place place, llvm::ArrayRef<bool> isUnit);
-  void storeBetween(mlir::Value vector, Place place, WeaveGap gap,
+  void storeBetween(mlir::Value vector, Place place, InterleaveGap gap,
                     llvm::ArrayRef<bool> isUnit);
   /// The elements of all units in their new places.
   mlir::Value shuffleWithin(mlir::Value vector);
   /// Units of many registers as one.
   mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
                           llvm::ArrayRef<UnitPlace> places);
-  /// Weaves 2, 4, 8, ... registers into as many of one run, and the other way
-  /// round.
+  /// Interleaves 2, 4, 8, ... registers into as many of one run, and the other
+  /// way round.
   void zipRows(llvm::MutableArrayRef<mlir::Value> rows);
   void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
 

@@ -71,12 +71,12 @@ func.func @transpose(%src: memref<256x32xf32>,
 
 // -----
 
-// Two rows of bf16 are woven.
+// Two rows of bf16 are interleaved.
 
-// CHECK-LABEL: func @weave
+// CHECK-LABEL: func @interleave
 // CHECK: vector.bitcast %{{.+}} : vector<16xbf16> to vector<16xi16>
 // CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 16, 1, 17, 2, 18
-func.func @weave(%src: memref<8x128xbf16>,
+func.func @interleave(%src: memref<8x128xbf16>,
     %dst: memref<8x128xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>) {
   tessera.relayout %src into %dst : memref<8x128xbf16>,
       memref<8x128xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>

@@ -77,7 +77,7 @@ static void checkSharedLoops(const RelayoutPlan &plan) {
   }
 }
 
-/// Elements from one column of a weave to the next.
+/// Elements from one column of a interleave to the next.
 static int64_t getColumnStride(const PlanNest &nest) {
   for (const PlanLoop &loop : nest.loops)
     if (loop.role == PlanLoop::Role::Columns)
@@ -836,7 +836,7 @@ TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
             "            columns 8 by 1  src 1 dst 128  columns\n");
 }
 
-TEST(RelayoutPlanTest, weavesRows) {
+TEST(RelayoutPlanTest, interleavesRows) {
   EXPECT_THAT(
       printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}",
                 streaming(64)),
@@ -851,7 +851,7 @@ TEST(RelayoutPlanTest, weavesRows) {
               HasSubstr("transpose 8x16 units of 1\n"));
 }
 
-TEST(RelayoutPlanTest, weavesAnyFewRows) {
+TEST(RelayoutPlanTest, interleavesAnyFewRows) {
   EXPECT_EQ(printPlan("f32[4,8,6,6,32]{4,3,2,1,0}",
                       "f32[4,8,6,6,32]{2,4,1,3,0}", streaming(64)),
             "relayout of 32-bit elements, 36864 to 36864\n"
@@ -937,8 +937,9 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
   EXPECT_THAT(print(32), HasSubstr("gather 1x1 units of 1\n"));
 }
 
-// What memory bounds is woven wherever lines could not be written otherwise.
-TEST(RelayoutPlanTest, streamsWovenRuns) {
+// What memory bounds is interleaved wherever lines could not be written
+// otherwise.
+TEST(RelayoutPlanTest, streamsInterleavedRuns) {
   EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
                         "f32[64,3,224,224]{1,3,2,0}", streaming(64)),
               HasSubstr("interleave 3x64 units of 1, streaming, prefetch 8 "
@@ -1018,7 +1019,7 @@ TEST(RelayoutPlanTest, packsBitsIntoBytes) {
             "    columns 24 by 1  src 1 dst 32  columns\n");
 }
 
-// Rows woven into bytes, and elements with a byte each on one side.
+// Rows interleaved into bytes, and elements with a byte each on one side.
 TEST(RelayoutPlanTest, joinsPartsOfBytes) {
   auto print = [](llvm::StringRef src, llvm::StringRef dst, ElementBits bits) {
     std::string text;

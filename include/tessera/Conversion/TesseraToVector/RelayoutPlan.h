@@ -55,7 +55,7 @@ struct RelayoutTuning {
 /// by Intel; other processors that are not known here have them too.
 struct ProcessorCosts {
   /// Runs that a streaming copy reads side by side, so that several pages are
-  /// read at once. With 1, copies and weaves follow the source instead.
+  /// read at once. With 1, copies and interleaves follow the source instead.
   int64_t copyStreams = 8;
   /// Rows of a block that may fall into one set of the first-level cache, and
   /// are fetched ahead all the same.
@@ -137,7 +137,7 @@ struct PlanLoop {
 enum class KernelKind : uint8_t {
   Copy,         ///< Runs contiguous on both sides.
   Transpose,    ///< Registers of rows become registers of columns.
-  Interleave,   ///< Few rows woven into one run, or one row spread in it.
+  Interleave,   ///< Few rows interleaved into one run, or one row spread in it.
   Deinterleave, ///< The mirror image.
   Gather,       ///< Element by element: no side has anything to offer.
   Fill,         ///< Padding gets its value.
@@ -152,7 +152,7 @@ enum class StoreKind : uint8_t {
   Plain,
   Streaming, ///< Whole aligned lines that bypass the cache.
   Staged,    ///< Into a small buffer first, streamed from there in long runs;
-             ///< where few rows are woven, straight from registers.
+             ///< where few rows are interleaved, straight from registers.
   Carried,   ///< Whole lines stream, what is left of one waits for the next
              ///< strip of rows, or run. Both may begin anywhere in a line.
 };
@@ -220,10 +220,10 @@ struct PlanNest {
   /// no room for so many of one set.
   bool fetchesFar = false;
   /// Elements of padding right behind each run of the destination, or of each
-  /// column that is woven, which get its value.
+  /// column that is interleaved, which get its value.
   int64_t padding = 0;
-  /// Whether what lies between columns that are woven is padding, and may get
-  /// back what it holds.
+  /// Whether what lies between columns that are interleaved is padding, and may
+  /// get back what it holds.
   bool isPaddingBetween = false;
   /// Outermost loops that are those of the nest before: its code and that of
   /// this nest share their bodies.
@@ -277,9 +277,9 @@ struct RelayoutPlan {
   /// Elements whose stores bypass the cache.
   int64_t numStreamed() const;
 
-  /// Whether any nest is more than copies, weaves and fills. Those are bound by
-  /// memory alone and are best left in the order in which they are written; the
-  /// code of the others gains by moving loads ahead.
+  /// Whether any nest is more than copies, interleaves and fills. Those are
+  /// bound by memory alone and are best left in the order in which they are
+  /// written; the code of the others gains by moving loads ahead.
   bool isReordered() const;
 
   /// One line for each loop and kernel.

@@ -1,4 +1,4 @@
-//===- WeaveKernels.cpp - Rows woven into a run ---------------------------===//
+//===- InterleaveKernels.cpp - Rows interleaved into a run ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,7 +9,8 @@
 // A register of each of n rows becomes n registers of a run, or the other way
 // round, in two steps:
 //
-//   1. Rows are woven in groups of a power of two, by rounds of shuffles that
+//   1. Rows are interleaved in groups of a power of two, by rounds of shuffles
+//   that
 //      join pairs: a group of w rows is w registers of units w times as wide.
 //   2. Each register of the run gathers its units from all groups, by a shuffle
 //      for every register that has some but the first.
@@ -44,11 +45,11 @@ using UnitPlaces = llvm::SmallVector<UnitPlace, 64>;
 
 /// Rows in groups of powers of two. Registers are numbered like the rows: those
 /// of a group hold its units in order, column by column.
-class WeaveGroups {
+class InterleaveGroups {
 public:
   /// Groups of `widest` rows, smaller ones at the end. A register has `size`
   /// units, and columns lie `pitch` units apart in the run.
-  WeaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t widest)
+  InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t widest)
       : numRows(numRows), pitch(pitch), size(size) {
     for (int64_t first = 0; first < numRows; first += widest) {
       while (widest > numRows - first)
@@ -83,7 +84,7 @@ private:
 };
 } // namespace
 
-UnitPlaces WeaveGroups::getRun(int64_t reg) const {
+UnitPlaces InterleaveGroups::getRun(int64_t reg) const {
   UnitPlaces places;
   for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
     int64_t column = at / pitch, row = at % pitch;
@@ -98,7 +99,7 @@ UnitPlaces WeaveGroups::getRun(int64_t reg) const {
   return places;
 }
 
-UnitPlaces WeaveGroups::getGroup(int64_t reg) const {
+UnitPlaces InterleaveGroups::getGroup(int64_t reg) const {
   UnitPlaces places;
   const Group &group = findGroup(reg);
   int64_t begin = (reg - group.first) * size;
@@ -130,7 +131,7 @@ static bool isRegister(llvm::ArrayRef<UnitPlace> places) {
   });
 }
 
-int64_t WeaveGroups::countShuffles(bool isInterleave) const {
+int64_t InterleaveGroups::countShuffles(bool isInterleave) const {
   int64_t count = 0;
   for (Group group : groups)
     count += group.width * llvm::Log2_64(group.width);
@@ -144,12 +145,12 @@ int64_t WeaveGroups::countShuffles(bool isInterleave) const {
 }
 
 /// The groups that take the fewest shuffles, the narrowest of such.
-static WeaveGroups chooseGroups(int64_t numRows, int64_t pitch, int64_t size,
-                                bool isInterleave) {
-  WeaveGroups best(numRows, pitch, size, 1);
+static InterleaveGroups chooseGroups(int64_t numRows, int64_t pitch,
+                                     int64_t size, bool isInterleave) {
+  InterleaveGroups best(numRows, pitch, size, 1);
   int64_t least = best.countShuffles(isInterleave);
   for (int64_t widest = 2; widest <= std::min(size, numRows); widest *= 2) {
-    WeaveGroups groups(numRows, pitch, size, widest);
+    InterleaveGroups groups(numRows, pitch, size, widest);
     int64_t count = groups.countShuffles(isInterleave);
     if (count >= least)
       continue;
@@ -243,7 +244,7 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-int64_t VectorKernels::weaveUnits(int64_t length) const {
+int64_t VectorKernels::interleaveUnits(int64_t length) const {
   int64_t size = vectorBytes / unitBytes();
   while (size > length && (size > laneUnits() || !joined.empty()))
     size /= 2;
@@ -275,7 +276,7 @@ void VectorKernels::storeUnits(Value vector, Place place,
 }
 
 /// Stores a register of a run; what is no unit of a row lies between columns.
-void VectorKernels::storeBetween(Value vector, Place place, WeaveGap gap,
+void VectorKernels::storeBetween(Value vector, Place place, InterleaveGap gap,
                                  llvm::ArrayRef<bool> isUnit) {
   if (gap.filler || !llvm::is_contained(isUnit, false))
     return store(vector, place);
@@ -293,11 +294,11 @@ void VectorKernels::storeBetween(Value vector, Place place, WeaveGap gap,
 /// Joined bytes are rows too: those of the first place of all rows before those
 /// of the second.
 void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
-                               Place dst, int64_t numColumns, WeaveGap gap,
+                               Place dst, int64_t numColumns, InterleaveGap gap,
                                bool isStreaming) {
   int64_t numRows = rows.size() * std::max<size_t>(joined.size(), 1);
-  int64_t size = weaveUnits(numColumns), pitch = numRows + gap.units;
-  WeaveGroups groups =
+  int64_t size = interleaveUnits(numColumns), pitch = numRows + gap.units;
+  InterleaveGroups groups =
       chooseGroups(numRows, pitch, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
@@ -306,7 +307,7 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
         registers.push_back(
             loadJoined(src + (row + column * unit), size * unit));
     });
-    for (WeaveGroups::Group group : groups.groups)
+    for (InterleaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
                                                             group.width));
     if (gap.filler)
@@ -337,13 +338,13 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
                                                         int64_t numStrands,
                                                         int64_t pitch,
                                                         int64_t size) {
-  // Strands are here what rows are where they are woven. No register ends
+  // Strands are here what rows are where they are interleaved. No register ends
   // behind the last unit, however little lies there.
   int64_t count = pitch * (size - 1) + numStrands;
   auto getBegin = [&](int64_t reg) {
     return std::min(reg * size, count - size);
   };
-  WeaveGroups groups =
+  InterleaveGroups groups =
       chooseGroups(numStrands, pitch, size, /*isInterleave=*/false);
   llvm::SmallVector<Value, 16> run, strands;
   for (int64_t i = 0; i < pitch; ++i)
@@ -354,7 +355,7 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
       place.unit += place.reg * size - getBegin(place.reg);
     strands.push_back(gatherUnits(run, places));
   }
-  for (WeaveGroups::Group group : groups.groups)
+  for (InterleaveGroups::Group group : groups.groups)
     unzipRows(
         llvm::MutableArrayRef<Value>(strands).slice(group.first, group.width));
   return strands;
@@ -365,7 +366,7 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
 void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
                                  Place dst, llvm::ArrayRef<int64_t> columns,
                                  bool isStreaming) {
-  int64_t numColumns = columns.size(), size = weaveUnits(numRows);
+  int64_t numColumns = columns.size(), size = interleaveUnits(numRows);
   int64_t numParts = joined.empty() ? 1 : joined.front().parts.size();
   int64_t numStrands = numParts * numColumns;
   for (int64_t row : getWindows(numRows, size)) {

@@ -1,4 +1,4 @@
-//===- PlanWeaves.cpp - Few rows that weave into a run --------------------===//
+//===- PlanInterleaves.cpp - Few rows interleaved into a run --------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,11 +12,11 @@
 
 using namespace tessera;
 
-/// Rows that are woven, and columns that are split, at most, and rows where
-/// shuffles across lanes are few and slow.
-static constexpr int64_t kMaxWoven = 24;
+/// Rows that are interleaved, and columns that are split, at most, and rows
+/// where shuffles across lanes are few and slow.
+static constexpr int64_t kMaxInterleaved = 24;
 static constexpr int64_t kMaxSplit = 12;
-static constexpr int64_t kMaxWovenNarrow = 6;
+static constexpr int64_t kMaxInterleavedNarrow = 6;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Bytes from one column to the next, or one row, where what lies between is
@@ -26,24 +26,24 @@ static constexpr int64_t kMaxSpread = 32;
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
 static constexpr int64_t kMinShifted = 256;
-/// Blocks that rows to weave are fetched ahead: there is room for more than
-/// where they are transposed.
-static constexpr int64_t kWeavePrefetchBlocks = 8;
+/// Blocks that rows to interleave are fetched ahead: there is room for more
+/// than where they are transposed.
+static constexpr int64_t kInterleavePrefetchBlocks = 8;
 
-/// Whether `units` are so few that weaving them takes fewer shuffles than a
-/// transpose, or better ones. A transpose is best where the units of a column
+/// Whether `units` are so few that interleaving them takes fewer shuffles than
+/// a transpose, or better ones. A transpose is best where the units of a column
 /// fill a register of a power of two; and it needs no shuffles from one lane of
 /// 16 bytes into another, which narrower registers lack.
 bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
   int64_t width = units * unitBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes)
-    return units <= kMaxWovenNarrow || (units == 8 && width <= 16);
+    return units <= kMaxInterleavedNarrow || (units == 8 && width <= 16);
   if (width <= 16)
     return true;
   if (!isInterleave)
     return units <= kMaxSplit && !llvm::isPowerOf2_64(units);
   if (mayStream)
-    return units <= kMaxWoven && width % RelayoutTarget::kLineBytes != 0;
+    return units <= kMaxInterleaved && width % RelayoutTarget::kLineBytes != 0;
   int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
   return width <= target.vectorBytes && 4 * units <= 3 * filled;
 }
@@ -51,8 +51,8 @@ bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
 /// Whether the loops of `narrow` are few units, and `count` steps of the other
 /// side, at `stride`, go on right behind them, or so near that it is worth to
 /// pass over what lies between.
-bool NestPlanner::isWeave(const Chain &narrow, int64_t count, int64_t stride,
-                          bool isInterleave) const {
+bool NestPlanner::isInterleaveOf(const Chain &narrow, int64_t count,
+                                 int64_t stride, bool isInterleave) const {
   int64_t units = countSteps(narrow), pitch = stride / nest.unit;
   if (stride % nest.unit != 0 || pitch < units)
     return false;
@@ -79,7 +79,7 @@ bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
 
 /// Bytes of the long side that a block of `units` takes: few rows in one piece
 /// of code, of many a register each.
-int64_t NestPlanner::getWeaveBytes(int64_t units) const {
+int64_t NestPlanner::getInterleaveBytes(int64_t units) const {
   bool isUnrolled = units <= kMaxUnrolledRows && nest.joined.empty();
   return isUnrolled ? kRunBytes : target.vectorBytes;
 }
@@ -105,7 +105,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
   int64_t units = countSteps(rows) * nest.numJoined();
-  int64_t wide = columnUnits(getWeaveBytes(units));
+  int64_t wide = columnUnits(getInterleaveBytes(units));
   int64_t gap = columns.front().dstStride - units * nest.unit;
   if (isPaddingBetween(units, units + gap / nest.unit)) {
     nest.padding = mayFill ? gap : 0;
@@ -121,12 +121,12 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
       planShiftedInterleave(columns.front(), untouched);
   }
   orderLoops(target.tuning.bySource.value_or(followsSource()));
-  planPrefetch(kWeavePrefetchBlocks);
+  planPrefetch(kInterleavePrefetchBlocks);
 }
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Deinterleave;
-  int64_t units = countSteps(columns), run = getWeaveBytes(units);
+  int64_t units = countSteps(columns), run = getInterleaveBytes(units);
   // Single lines to each of several columns, a page apart, are half as fast.
   if (mayStream)
     run = std::max(run, kDirectRunBytes);
@@ -139,19 +139,19 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
 }
 
 /// One row that is spread, or read from a spread one, has no loop.
-bool NestPlanner::planWeave(const Chain &rows, const Chain &columns) {
-  auto isWovenInto = [&](const Chain &narrow, const Chain &wide,
-                         bool isInterleave) {
+bool NestPlanner::planInterleaves(const Chain &rows, const Chain &columns) {
+  auto isInterleavedInto = [&](const Chain &narrow, const Chain &wide,
+                               bool isInterleave) {
     if (wide.empty())
       return false;
     const PlanLoop &loop = wide.front();
-    return isWeave(narrow, loop.count,
-                   isInterleave ? loop.dstStride : loop.srcStride,
-                   isInterleave);
+    return isInterleaveOf(narrow, loop.count,
+                          isInterleave ? loop.dstStride : loop.srcStride,
+                          isInterleave);
   };
-  if (isWovenInto(rows, columns, /*isInterleave=*/true))
+  if (isInterleavedInto(rows, columns, /*isInterleave=*/true))
     planInterleave(rows, columns);
-  else if (isWovenInto(columns, rows, /*isInterleave=*/false))
+  else if (isInterleavedInto(columns, rows, /*isInterleave=*/false))
     planDeinterleave(rows, columns);
   else
     return false;
