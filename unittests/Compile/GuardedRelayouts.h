@@ -318,7 +318,7 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
 /// Columns and runs that begin anywhere in a line, for registers of 64 bytes.
 inline std::vector<std::pair<Shape, Shape>> getRaggedPairs() {
   return parsePairs(
-      {// Several strips of rows.
+      {// Several panels of rows.
        std::pair("s8[197,131]{1,0}", "s8[197,131]{0,1}"),
        std::pair("bf16[101,67]{1,0}", "bf16[101,67]{0,1}"),
        std::pair("f32[2,160,39]{2,1,0}", "f32[2,160,39]{1,2,0:PD(2,161,48)}"),
@@ -337,7 +337,7 @@ inline std::vector<std::pair<Shape, Shape>> getRaggedPairs() {
        std::pair("f32[560,48]{1,0}", "f32[560,48]{0,1}"),
        std::pair("bf16[1120,80]{1,0}", "bf16[1120,80]{0,1}"),
        std::pair("s8[2176,200]{1,0}", "s8[2176,200]{0,1}"),
-       // The same in strips of rows that are gathered.
+       // The same in panels of rows that are packed.
        std::pair("s8[1111,67]{1,0}", "s8[1111,67]{0,1}"),
        std::pair("s8[3,259,75]{2,1,0}", "s8[3,259,75]{1,2,0}"),
        std::pair("bf16[2,229,99]{2,1,0}", "bf16[2,229,99]{1,2,0}"),

@@ -55,7 +55,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
         kernels.insert(getName(nest.kernel).str() + " " +
                        std::to_string(static_cast<int>(nest.stores)) +
                        (nest.gathersRows ? " gathered" : "") +
-                       (nest.gathersStrips ? " strips" : "") +
+                       (nest.packsPanels ? " panels" : "") +
                        (nest.shiftStride ? " shifted" : "") +
                        (nest.within.empty() ? "" : " shuffled"));
       options.symbol = "f" + std::to_string(batch.size());
@@ -84,12 +84,12 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
                              "transpose 0",
                              "transpose 1",
                              "transpose 1 gathered",
-                             "transpose 1 strips",
+                             "transpose 1 panels",
                              "transpose 2",
                              "transpose 0 gathered",
                              "transpose 0 shuffled",
                              "transpose 1 shuffled",
-                             "transpose 2 strips",
+                             "transpose 2 panels",
                              "transpose 3",
                              "transpose 3 shifted",
                              "interleave 0",
@@ -102,9 +102,9 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
 }
 
-// Buffers of strips too long for the stack: of one loop, within others, in
-// panels of columns, and shared among threads.
-TEST(VectorRelayout, StripsInLongBuffers) {
+// Buffers of panels too long for the stack: of one loop, within others, in
+// parts of columns, and shared among threads.
+TEST(VectorRelayout, PanelsInLongBuffers) {
   std::mt19937_64 engine(testSeed());
   for (auto [source, destination, threads] :
        {std::tuple("s8[1344,1024]{1,0}", "s8[1344,1024]{0,1}", 1),
@@ -124,7 +124,7 @@ TEST(VectorRelayout, StripsInLongBuffers) {
     Shape from = llvm::cantFail(parseShape(source));
     Shape to = llvm::cantFail(parseShape(destination));
     auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
-    EXPECT_TRUE(plan.nests.front().gathersStrips);
+    EXPECT_TRUE(plan.nests.front().packsPanels);
     auto function = getRelayoutFunction(from, to, options);
     ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
     checkRun(function->getAddress(), from, to, engine);

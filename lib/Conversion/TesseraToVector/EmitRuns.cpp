@@ -44,8 +44,8 @@ void NestEmitter::emitStagedCopy(Place from, Place to,
 }
 
 int64_t NestEmitter::getCarryStride(size_t depth) const {
-  if (nest.gathersStrips)
-    return isWithinStrip(depth) ? countTile() : 0;
+  if (nest.packsPanels)
+    return isWithinPanel(depth) ? countTile() : 0;
   if (!isCarried())
     return 0;
   if (nest.kernel == KernelKind::Copy)
@@ -67,7 +67,7 @@ int64_t NestEmitter::countStage() const {
     return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
                              : nest.blockRows()) *
            nest.blockColumns() * nest.unit * nest.numJoined();
-  // What a step of the loop over strips would take.
+  // What a step of the loop over panels would take.
   int64_t size = nest.blockColumns() * lineElements();
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
     if (loop.role == PlanLoop::Role::Rows)

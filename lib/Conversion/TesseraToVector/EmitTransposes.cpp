@@ -179,17 +179,17 @@ void NestEmitter::emitRaggedColumns(Place from, Place to,
               /*overlaps=*/true, emitColumns);
 }
 
-/// The lines that begin in a strip's part of a column; the first strip also has
+/// The lines that begin in a panel's part of a column; the first panel also has
 /// what comes before them, and the last one what is left behind.
 void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
-  if (!strip) {
+  if (!panel) {
     bool isOnly = llvm::all_of(nest.loops, [&](const PlanLoop &loop) {
       return loop.role != PlanLoop::Role::Rows || countFullBlocks(loop) == 0;
     });
     return emitMaskedRun(from, to, count, /*hasHead=*/isOnly);
   }
   Value head = createHead(to);
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strip,
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, panel,
                                         arith::ConstantIndexOp::create(b, 0));
   emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
   Place source = skip(from, head);
@@ -204,7 +204,7 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitJoinedTranspose(from, to, rows, columns);
   if (nest.gathersRows)
     return emitGatheredRows(from, to, rows, columns);
-  if (nest.gathersStrips)
+  if (nest.packsPanels)
     return emitLongColumns(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
@@ -374,8 +374,8 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
   auto isZero = [&](Value number) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
   };
-  if (strip)
-    isFirst = isZero(strip);
+  if (panel)
+    isFirst = isZero(panel);
   auto stride = getUniformStride(rows.take_front(lines * size), size);
   if (lines <= kMaxUnrolled || !stride) {
     for (int64_t i = 0; i < lines; ++i)
@@ -392,7 +392,7 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
                        phase, first);
     });
   }
-  if (strip)
+  if (panel)
     return;
   // What makes no line any more is little: it goes through the cache, by short
   // code.
@@ -492,8 +492,8 @@ Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
 }
 
 void NestEmitter::emitFetch(Place place) {
-  // Strips are read once, and not to push anything out of a cache.
-  int locality = nest.gathersStrips ? 0 : nest.fetchesFar ? 2 : 3;
+  // Panels are read once, and not to push anything out of a cache.
+  int locality = nest.packsPanels ? 0 : nest.fetchesFar ? 2 : 3;
   memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(place)},
                              /*isWrite=*/false, locality, /*isDataCache=*/true);
 }

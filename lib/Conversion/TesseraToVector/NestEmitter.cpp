@@ -126,9 +126,9 @@ int64_t NestEmitter::countTileShuffles() const {
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
                             int64_t columns) {
-  if (nest.gathersStrips && isWithinStrip(depth) &&
-      (depth == 0 || !isWithinStrip(depth - 1)))
-    emitStrip(depth, at, rows, columns);
+  if (nest.packsPanels && isWithinPanel(depth) &&
+      (depth == 0 || !isWithinPanel(depth - 1)))
+    emitPanel(depth, at, rows, columns);
   else
     emitWithin(depth, at, rows, columns);
 }
@@ -146,9 +146,9 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
   };
   if (full > 0)
     withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
-  // A strip without rows writes what the others have left.
-  bool isStrip = isCarried() && loop.role == PlanLoop::Role::Rows;
-  if ((rest > 0 || isStrip) && !overlapsBlocks(loop)) {
+  // A panel without rows writes what the others have left.
+  bool isPanel = isCarried() && loop.role == PlanLoop::Role::Rows;
+  if ((rest > 0 || isPanel) && !overlapsBlocks(loop)) {
     int64_t begin = loop.count - rest;
     Offsets last = {at.src + begin * loop.srcStride,
                     at.dst + begin * loop.dstStride,
@@ -164,7 +164,7 @@ int64_t NestEmitter::countRest(const PlanLoop &loop) const {
   int64_t rest = loop.count - countFullBlocks(loop) * loop.step;
   if (nest.kernel != KernelKind::Transpose ||
       loop.role != PlanLoop::Role::Columns || !nest.columns.empty() ||
-      !nest.joined.empty() || nest.gathersStrips || loop.isParallel)
+      !nest.joined.empty() || nest.packsPanels || loop.isParallel)
     return rest;
   int64_t filled = llvm::alignTo(rest, kernels.laneUnits());
   return filled <= loop.count ? filled : rest;
@@ -249,11 +249,11 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                      nest.stores != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
-  bool isStrip =
+  bool isPanel =
       (isCarried() || haloRows()) && loop.role == PlanLoop::Role::Rows;
   auto emitIteration = [&](AffineExpr iteration) {
-    if (isStrip)
-      strip = createIndex(iteration);
+    if (isPanel)
+      panel = createIndex(iteration);
     emitLoops(depth + 1,
               {at.src + iteration * (loop.step * loop.srcStride),
                at.dst + iteration * (loop.step * loop.dstStride),
@@ -267,8 +267,8 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   else
     emitLoop(b, scratch, shape, ivs, emitIteration);
   trips /= shape.trips;
-  if (isStrip)
-    strip = {};
+  if (isPanel)
+    panel = {};
 }
 
 void NestEmitter::repeat(int64_t count, Body body) {
@@ -360,8 +360,8 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Place from = getSource(at);
   Table fromRows =
       nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows);
-  if (nest.gathersStrips) {
-    from = {stripBuffer, createIndex(at.carry)};
+  if (nest.packsPanels) {
+    from = {panelBuffer, createIndex(at.carry)};
     for (auto [i, row] : llvm::enumerate(fromRows))
       row = i * lineElements();
   }

@@ -83,7 +83,7 @@ public:
     kernels.setWithin(nest.within);
     if (nest.stores == StoreKind::Plain)
       kernels.setMaxLoadBytes(target.costs.cachedLoadBytes);
-    if (nest.gathersStrips)
+    if (nest.packsPanels)
       kernels.setMaxLoadBytes(16);
     numElements =
         std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
@@ -111,14 +111,14 @@ public:
 private:
   /// Where a block begins, over the induction variables so far, and where what
   /// it has in a buffer does: the lines of its columns that wait, or the tile
-  /// of a gathered strip; of runs that are joined, the number of one.
+  /// of a packed panel; of runs that are joined, the number of one.
   struct Offsets {
     mlir::AffineExpr src, dst, carry;
   };
   using Body = llvm::function_ref<void(mlir::Value iteration)>;
 
-  /// Emits the loops from number `depth` on, and before those within a strip
-  /// what gathers it. Blocks have `rows` and `columns` steps of the loops that
+  /// Emits the loops from number `depth` on, and before those within a panel
+  /// what packs it. Blocks have `rows` and `columns` steps of the loops that
   /// continue the block's own.
   void emitLoops(size_t depth, Offsets at, int64_t rows, int64_t columns);
   void emitWithin(size_t depth, Offsets at, int64_t rows, int64_t columns);
@@ -172,10 +172,10 @@ private:
                    llvm::ArrayRef<int64_t> columns);
   void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
-  /// Copies a strip into its buffer, and transposes it from there by the loops
+  /// Copies a panel into its buffer, and transposes it from there by the loops
   /// from number `depth` on.
-  void emitStrip(size_t depth, Offsets at, int64_t rows, int64_t columns);
-  void gatherStrip(Place from, llvm::ArrayRef<int64_t> rows);
+  void emitPanel(size_t depth, Offsets at, int64_t rows, int64_t columns);
+  void packPanel(Place from, llvm::ArrayRef<int64_t> rows);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
   void emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs, int64_t count);
   /// Where the source is so many elements further on, so that as many as
@@ -183,7 +183,7 @@ private:
   Place getAhead(Place from, int64_t distance, int64_t reach);
   /// Fetches the line at `place` of the source.
   void emitFetch(Place place);
-  /// A block of a strip; the last strip is shorter, or empty.
+  /// A block of a panel; the last panel is shorter, or empty.
   void emitCarried(Place from, Place to, Place carry,
                    llvm::ArrayRef<int64_t> rows,
                    llvm::ArrayRef<int64_t> columns, int64_t phase);
@@ -200,7 +200,7 @@ private:
     int64_t shift;
   };
   void storeLines(llvm::ArrayRef<CarriedLine> lines, mlir::Value isFirst);
-  /// What the strips have kept when there are no more lines.
+  /// What the panels have kept when there are no more lines.
   void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
                      int64_t phase);
   /// Streams out the columns that a block left in the buffer, those that follow
@@ -272,20 +272,20 @@ private:
   mlir::Value createRowHead(Offsets at);
   Place getStage() { return getStage(countStage()); }
   Place getStage(int64_t elements);
-  /// Whether the loops from number `depth` on are those within a strip.
-  bool isWithinStrip(size_t depth) const;
-  /// Elements of a tile, a line of each row of a strip. One line more keeps
+  /// Whether the loops from number `depth` on are those within a panel.
+  bool isWithinPanel(size_t depth) const;
+  /// Elements of a tile, a line of each row of a panel. One line more keeps
   /// tiles out of one another's sets of the cache.
   int64_t countTile() const {
     return (nest.blockRows() + haloRows() + 1) * lineElements();
   }
-  /// Rows of the next strip that a strip has too, where its columns end
-  /// anywhere in a line: each line is written by the strip that it begins in.
+  /// Rows of the next panel that a panel has too, where its columns end
+  /// anywhere in a line: each line is written by the panel that it begins in.
   int64_t haloRows() const {
-    bool isRagged = nest.gathersStrips && nest.stores == StoreKind::Staged;
+    bool isRagged = nest.packsPanels && nest.stores == StoreKind::Staged;
     return isRagged ? lineElements() / nest.unit : 0;
   }
-  /// Full blocks of a loop; a last strip has as many rows as a halo.
+  /// Full blocks of a loop; a last panel has as many rows as a halo.
   int64_t countFullBlocks(const PlanLoop &loop) const {
     int64_t halo = loop.role == PlanLoop::Role::Rows ? haloRows() : 0;
     return std::max<int64_t>(loop.count - halo, 0) / loop.step;
@@ -322,11 +322,11 @@ private:
   /// Iterations of all loops around the insertion point.
   int64_t trips = 1;
   llvm::SmallVector<mlir::Value, 6> ivs;
-  /// The number of the strip that hands on what is left of lines; none for the
+  /// The number of the panel that hands on what is left of lines; none for the
   /// last one.
-  mlir::Value strip;
-  /// The buffer of gathered strips.
-  mlir::Value stripBuffer;
+  mlir::Value panel;
+  /// The buffer of packed panels.
+  mlir::Value panelBuffer;
 };
 
 } // namespace tessera

@@ -37,8 +37,8 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
   costs.copyFetchBytes = 16 << 10;
-  costs.stripUnitBytes = 2;
-  costs.stripRowBytes = 256;
+  costs.panelUnitBytes = 2;
+  costs.panelRowBytes = 256;
   return costs;
 }
 

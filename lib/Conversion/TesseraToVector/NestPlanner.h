@@ -18,7 +18,7 @@
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
 //      small buffer. Loops then follow the source, so that it is read in long
-//      streams, unless the destination is one sequential run. Strips of rows
+//      streams, unless the destination is one sequential run. Panels of rows
 //      that lie one behind another are gathered where blocks are read slowly.
 //      Where the destination may begin anywhere, rows are taken from the first
 //      one that begins a line.
@@ -126,20 +126,20 @@ private:
   void planAnyTranspose(const Chain &rows, const Chain &columns);
   void planTranspose(const Chain &rows, const Chain &columns);
   void planStreamingTranspose(const Chain &rows, const Chain &columns);
-  bool planStripTranspose(const Chain &rows, const Chain &columns,
+  bool planPanelTranspose(const Chain &rows, const Chain &columns,
                           StoreKind stores);
-  bool mayGatherStrips(const PlanLoop &row, const Chain &columns,
-                       StoreKind stores) const;
-  bool isDenseStrip(const PlanLoop &row, const Chain &columns) const;
-  int64_t getStripRun(int64_t rowBytes) const;
-  bool hasStripsInside() const;
+  bool mayPackPanels(const PlanLoop &row, const Chain &columns,
+                     StoreKind stores) const;
+  bool isDensePanel(const PlanLoop &row, const Chain &columns) const;
+  int64_t getPanelRun(int64_t rowBytes) const;
+  bool hasPanelsInside() const;
   bool planDirectTranspose(const Chain &rows, const Chain &columns);
   bool planDenseTranspose(const Chain &rows, const Chain &columns);
   bool planCarriedTranspose(const Chain &rows, const Chain &columns);
   bool orderCarried();
   void cutCarried();
-  size_t findStrips() const;
-  void cutPanels(size_t depth, int64_t fewest, size_t outside);
+  size_t findPanels() const;
+  void splitLoop(size_t depth, int64_t fewest, size_t outside);
   void leaveRest(PlanLoop &loop, int64_t count);
   int64_t countCarried(size_t depth) const;
   bool planRaggedTranspose(const Chain &rows, const Chain &columns);

@@ -52,11 +52,11 @@ static void parallelizeLoop(PlanNest &nest, int64_t threads) {
   PlanLoop *best = nest.loops.end();
   double least = static_cast<double>(threads);
   for (PlanLoop &loop : nest.loops) {
-    // Strips hand on lines from one to the next, column by column, and those
+    // Panels hand on lines from one to the next, column by column, and those
     // that are gathered have all columns in one buffer.
     if (nest.stores == StoreKind::Carried && loop.role != PlanLoop::Role::Outer)
       continue;
-    if (nest.gathersStrips && loop.role == PlanLoop::Role::Columns)
+    if (nest.packsPanels && loop.role == PlanLoop::Role::Columns)
       continue;
     if (loop.isEnds)
       continue;
@@ -71,7 +71,7 @@ static void parallelizeLoop(PlanNest &nest, int64_t threads) {
   if (best == nest.loops.end())
     return;
   // Rows of blocks are fetched ahead along the innermost loop.
-  if (best == &nest.loops.back() && !nest.gathersStrips &&
+  if (best == &nest.loops.back() && !nest.packsPanels &&
       nest.kernel != KernelKind::Copy)
     nest.prefetch = 0;
   best->isParallel = true;

@@ -19,12 +19,12 @@ static constexpr int64_t kMaxRows = 64;
 /// Bytes that a block writes in one go where it takes 64 of each row, and few
 /// rows are in the cache at once.
 static constexpr int64_t kGatheredBytes = 512;
-/// What a strip of rows takes that is gathered: a part of the third-level cache
+/// What a packed panel of rows takes: a part of the third-level cache
 /// where it has to; and how far it is fetched ahead.
-static constexpr int64_t kStripBytes = 4 << 20;
-static constexpr int64_t kStripFetchBytes = 16 << 10;
-/// Of ragged strips the first and the last one cost more than the cache.
-static constexpr int64_t kMinRaggedStrips = 5;
+static constexpr int64_t kPanelBytes = 4 << 20;
+static constexpr int64_t kPanelFetchBytes = 16 << 10;
+/// Of ragged panels the first and the last one cost more than the cache.
+static constexpr int64_t kMinRaggedPanels = 5;
 /// Multiples of this as pitches put lines into a few sets of a cache.
 static constexpr int64_t kConflictBytes = 512;
 /// Longer rows are read slowly in any case.
@@ -35,13 +35,13 @@ static constexpr int64_t kTileUnits = 128;
 static constexpr int64_t kConflictRunBytes = 192;
 /// Pitches of whole pages beyond which that helps where rows conflict too.
 static constexpr int64_t kFarBytes = 16 << 10;
-/// Lines of columns that wait for the next strip of rows: they have to stay in
+/// Lines of columns that wait for the next panel of rows: they have to stay in
 /// the second-level cache.
 static constexpr int64_t kCarryBytes = 256 << 10;
-/// Panels of rows for each thread, with lines of their own.
-static constexpr int64_t kPanels = 4;
-/// Numbers of panels among which the best is looked for.
-static constexpr int64_t kMaxPanels = 4096;
+/// Parts of a loop over rows for each thread, with lines of their own.
+static constexpr int64_t kPartsPerThread = 4;
+/// Numbers of parts among which the best is looked for.
+static constexpr int64_t kMaxParts = 4096;
 /// Lines of a run of rows that are worth leaving one at either end.
 static constexpr int64_t kMinShiftedLines = 32;
 /// Bytes of a row that a block in the cache reads at most.
@@ -89,7 +89,7 @@ int64_t NestPlanner::getDirectRun() const {
 
 bool NestPlanner::isNear(int64_t stride) const {
   int64_t pitch = stride * bytes;
-  return unitBytes() <= target.costs.stripUnitBytes &&
+  return unitBytes() <= target.costs.panelUnitBytes &&
          (stride <= kTileUnits * nest.unit ||
           (pitch < kConflictBytes && pitch % kRunBytes != 0));
 }
@@ -176,39 +176,39 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
 }
 
 /// Whether rows of all columns lie one behind another, but for small gaps.
-bool NestPlanner::isDenseStrip(const PlanLoop &row,
+bool NestPlanner::isDensePanel(const PlanLoop &row,
                                const Chain &columns) const {
   int64_t width = countSteps(columns) * nest.unit;
   int64_t gap = row.srcStride - width;
   return gap >= 0 && gap <= width / kMaxGap;
 }
 
-/// Bytes of a column that a strip of rows of so many bytes writes: as many as
-/// a row has, within bounds. Wide strips take the fewer rows.
-int64_t NestPlanner::getStripRun(int64_t rowBytes) const {
+/// Bytes of a column that a panel of rows of so many bytes writes: as many as
+/// a row has, within bounds. Wide panels take the fewer rows.
+int64_t NestPlanner::getPanelRun(int64_t rowBytes) const {
   // Threads write to as many more places at a time.
-  if (unitBytes() > target.costs.stripUnitBytes)
+  if (unitBytes() > target.costs.panelUnitBytes)
     return getDirectRun() * (target.threads > 1 ? 2 : 1);
   int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);
-  bool isWide = rowBytes > kStripBytes / (run / unitBytes());
+  bool isWide = rowBytes > kPanelBytes / (run / unitBytes());
   return isWide ? std::min(run, kRunBytes) : run;
 }
 
-/// Whether strips are worth a buffer: where rows are short, or where lines of
+/// Whether panels are worth a buffer: where rows are short, or where lines of
 /// narrow elements, which are read in several loads, push one another out of
 /// the cache. Bytes are written a line at a time otherwise, which suffers from
 /// such pitches too, and carried at half the rate of two-byte elements.
-bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
-                                  StoreKind stores) const {
+bool NestPlanner::mayPackPanels(const PlanLoop &row, const Chain &columns,
+                                StoreKind stores) const {
   int64_t width = countSteps(columns) * unitBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged || target.tuning.columnBytes ||
-      !isDenseStrip(row, columns) || row.count * unitBytes() < kRunBytes ||
+      !isDensePanel(row, columns) || row.count * unitBytes() < kRunBytes ||
       (stores == StoreKind::Staged && columns.size() > 1))
     return false;
-  if (width <= target.costs.stripRowBytes)
+  if (width <= target.costs.panelRowBytes)
     return true;
-  if (unitBytes() > target.costs.stripUnitBytes ||
+  if (unitBytes() > target.costs.panelUnitBytes ||
       isNear(columns.front().dstStride))
     return false;
   if (hasConflicts(row.srcStride * bytes))
@@ -223,44 +223,44 @@ bool NestPlanner::mayGatherStrips(const PlanLoop &row, const Chain &columns,
 
 /// Beyond the cache, rows that lie one behind another in the source. Memory is
 /// read fastest from end to end, at twice the rate of lines a page apart: a
-/// strip of rows is copied into a buffer first. Columns are written from there
+/// panel of rows is copied into a buffer first. Columns are written from there
 /// in long runs, through a small buffer where they do not begin at lines.
-bool NestPlanner::planStripTranspose(const Chain &rows, const Chain &columns,
+bool NestPlanner::planPanelTranspose(const Chain &rows, const Chain &columns,
                                      StoreKind stores) {
   const PlanLoop &row = rows.front();
-  if (!mayGatherStrips(row, columns, stores))
+  if (!mayPackPanels(row, columns, stores))
     return false;
   const PlanNest untouched = nest;
   int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
   int64_t width = countSteps(columns) * unitBytes();
   int64_t high =
-      llvm::alignTo(rowUnits(getStripRun(width)) * unitBytes(), line) /
+      llvm::alignTo(rowUnits(getPanelRun(width)) * unitBytes(), line) /
       unitBytes();
-  if (stores == StoreKind::Staged && row.count < kMinRaggedStrips * high)
+  if (stores == StoreKind::Staged && row.count < kMinRaggedPanels * high)
     return false;
   takeBlock(row, high, high + high / 4, Role::Rows);
   takeBlock(columns, wide, wide, Role::Columns);
   orderLoops(/*bySource=*/true);
   bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
-  if (!hasStripsInside() || nest.stripColumns() != countSteps(columns) ||
-      nest.blockColumns() != std::min(wide, nest.stripColumns()) ||
+  if (!hasPanelsInside() || nest.panelColumns() != countSteps(columns) ||
+      nest.blockColumns() != std::min(wide, nest.panelColumns()) ||
       (stores == StoreKind::Streaming && !isWhole)) {
     nest = untouched;
     return false;
   }
   nest.stores = stores;
-  nest.gathersStrips = true;
+  nest.packsPanels = true;
   nest.prefetch = target.tuning.prefetch.value_or(
-      llvm::divideCeil(kStripFetchBytes, row.srcStride * bytes));
-  int64_t panels = llvm::divideCeil(nest.blockRows() * width, 2 * kStripBytes);
-  if (size_t last = nest.loops.size() - 1; panels > 1)
-    cutPanels(last, panels, std::min(last, findStrips()));
+      llvm::divideCeil(kPanelFetchBytes, row.srcStride * bytes));
+  int64_t parts = llvm::divideCeil(nest.blockRows() * width, 2 * kPanelBytes);
+  if (size_t last = nest.loops.size() - 1; parts > 1)
+    splitLoop(last, parts, std::min(last, findPanels()));
   return true;
 }
 
-/// Whether the innermost loops are those of strips, if there are several, and
+/// Whether the innermost loops are those of panels, if there are several, and
 /// of columns, if there are more than a block has.
-bool NestPlanner::hasStripsInside() const {
+bool NestPlanner::hasPanelsInside() const {
   llvm::ArrayRef<PlanLoop> loops = nest.loops;
   for (Role role : {Role::Columns, Role::Rows})
     if (!loops.empty() && loops.back().role == role)
@@ -323,69 +323,69 @@ void NestPlanner::leaveRest(PlanLoop &loop, int64_t count) {
   llvm::append_range(rests, planner.getRests());
 }
 
-/// Cuts loop `depth` into at least `fewest` panels of the same number of
-/// blocks, two at least, with a loop over panels outside of loop `outside`.
-void NestPlanner::cutPanels(size_t depth, int64_t fewest, size_t outside) {
+/// Splits loop `depth` into at least `fewest` parts of the same number of
+/// blocks, two at least, with a loop over parts outside of loop `outside`.
+void NestPlanner::splitLoop(size_t depth, int64_t fewest, size_t outside) {
   PlanLoop &loop = nest.loops[depth];
   int64_t blocks = loop.count / loop.step;
   fewest = std::min<int64_t>(llvm::alignTo(fewest, target.threads), blocks / 2);
   if (fewest < 2)
     return;
   // As few blocks as possible are left, of numbers that are soon tried.
-  int64_t panels = fewest, most = fewest + std::min(fewest, kMaxPanels);
+  int64_t parts = fewest, most = fewest + std::min(fewest, kMaxParts);
   for (int64_t more = fewest; more < most; more += target.threads)
-    if (blocks % more < blocks % panels)
-      panels = more;
-  int64_t width = blocks / panels * loop.step;
-  if (loop.count > panels * width)
-    leaveRest(loop, panels * width);
+    if (blocks % more < blocks % parts)
+      parts = more;
+  int64_t width = blocks / parts * loop.step;
+  if (loop.count > parts * width)
+    leaveRest(loop, parts * width);
   loop.count = width;
-  PlanLoop outer = {panels, width * loop.srcStride, width * loop.dstStride};
+  PlanLoop outer = {parts, width * loop.srcStride, width * loop.dstStride};
   nest.loops.insert(nest.loops.begin() + outside, outer);
 }
 
-/// Orders loops so that few lines wait for the next strip, in the end those of
-/// the loop of columns. False where there is none inside of the strips.
+/// Orders loops so that few lines wait for the next panel, in the end those of
+/// the loop of columns. False where there is none inside of the panels.
 bool NestPlanner::orderCarried() {
   orderLoops(target.tuning.bySource.value_or(true));
-  size_t strips = findStrips();
-  for (; countCarried(strips) > kCarryBytes; ++strips) {
-    if (strips + 1 == nest.loops.size() ||
-        nest.loops[strips + 1].role != Role::Outer)
+  size_t panels = findPanels();
+  for (; countCarried(panels) > kCarryBytes; ++panels) {
+    if (panels + 1 == nest.loops.size() ||
+        nest.loops[panels + 1].role != Role::Outer)
       break;
-    std::swap(nest.loops[strips], nest.loops[strips + 1]);
+    std::swap(nest.loops[panels], nest.loops[panels + 1]);
   }
-  return countCarried(strips) <= kCarryBytes ||
-         (nest.loops[strips + 1].role == Role::Columns &&
-          countCarried(strips + 1) <= kCarryBytes);
+  return countCarried(panels) <= kCarryBytes ||
+         (nest.loops[panels + 1].role == Role::Columns &&
+          countCarried(panels + 1) <= kCarryBytes);
 }
 
 /// Cuts columns so that lines that wait stay in the second-level cache, and
-/// strips so that there is something to share among threads.
+/// panels so that there is something to share among threads.
 void NestPlanner::cutCarried() {
-  size_t strips = findStrips();
-  if (countCarried(strips) > kCarryBytes) {
-    int64_t most = kCarryBytes / countCarried(strips + 1);
-    int64_t blocks = nest.loops[strips + 1].numBlocks();
-    cutPanels(strips + 1, llvm::divideCeil(blocks, most), strips);
+  size_t panels = findPanels();
+  if (countCarried(panels) > kCarryBytes) {
+    int64_t most = kCarryBytes / countCarried(panels + 1);
+    int64_t blocks = nest.loops[panels + 1].numBlocks();
+    splitLoop(panels + 1, llvm::divideCeil(blocks, most), panels);
   }
-  int64_t shares = kPanels * target.threads;
+  int64_t shares = kPartsPerThread * target.threads;
   auto isEnough = [&](const PlanLoop &loop) { return loop.count >= shares; };
-  strips = findStrips();
+  panels = findPanels();
   if (target.threads > 1 &&
       nest.numElements() * bytes >= target.parallelBytes &&
-      llvm::none_of(llvm::ArrayRef(nest.loops).take_front(strips), isEnough))
-    cutPanels(strips, shares, 0);
+      llvm::none_of(llvm::ArrayRef(nest.loops).take_front(panels), isEnough))
+    splitLoop(panels, shares, 0);
 }
 
-size_t NestPlanner::findStrips() const {
-  const PlanLoop *strips = llvm::find_if(
+size_t NestPlanner::findPanels() const {
+  const PlanLoop *panels = llvm::find_if(
       nest.loops, [](const PlanLoop &loop) { return loop.role == Role::Rows; });
-  return strips - nest.loops.begin();
+  return panels - nest.loops.begin();
 }
 
 /// Beyond the cache, columns that begin anywhere in a line, but all at the same
-/// place of one as those of the blocks before: lines are made of what the strip
+/// place of one as those of the blocks before: lines are made of what the panel
 /// above has left and what this one brings.
 bool NestPlanner::planCarriedTranspose(const Chain &rows,
                                        const Chain &columns) {
@@ -398,13 +398,13 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   const PlanNest untouched = nest;
   takeBlock(columns, wide, wide + wide / 4, Role::Columns);
   takeBlock(rows, high, high, Role::Rows);
-  bool hasStrips = false, isSteady = true;
+  bool hasPanels = false, isSteady = true;
   for (const PlanLoop &loop : nest.loops) {
     isSteady &= mayBeginAnywhere(loop) ||
                 loop.dstStride * loop.step * bytes % line == 0;
-    hasStrips |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
+    hasPanels |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
   }
-  if (!hasStrips || !isSteady || !orderCarried()) {
+  if (!hasPanels || !isSteady || !orderCarried()) {
     nest = untouched;
     return false;
   }
@@ -417,8 +417,8 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
 }
 
 /// Beyond the cache, runs that begin anywhere in a line and are written by
-/// registers as wide as a line: what a strip of rows leaves of its last lines
-/// is still in the cache when the next strip comes, so that stores go through
+/// registers as wide as a line: what a panel of rows leaves of its last lines
+/// is still in the cache when the next panel comes, so that stores go through
 /// it.
 bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
@@ -505,13 +505,13 @@ void NestPlanner::planStreamingTranspose(const Chain &rows,
   nest.kernel = KernelKind::Transpose;
   if (!target.isLineAligned && planShiftedTranspose(rows.front()))
     return;
-  if (planStripTranspose(rows, columns, StoreKind::Streaming))
+  if (planPanelTranspose(rows, columns, StoreKind::Streaming))
     return;
   bool isDirect = planDirectTranspose(rows, columns);
   bool isDense = !isDirect && planDenseTranspose(rows, columns);
   bool isCarried = false;
   if (!isDirect && !isDense) {
-    if (planStripTranspose(rows, columns, StoreKind::Staged))
+    if (planPanelTranspose(rows, columns, StoreKind::Staged))
       return;
     isCarried = planCarriedTranspose(rows, columns);
     if (!isCarried && mayShiftBatches() && planShiftedTranspose(rows.front()))

@@ -86,7 +86,7 @@ PlanNest::getOffsets(PlanLoop::Role role, bool inSource,
   return offsets;
 }
 
-int64_t PlanNest::stripColumns() const {
+int64_t PlanNest::panelColumns() const {
   int64_t units = 1;
   for (const PlanLoop &loop : columns)
     units *= loop.count;
@@ -230,8 +230,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", rows shifted";
   if (nest.gathersRows)
     os << ", rows gathered";
-  if (nest.gathersStrips)
-    os << ", strips gathered";
+  if (nest.packsPanels)
+    os << ", panels packed";
   if (nest.prefetch)
     os << ", prefetch " << nest.prefetch
        << (nest.kernel == KernelKind::Copy ? " bytes" : "") << " ahead"

@@ -2,7 +2,7 @@
 // RUN:   --tessera-vectorize-relayouts='vector-bytes=64 streaming-bytes=1024' \
 // RUN:   | FileCheck %s
 
-// Lines that wait for the next strip of a ragged transpose are kept on the
+// Lines that wait for the next panel of a ragged transpose are kept on the
 // stack. Relayouts come one after another and use one buffer, of a power of two
 // that is enough for either (64 and 48 columns): the stack could not hold one
 // for each.

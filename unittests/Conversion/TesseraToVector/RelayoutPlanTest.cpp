@@ -490,23 +490,23 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
               HasSubstr("transpose 512x64 units of 1, streaming, rows"));
 }
 
-TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
+TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
   EXPECT_EQ(
       printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", streaming(64)),
       "relayout of 8-bit elements, 67108864 to 67108864\n"
       "nest src 0 dst 0\n"
       "  for 8192 by 512  src 8192 dst 1  rows\n"
       "    for 8192 by 64  src 1 dst 8192  columns\n"
-      "      transpose 512x64 units of 1, streaming, strips gathered, "
+      "      transpose 512x64 units of 1, streaming, panels packed, "
       "prefetch 2 ahead\n");
-  // Runs are as long as rows, while a strip is not too long.
+  // Runs are as long as rows, while a panel is not too long.
   EXPECT_THAT(
       printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", streaming(64)),
-      HasSubstr("transpose 96x32 units of 1, streaming, strips gathered, "
+      HasSubstr("transpose 96x32 units of 1, streaming, panels packed, "
                 "prefetch 86 ahead\n"));
   EXPECT_THAT(
       printPlan("s8[4096,16384]{1,0}", "s8[4096,16384]{0,1}", streaming(64)),
-      HasSubstr("transpose 256x64 units of 1, streaming, strips"));
+      HasSubstr("transpose 256x64 units of 1, streaming, panels"));
   EXPECT_THAT(
       printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", streaming(64)),
       HasSubstr("  for 2  src 32768 dst 33554432\n"
@@ -515,25 +515,25 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
   // Of wider elements, short rows alone.
   EXPECT_THAT(
       printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, streaming, strips gathered, "
+      HasSubstr("transpose 32x16 units of 1, streaming, panels packed, "
                 "prefetch 64 ahead\n"));
   EXPECT_THAT(
       printPlan("f64[262144,32]{1,0}", "f64[262144,32]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x8 units of 1, streaming, strips gathered, "));
+      HasSubstr("transpose 32x8 units of 1, streaming, panels packed, "));
   RelayoutTarget shared = streaming(64);
   shared.threads = 2;
   EXPECT_THAT(printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", shared),
-              HasSubstr("transpose 64x16 units of 1, streaming, strips "));
+              HasSubstr("transpose 64x16 units of 1, streaming, panels "));
   EXPECT_THAT(
       printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", streaming(64)),
-      testing::Not(HasSubstr("strips")));
+      testing::Not(HasSubstr("panels")));
   // Columns of several loops, of which one goes on behind a block.
   EXPECT_THAT(printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}",
                         streaming(64)),
               HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
                         "      for 3 by 2  src 8 dst 2400256  columns\n"
-                        "        transpose 32x16 units of 1, streaming, strips "
-                        "gathered, prefetch 171 ahead\n"
+                        "        transpose 32x16 units of 1, streaming, panels "
+                        "packed, prefetch 171 ahead\n"
                         "          columns 8 by 1  src 1 dst 128  columns\n"));
   // Two-byte elements without conflicts go straight to the destination, bytes
   // where neither rows are long nor columns at such a pitch.
@@ -541,7 +541,7 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
        {"bf16[6016,4032]", "bf16[8448,4032]", "s8[13376,4500]"})
     EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
                           streaming(64)),
-                testing::Not(HasSubstr("strips")))
+                testing::Not(HasSubstr("panels")))
         << dims.str();
   // Columns that begin anywhere go through a buffer; but of two-byte elements,
   // long rows that stay in the cache are carried.
@@ -550,9 +550,9 @@ TEST(RelayoutPlanTest, gathersStripsOfRowsThatFollowOneAnother) {
         "f64[99999,31]"})
     EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
                           streaming(64)),
-                HasSubstr(", staged and streaming, strips gathered"))
+                HasSubstr(", staged and streaming, panels packed"))
         << dims.str();
-  // Threads share strips.
+  // Threads share panels.
   RelayoutTarget target = streaming(64);
   target.threads = 2;
   EXPECT_THAT(printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", target),
@@ -595,7 +595,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "  for 4099 by 32  src 3001 dst 1  rows\n"
       "    transpose 32x12 units of 1\n"
       "      columns 12 by 1  src 1 dst 4099  columns\n");
-  // What waits stays in the second-level cache: columns in panels.
+  // What waits stays in the second-level cache: columns in parts.
   EXPECT_THAT(
       printPlan("bf16[7001,6976]{1,0}", "bf16[7001,6976]{0,1}", streaming(64)),
       HasSubstr("  for 2  src 3488 dst 24419488\n"
@@ -603,7 +603,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
                 "      for 3488 by 32  src 1 dst 7001  columns\n"
                 "        transpose 32x32 units of 1, carried and streaming, "
                 "prefetch 6 ahead\n"));
-  // Or batches outside of strips.
+  // Or batches outside of panels.
   EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
                         "f32[999,40,320]{0,2,1:PD(1000,40,320)}",
                         streaming(64)),
@@ -614,7 +614,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
   EXPECT_THAT(printPlan("f32[99,200,601]{2,1,0}", "f32[99,200,601]{1,2,0}",
                         streaming(64)),
               HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
-  // Threads get strips of their own.
+  // Threads get panels of their own.
   RelayoutTarget target = streaming(64);
   target.threads = 2;
   EXPECT_THAT(printPlan("f32[4099,3008]{1,0}", "f32[4099,3008]{0,1}", target),

@@ -68,10 +68,10 @@ struct ProcessorCosts {
   int64_t cachedLoadBytes = 16;
   /// Bytes that a copy which reads the source from end to end fetches ahead.
   int64_t copyFetchBytes = 0;
-  /// Rows that lie one behind another are gathered in strips where units have
+  /// Rows that lie one behind another are packed into panels where units have
   /// at most the first of these bytes, or rows the second.
-  int64_t stripUnitBytes = 0;
-  int64_t stripRowBytes = 0;
+  int64_t panelUnitBytes = 0;
+  int64_t panelRowBytes = 0;
 
   /// By LLVM's name of the processor, such as `znver5`.
   static ProcessorCosts get(llvm::StringRef cpu);
@@ -154,7 +154,7 @@ enum class StoreKind : uint8_t {
   Staged,    ///< Into a small buffer first, streamed from there in long runs;
              ///< where few rows are interleaved, straight from registers.
   Carried,   ///< Whole lines stream, what is left of one waits for the next
-             ///< strip of rows, or run. Both may begin anywhere in a line.
+             ///< panel of rows, or run. Both may begin anywhere in a line.
 };
 
 /// Bits of a byte of the source on their way into one of the destination.
@@ -203,9 +203,9 @@ struct PlanNest {
   int64_t signedBits = 0;
   /// Whether a block's rows are copied side by side before they are transposed.
   bool gathersRows = false;
-  /// Whether strips of rows, all columns of each, are copied into a buffer in
+  /// Whether panels of rows, all columns of each, are copied into a buffer in
   /// the order of the source before their blocks are transposed from there.
-  bool gathersStrips = false;
+  bool packsPanels = false;
   /// Whether runs that are staged begin at lines, or columns of them do, where
   /// the destination does.
   bool isOnLines = false;
@@ -213,7 +213,7 @@ struct PlanNest {
   /// step of the outer loops: their distance in the source.
   std::optional<int64_t> shiftStride;
   /// Blocks that rows are fetched ahead, along the innermost loop of columns;
-  /// rows, where strips are gathered; bytes in the order of the source of a
+  /// rows, where panels are packed; bytes in the order of the source of a
   /// copy.
   int64_t prefetch = 0;
   /// Whether they are fetched into the second-level cache alone: the first has
@@ -243,8 +243,8 @@ struct PlanNest {
   llvm::SmallVector<int64_t, 64>
   getOffsets(PlanLoop::Role role, bool inSource,
              std::optional<int64_t> steps = std::nullopt) const;
-  /// Units of a row of a gathered strip: of all columns.
-  int64_t stripColumns() const;
+  /// Units of a row of a packed panel: of all columns.
+  int64_t panelColumns() const;
   /// Elements that a full block writes, padding included.
   int64_t numBlockElements() const;
   /// Elements that the nest writes.

@@ -1,4 +1,4 @@
-//===- EmitStrips.cpp - Code for strips that are gathered -----------------===//
+//===- EmitPanels.cpp - Code for panels that are packed -------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,30 +13,30 @@
 using namespace tessera;
 using namespace mlir;
 
-bool NestEmitter::isWithinStrip(size_t depth) const {
+bool NestEmitter::isWithinPanel(size_t depth) const {
   return depth == nest.loops.size() ||
          nest.loops[depth].role == PlanLoop::Role::Columns;
 }
 
-void NestEmitter::emitStrip(size_t depth, Offsets at, int64_t rows,
+void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
                             int64_t columns) {
-  if (strip)
+  if (panel)
     rows += haloRows();
   int64_t size =
-      llvm::divideCeil(nest.stripColumns() * nest.unit, lineElements()) *
+      llvm::divideCeil(nest.panelColumns() * nest.unit, lineElements()) *
       countTile();
-  stripBuffer = getStage(size).memref;
-  gatherStrip(getSource(at),
-              nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows));
+  panelBuffer = getStage(size).memref;
+  packPanel(getSource(at),
+            nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows));
   emitWithin(depth, at, rows, columns);
 }
 
 /// Copies rows into tiles, the lines of all rows one behind the other.
-void NestEmitter::gatherStrip(Place from, llvm::ArrayRef<int64_t> rows) {
-  int64_t line = lineElements(), width = nest.stripColumns() * nest.unit;
+void NestEmitter::packPanel(Place from, llvm::ArrayRef<int64_t> rows) {
+  int64_t line = lineElements(), width = nest.panelColumns() * nest.unit;
   int64_t lines = width / line, rest = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
-  Place tiles = {stripBuffer, arith::ConstantIndexOp::create(b, 0)};
+  Place tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
   repeatInLoop(rows.size(), [&](Value row) {
     Place first = advance(from, row, stride), to = advance(tiles, row, line);
     Place ahead = getAhead(first, nest.prefetch * stride, width);

@@ -11,7 +11,7 @@
 // It is made before all loops; what is left of the rows has the same one. Where
 // there is no memory for it, everything is moved without.
 
-// CHECK-LABEL: func @strips
+// CHECK-LABEL: func @panels
 // CHECK: %[[STRIP:.+]] = memref.alloc() {alignment = 64 : i64, bufferization.manual_deallocation} : memref<1048576xi8>
 // CHECK: %[[ADDRESS:.+]] = memref.extract_aligned_pointer_as_index %[[STRIP]]
 // CHECK: %[[IS_THERE:.+]] = arith.cmpi ne, %[[ADDRESS]]
@@ -33,10 +33,10 @@
 // CHECK: %[[IS_MISSING:.+]] = memref.load %[[FLAG]][]
 // CHECK: scf.if
 // CHECK: tessera.relayout %arg0 into %arg1
-// OTHERS-LABEL: func @strips
+// OTHERS-LABEL: func @panels
 // OTHERS-NOT: memref.alloc(
 // OTHERS: return
-func.func @strips(%src: memref<1344x1024xi8>,
+func.func @panels(%src: memref<1344x1024xi8>,
     %dst: memref<1344x1024xi8, #tessera.layout<{0,1}>>) {
   tessera.relayout %src into %dst
       : memref<1344x1024xi8>, memref<1344x1024xi8, #tessera.layout<{0,1}>>
@@ -45,9 +45,9 @@ func.func @strips(%src: memref<1344x1024xi8>,
 
 // -----
 
-// Columns begin anywhere in a line: a strip takes 16 rows more, and writes the
+// Columns begin anywhere in a line: a panel takes 16 rows more, and writes the
 // two lines of each column that begin in its 32 rows; the first one also has
-// what comes before. Short strips are kept on the stack.
+// what comes before. Short panels are kept on the stack.
 
 // CHECK-LABEL: func @ragged
 // CHECK: memref.alloca() {alignment = 64 : i64, relayout_stage}
