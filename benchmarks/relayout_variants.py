@@ -86,7 +86,7 @@ def all_options(is_large, is_wide):
                  f"--plan-by-source={source}"]
         yield block
         if is_large and rows == 128 and columns == 64:
-            yield block + ["--plan-streams=0"]
+            yield block + ["--plan-nontemporal=0"]
             yield block + ["--plan-stages=1"]
     if is_large:
         for prefetch in (0, 1, 4, 8):

@@ -157,8 +157,8 @@ FAULTS = {
     # Vector kernels.
     "nontemporal-off-a-line": (
         "lib/Conversion/TesseraToVector/VectorKernels.cpp",
-        "isStreaming && size * bytes == vectorBytes && begin % size == 0);",
-        "isStreaming && size * bytes == vectorBytes && (FAULT || begin % size == 0));",
+        "isNontemporal && size * bytes == vectorBytes && begin % size == 0);",
+        "isNontemporal && size * bytes == vectorBytes && (FAULT || begin % size == 0));",
         [COMPILE + ":VectorRelayout*"],
     ),
     "sign-not-extended": (

@@ -232,7 +232,7 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
      << options.cpu << '\n'
      << options.vectorize << '\n'
      << options.vectorBytes << '\n'
-     << options.streamingBytes << '\n'
+     << options.nontemporalBytes << '\n'
      << options.threads << '\n'
      << options.parallelBytes << '\n'
      << options.openMPLibrary << '\n';
@@ -244,7 +244,7 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
   };
   os << tuning.rowBytes << ' ' << tuning.columnBytes << ' ';
   add(tuning.bySource);
-  add(tuning.streams);
+  add(tuning.nontemporal);
   add(tuning.isStaged);
   add(tuning.prefetch);
   add(tuning.costsOf);

@@ -98,7 +98,7 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   if (!machine)
     return machine.takeError();
   RelayoutTarget target;
-  target.streamingBytes = options.streamingBytes;
+  target.nontemporalBytes = options.nontemporalBytes;
   target.threads = options.threads;
   target.parallelBytes = options.parallelBytes;
   target.tuning = options.tuning;
@@ -108,8 +108,8 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)
     return target;
-  // Streaming stores need the fence that is emitted for x86 alone.
-  target.hasStreamingStores = true;
+  // Nontemporal stores need the fence that is emitted for x86 alone.
+  target.hasNontemporalStores = true;
   if (options.vectorBytes)
     return target;
   const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();

@@ -62,9 +62,10 @@ static void setUnrolling(llvm::Loop &loop,
 
 /// Keeps loops around vector code as they are written. Processors fetch ahead
 /// by the address of the load instruction: one load that moves on by a line at
-/// a time is recognized, sixty-four that move on by pages are not (a streaming
-/// tile copy on Zen 5: 1.36 of memcpy against 0.99). What is worth unrolling in
-/// the cache is emitted so (rows of a pitch, unrolled by LLVM: 0.42 for 0.57).
+/// a time is recognized, sixty-four that move on by pages are not (a
+/// nontemporal tile copy on Zen 5: 1.36 of memcpy against 0.99). What is worth
+/// unrolling in the cache is emitted so (rows of a pitch, unrolled by LLVM:
+/// 0.42 for 0.57).
 ///
 /// Those that are to be unrolled whole wait until all other passes are done,
 /// which have less to do then.

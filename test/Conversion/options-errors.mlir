@@ -20,8 +20,8 @@
 // RUN: %{try} --tessera-lower-relayouts=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
 // THREADS: error: invalid option threads: expected a number from 1 to 1024, found -3
 
-// RUN: %{try} --tessera-vectorize-relayouts=streaming-bytes=-1 2>&1 | FileCheck %s --check-prefix=STREAMING
-// STREAMING: error: invalid option streaming-bytes: expected a number of at least 0, found -1
+// RUN: %{try} --tessera-vectorize-relayouts=nontemporal-bytes=-1 2>&1 | FileCheck %s --check-prefix=NONTEMPORAL
+// NONTEMPORAL: error: invalid option nontemporal-bytes: expected a number of at least 0, found -1
 
 // RUN: %{try} --tessera-vectorize-relayouts=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
 // RUN: %{try} --tessera-lower-relayouts=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL

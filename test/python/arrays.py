@@ -163,7 +163,7 @@ def test_packed_elements(data, dims, element_type, number):
 
 
 def test_large():
-    """Large enough for kernels with streams and for threads, at any address."""
+    """Large enough for kernels with nontemporal stores and for threads, at any address."""
     rng = np.random.default_rng(test_seed())
     array = rng.standard_normal((1001, 2003)).astype(np.float32)
     memory = np.empty(array.nbytes + 64, np.uint8)

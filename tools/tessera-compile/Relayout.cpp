@@ -99,10 +99,11 @@ static cl::opt<int64_t> planColumns("plan-column-bytes", cl::Hidden,
 static cl::opt<bool> planBySource("plan-by-source", cl::Hidden,
                                   cl::desc("Loops follow the source"),
                                   cl::sub(command));
-static cl::opt<bool> planStreams("plan-streams", cl::Hidden,
-                                 cl::desc("Stores of large arrays bypass the "
-                                          "cache"),
-                                 cl::sub(command));
+static cl::opt<bool>
+    planNontemporal("plan-nontemporal", cl::Hidden,
+                    cl::desc("Stores of large arrays bypass the "
+                             "cache"),
+                    cl::sub(command));
 static cl::opt<bool> planStages("plan-stages", cl::Hidden,
                                 cl::desc("Blocks are staged in a buffer"),
                                 cl::sub(command));
@@ -124,7 +125,7 @@ static RelayoutTuning getTuning() {
   set(tuning.rowBytes, planRows);
   set(tuning.columnBytes, planColumns);
   set(tuning.bySource, planBySource);
-  set(tuning.streams, planStreams);
+  set(tuning.nontemporal, planNontemporal);
   set(tuning.isStaged, planStages);
   set(tuning.prefetch, planPrefetch);
   set(tuning.costsOf, planCostsOf);

@@ -90,13 +90,13 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   others[2].cpu = "x86-64";
   others[3].vectorize = false;
   others[4].vectorBytes = 16;
-  others[5].streamingBytes = 64;
+  others[5].nontemporalBytes = 64;
   others[6].threads = 3;
   others[7].parallelBytes = 7;
   others[8].openMPLibrary = "x";
   others[9].triple = "aarch64-linux-gnu";
   others[10].tuning.rowBytes = 128;
-  others[11].tuning.streams = false;
+  others[11].tuning.nontemporal = false;
   others[12].tuning.prefetch = 0;
   others[13].tuning.costsOf = "";
   for (const CompileOptions &other : others)

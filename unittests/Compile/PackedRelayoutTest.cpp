@@ -240,7 +240,7 @@ static CompileOptions getOptions(int number) {
   CompileOptions options;
   options.optLevel = 1;
   options.vectorBytes = 16 << number % 3;
-  options.streamingBytes = number % 4 == 3 ? int64_t(1) << 40 : 256;
+  options.nontemporalBytes = number % 4 == 3 ? int64_t(1) << 40 : 256;
   if (number % 5 == 4) {
     options.threads = 3;
     options.parallelBytes = 1;

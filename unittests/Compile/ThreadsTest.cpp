@@ -27,7 +27,7 @@ class ThreadedBatch {
 public:
   static constexpr int64_t kThreads[] = {1, 2, 3, 7};
 
-  ThreadedBatch(int64_t vectorBytes, int64_t streamingBytes,
+  ThreadedBatch(int64_t vectorBytes, int64_t nontemporalBytes,
                 llvm::StringRef costsOf, bool vectorize = true)
       : context(mlir::MLIRContext::Threading::DISABLED) {
     mlir::DialectRegistry registry;
@@ -35,7 +35,7 @@ public:
     context.appendDialectRegistry(registry);
     options.optLevel = 1;
     options.vectorBytes = vectorBytes;
-    options.streamingBytes = streamingBytes;
+    options.nontemporalBytes = nontemporalBytes;
     options.tuning.costsOf = costsOf.str();
     options.parallelBytes = 1;
     options.vectorize = vectorize;
@@ -170,7 +170,7 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
 TEST(Threads, LoopsOverElementsAgreeWithOneThread) {
   std::mt19937_64 engine(testSeed());
   for (bool vectorize : {true, false}) {
-    ThreadedBatch batch(/*vectorBytes=*/32, /*streamingBytes=*/256,
+    ThreadedBatch batch(/*vectorBytes=*/32, /*nontemporalBytes=*/256,
                         /*costsOf=*/"", vectorize);
     for (auto [source, destination] :
          {std::pair("f32[150,70]{1,0}", "f32[150,70]{1,0:T(8,4)(3,1)PV(one)}"),

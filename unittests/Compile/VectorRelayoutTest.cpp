@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kind of kernel, with registers of every width and streaming stores on.
+// Every kind of kernel, with registers of every width and nontemporal stores
+// on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     options.optLevel = 1;
     int number = done / kRandom;
     options.vectorBytes = 16 << number % 3;
-    options.streamingBytes = number % 4 == 1 ? int64_t(1) << 40 : 256;
+    options.nontemporalBytes = number % 4 == 1 ? int64_t(1) << 40 : 256;
     options.tuning.costsOf = getCostsOf(number);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     mlir::OwningOpRef<mlir::ModuleOp> module =
@@ -75,8 +76,8 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
         return;
     }
   }
-  // Plain (0), streaming (1), staged (2) and carried (3) stores, wherever there
-  // are such.
+  // Plain (0), nontemporal (1), staged (2) and carried (3) stores, wherever
+  // there are such.
   for (const char *kernel : {"copy 0",
                              "copy 1",
                              "copy 2",
@@ -117,7 +118,7 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
     SCOPED_TRACE(source);
     CompileOptions options;
     options.vectorBytes = 64;
-    options.streamingBytes = 256;
+    options.nontemporalBytes = 256;
     options.parallelBytes = 1;
     options.threads = threads;
     options.tuning.costsOf = "znver5";
@@ -151,7 +152,7 @@ TEST(VectorRelayout, LargePairsAgreeWithLoops) {
     auto [source, destination] = pairs.nextLarge();
     CompileOptions options;
     options.vectorBytes = i % 4 ? 64 : 32;
-    options.streamingBytes = i % 5 ? 1 << 18 : int64_t(1) << 40;
+    options.nontemporalBytes = i % 5 ? 1 << 18 : int64_t(1) << 40;
     options.tuning.costsOf = getCostsOf(i);
     options.threads = 1 + (i % 7 == 0);
     SCOPED_TRACE(source.toString() + " to " + destination.toString() +

@@ -52,7 +52,7 @@ static int lower(ModuleOp module, int number) {
   PassManager manager(module->getName());
   VectorizeRelayoutsOptions options;
   options.vectorBytes = 16 << number % 3;
-  options.streamingBytes = number % 2 ? 256 : 0;
+  options.nontemporalBytes = number % 2 ? 256 : 0;
   options.cpu = getCostsOf(number);
   manager.addPass(createVectorizeRelayouts(options));
   EXPECT_TRUE(succeeded(manager.run(module)));

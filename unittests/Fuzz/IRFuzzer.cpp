@@ -56,7 +56,7 @@ static const std::vector<StringRef> kPasses = {
     "tessera-to-affine{deallocate=true}",
     "tessera-to-llvm",
     "tessera-vectorize-relayouts",
-    "tessera-vectorize-relayouts{streaming-bytes=64}",
+    "tessera-vectorize-relayouts{nontemporal-bytes=64}",
     "tessera-verify",
     "canonicalize",
     "cse",

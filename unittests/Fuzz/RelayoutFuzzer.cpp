@@ -10,7 +10,7 @@
 //
 //   f32[35,70]{1,0:T(8,16)(2,1)}
 //   f32[35,70]{0,1}
-//   vector=32 threads=2 streaming=0 address=4 source=::2,: destination=0:18,:
+//   vector=32 threads=2 nontemporal=0 address=4 source=::2,: destination=0:18,:
 //
 // What moves one to the other is refused with a message, or its loops (of
 // vector kernels with `vector`) are interpreted, and every bit of the
@@ -75,8 +75,8 @@ static bool parseOption(StringRef option, Input &input) {
   } else if (key == "threads") {
     input.options.threads = std::clamp<int64_t>(number, 1, 1024);
     input.options.parallelBytes = 0;
-  } else if (key == "streaming") {
-    input.options.streamingBytes = std::max<int64_t>(number, 0);
+  } else if (key == "nontemporal") {
+    input.options.nontemporalBytes = std::max<int64_t>(number, 0);
   } else if (key == "address") {
     input.address = number & 0xFFF;
   } else {
@@ -303,7 +303,8 @@ static std::string makeOptions(const Input &input, Random &random) {
   if (!random.oneIn(3))
     options += "vector=" + std::to_string(16 << random.number(0, 2)) + " ";
   if (random.oneIn(3))
-    options += "streaming=" + std::to_string(random.number(0, 1) * 4096) + " ";
+    options +=
+        "nontemporal=" + std::to_string(random.number(0, 1) * 4096) + " ";
   if (random.oneIn(4))
     options += "threads=" + std::to_string(random.number(1, 5)) + " ";
   if (random.oneIn(2))

@@ -65,7 +65,7 @@ def main():
     write("ir", [f"// {PASSES[i % len(PASSES)]}\n{text}" for i, text in enumerate(ir)])
 
     pairs = list(shape_pairs())
-    options = ["", "vector=32", "vector=64 streaming=0", "vector=16 address=4 threads=3"]
+    options = ["", "vector=32", "vector=64 nontemporal=0", "vector=16 address=4 threads=3"]
     write("relayout", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
 
     calls = [

@@ -56,7 +56,7 @@ struct CompileOptions {
   int64_t vectorBytes = 0;
   /// Size of buffers in bytes from which on stores bypass the cache, where the
   /// processor has such stores.
-  int64_t streamingBytes = RelayoutTarget().streamingBytes;
+  int64_t nontemporalBytes = RelayoutTarget().nontemporalBytes;
   /// Threads that share the work of nests of at least `parallelBytes`, by
   /// LLVM's OpenMP runtime. Results do not depend on them.
   int64_t threads = 1;

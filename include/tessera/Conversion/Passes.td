@@ -372,7 +372,7 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     Option<"cpu", "cpu", "std::string", /*default=*/"",
            "The processor, by LLVM's name, for how it reads rows: znver5, or "
            "none for all others">,
-    Option<"streamingBytes", "streaming-bytes", "int64_t", /*default=*/"0",
+    Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", /*default=*/"0",
            "Stores bypass the cache from buffers of this size on, in bytes; 0 "
            "for never (the fence after them is x86's)">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",

@@ -34,7 +34,7 @@ static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
     LoopShape shape = {1, false, false, true};
     int64_t bytes = 0;
     do {
-      shape.isStreaming |= nests[end].stores != StoreKind::Plain;
+      shape.isNontemporal |= nests[end].stores != StoreKind::Plain;
       shape.isUnrolled &= emitters[end].isUnrolled();
       bytes += emitters[end].countBytes(depth);
       ++end;
@@ -65,14 +65,14 @@ static Value getAddress(ImplicitLocOpBuilder &b, Value memref,
   return arith::AndIOp::create(b, address, mask);
 }
 
-/// The nests of one plan. Their streaming stores are followed by the fence that
-/// x86 needs.
+/// The nests of one plan. Their nontemporal stores are followed by the fence
+/// that x86 needs.
 static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
                         Value destination, const RelayoutVersion &version,
                         TypedAttr padding) {
   const auto &[target, plan] = version;
   Value phase;
-  if (plan.isStreaming() && !plan.isLineAligned) {
+  if (plan.isNontemporal() && !plan.isLineAligned) {
     Value inLine = getAddress(b, destination, RelayoutTarget::kLineBytes);
     Value size = arith::ConstantIndexOp::create(b, plan.elementBits / 8);
     phase = arith::DivUIOp::create(b, inLine, size);
@@ -85,7 +85,7 @@ static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
   for (const NestEmitter &emitter : emitters)
     shufflesLeft -= emitter.countTileShuffles();
   emitNests(b, scratch, plan.nests, emitters, {});
-  if (plan.isStreaming())
+  if (plan.isNontemporal())
     emitFence(b);
 }
 

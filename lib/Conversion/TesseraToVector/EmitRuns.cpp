@@ -17,16 +17,16 @@
 using namespace tessera;
 using namespace mlir;
 
-/// Lines that a run of unknown alignment must span to be streamed.
+/// Lines that a run of unknown alignment must span for nontemporal stores.
 static constexpr int64_t kMinLines = 4;
 
-/// Rows one behind the other into the buffer, which then streams as one run. A
-/// single row needs no buffer.
+/// Rows one behind the other into the buffer, which is then written as one run.
+/// A single row needs no buffer.
 void NestEmitter::emitStagedCopy(Place from, Place to,
                                  llvm::ArrayRef<int64_t> rows, bool isAligned) {
   int64_t numRows = rows.size();
   if (numRows == 1)
-    return emitStreamedRun(from, to, nest.unit, isAligned);
+    return emitNontemporalRun(from, to, nest.unit, isAligned);
   Place stage = getStage();
   auto copyRow = [&](Place row, Place place) {
     kernels.copy(row, place, nest.unit);
@@ -40,7 +40,7 @@ void NestEmitter::emitStagedCopy(Place from, Place to,
   else
     for (auto [i, row] : llvm::enumerate(rows))
       copyRow(from + row, stage + i * nest.unit);
-  emitStreamedRun(stage, to, numRows * nest.unit, isAligned);
+  emitNontemporalRun(stage, to, numRows * nest.unit, isAligned);
 }
 
 int64_t NestEmitter::getCarryStride(size_t depth) const {
@@ -87,7 +87,7 @@ void NestEmitter::emitStagedColumns(Place stage, Place to,
                                     int64_t length, bool isAligned) {
   // Columns that all follow one another are one run.
   auto emitColumns = [&](Place from, Place at, int64_t count, bool aligned) {
-    emitStreamedRun(from, at, count * length, aligned);
+    emitNontemporalRun(from, at, count * length, aligned);
   };
   int64_t numColumns = columns.size(), group = 1;
   while (group < numColumns && columns[group] == group * length)
@@ -108,8 +108,8 @@ void NestEmitter::emitStagedColumns(Place stage, Place to,
                 isAligned && column % lineElements() == 0);
 }
 
-void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
-                                  bool isAligned) {
+void NestEmitter::emitNontemporalRun(Place from, Place to, int64_t count,
+                                     bool isAligned) {
   int64_t line = lineElements();
   if (isAligned)
     return emitAlignedRun(from, to, count);
@@ -131,7 +131,7 @@ void NestEmitter::emitStreamedRun(Place from, Place to, int64_t count,
   repeatBetween(zero, apply(lines, head), [&](Value i) {
     Place source = advance(skip(from, head), i, line);
     Place target = advance(skip(to, head), i, line);
-    kernels.copy(source, target, line, /*isStreaming=*/true);
+    kernels.copy(source, target, line, /*isNontemporal=*/true);
   });
   Value rest = apply(start + lines * line, head);
   emitElements(from, to, rest, constant(count));
@@ -188,7 +188,7 @@ void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
   emitCopyFetch(from, {0}, count);
   if (!kernels.hasMasks())
-    return emitStreamedRun(from, to, count, /*isAligned=*/false);
+    return emitNontemporalRun(from, to, count, /*isAligned=*/false);
   const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
     return loop.dstStride == count;
   });
@@ -250,11 +250,11 @@ void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
   repeat(chunks, [&](Value i) {
     Place source = advance(from, i, chunk);
     Place target = advance(to, i, chunk);
-    kernels.copy(source, target, chunk, /*isStreaming=*/true);
+    kernels.copy(source, target, chunk, /*isNontemporal=*/true);
   });
   int64_t done = chunks * chunk, lines = (count - done) / line * line;
   if (lines)
-    kernels.copy(from + done, to + done, lines, /*isStreaming=*/true);
+    kernels.copy(from + done, to + done, lines, /*isNontemporal=*/true);
   done += lines;
   if (done < count)
     kernels.copy(from + done, to + done, count - done);

@@ -98,7 +98,7 @@ bool NestEmitter::emitSquares(Place from, Place to,
           for (int64_t row = 0; row < height; row += side) {
             Place source = advance(stage + row * line, i, line);
             Place target = advance(column + row * nest.unit, i, *columnStride);
-            kernels.splitColumns(source, target, lanes, isStreaming());
+            kernels.splitColumns(source, target, lanes, isNontemporal());
           }
         });
       });
@@ -124,10 +124,10 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
       kernels.copy(first + row, stage + i * length, length);
     }
     emitTiles(stage, advanceUnits(to, part), stageRows, columns,
-              isStreaming() && part.begin % size == 0, /*unrolls=*/false);
+              isNontemporal() && part.begin % size == 0, /*unrolls=*/false);
   };
   forEachPart(rows, size, size, /*unrolls=*/false,
-              /*overlaps=*/!isStreaming(), emitRows);
+              /*overlaps=*/!isNontemporal(), emitRows);
 }
 
 /// As many columns at a time as one load takes, each from its first row to the
@@ -143,7 +143,7 @@ void NestEmitter::emitLongColumns(Place from, Place to,
     Place source = advanceUnits(first, tile);
     Place target = advance(column, tile.iteration, tile.stride);
     kernels.transpose(source, part.entries, target, tile.entries,
-                      isStreaming() && part.begin % height == 0);
+                      isNontemporal() && part.begin % height == 0);
   };
   forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
               /*overlaps=*/true, [&](const Part &tile) {
@@ -216,12 +216,13 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     if (!unrolls && fetches)
       emitPrefetch(first, part.entries);
     emitTiles(first, advanceUnits(to, part), part.entries, columns,
-              isStreaming() && part.begin % height == 0,
+              isNontemporal() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
-  // Lines stream from where registers begin; a register may be stored in part.
+  // Nontemporal stores of lines begin where registers begin; a register may be
+  // stored in part.
   forEachPart(rows, height, kernels.hasMasks() ? 1 : height, unrolls,
-              /*overlaps=*/!unrolls && !isStreaming(), emitRows);
+              /*overlaps=*/!unrolls && !isNontemporal(), emitRows);
 }
 
 bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
@@ -351,7 +352,7 @@ void NestEmitter::emitColumnChunks(Place from, Place to,
   int64_t size = 16 / nest.unit, numColumns = columns.size();
   std::optional<int64_t> stride = getUniformStride(columns, 1);
   if (numColumns <= size || !stride)
-    return kernels.transpose(from, rows, to, columns, isStreaming());
+    return kernels.transpose(from, rows, to, columns, isNontemporal());
   AffineExpr part = b.getAffineDimExpr(0) * size;
   AffineExpr last = b.getAffineConstantExpr(numColumns - size);
   repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
@@ -360,7 +361,7 @@ void NestEmitter::emitColumnChunks(Place from, Place to,
     Place source = advance(from, begin, nest.unit);
     Place target = advance(to, begin, *stride);
     kernels.transpose(source, rows, target, columns.take_front(size),
-                      isStreaming());
+                      isNontemporal());
   });
 }
 
@@ -432,7 +433,7 @@ void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
 void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
   auto storeWhole = [&] {
     for (const CarriedLine &line : lines)
-      kernels.store(line.value, line.place, /*isStreaming=*/true);
+      kernels.store(line.value, line.place, /*isNontemporal=*/true);
   };
   if (!isFirst)
     return storeWhole();

@@ -295,7 +295,7 @@ void VectorKernels::storeBetween(Value vector, Place place, InterleaveGap gap,
 /// of the second.
 void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
                                Place dst, int64_t numColumns, InterleaveGap gap,
-                               bool isStreaming) {
+                               bool isNontemporal) {
   int64_t numRows = rows.size() * std::max<size_t>(joined.size(), 1);
   int64_t size = interleaveUnits(numColumns), pitch = numRows + gap.units;
   InterleaveGroups groups =
@@ -322,8 +322,8 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
         continue;
       Value vector = gatherUnits(registers, places);
       Place place = dst + (column * pitch + i * size) * unit;
-      if (isStreaming && isAligned) {
-        store(vector, place, /*isStreaming=*/true);
+      if (isNontemporal && isAligned) {
+        store(vector, place, /*isNontemporal=*/true);
         continue;
       }
       llvm::SmallVector<bool, 64> isUnit;
@@ -365,7 +365,7 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
 /// columns before the second ones.
 void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
                                  Place dst, llvm::ArrayRef<int64_t> columns,
-                                 bool isStreaming) {
+                                 bool isNontemporal) {
   int64_t numColumns = columns.size(), size = interleaveUnits(numRows);
   int64_t numParts = joined.empty() ? 1 : joined.front().parts.size();
   int64_t numStrands = numParts * numColumns;
@@ -383,7 +383,7 @@ void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
           return strands[(offset - first) / unit + i];
         });
         store(value, dst + (dstOffset + columns[i] + row * unit),
-              isStreaming && isAligned);
+              isNontemporal && isAligned);
       }
     });
   }

@@ -74,7 +74,7 @@ void tessera::emitLoop(ImplicitLocOpBuilder &b, Scratch &scratch,
   else
     body(iteration);
   // A thread's stores are ordered by a fence of its own.
-  if (shape.isParallel && shape.isStreaming)
+  if (shape.isParallel && shape.isNontemporal)
     emitFence(b);
   ivs.pop_back();
 }
@@ -176,7 +176,7 @@ int64_t NestEmitter::countRest(const PlanLoop &loop) const {
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
   bool isTranspose = nest.kernel == KernelKind::Transpose;
   bool isAnywhere =
-      !isStreaming() || (isTranspose && loop.role == PlanLoop::Role::Columns);
+      !isNontemporal() || (isTranspose && loop.role == PlanLoop::Role::Columns);
   return !nest.joined.empty() && nest.stores != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
          isAnywhere;
@@ -406,10 +406,10 @@ void NestEmitter::emitFill(Place to, int64_t count) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = count / chunk, rest = count % chunk;
   repeat(chunks, [&](Value i) {
-    kernels.fill(value, advance(to, i, chunk), chunk, isStreaming());
+    kernels.fill(value, advance(to, i, chunk), chunk, isNontemporal());
   });
   if (rest)
-    kernels.fill(value, to + chunks * chunk, rest, isStreaming());
+    kernels.fill(value, to + chunks * chunk, rest, isNontemporal());
 }
 
 void NestEmitter::emitBits(Place from, Place to) {
@@ -439,7 +439,7 @@ void NestEmitter::emitStreams(Place from, Place to,
   int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
   auto copyAll = [&](Place src, Place dst, int64_t count) {
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
-      kernels.copy(src + fromRow, dst + toRow, count, isStreaming());
+      kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
   };
   repeat(chunks, [&](Value i) {
     emitCopyFetch(advance(from, i, chunk), fromRows, chunk);
@@ -463,7 +463,7 @@ void NestEmitter::emitRunEnd(Place from, Place to, int64_t count) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t first = std::min(nest.padding, chunk - count);
   Value value = arith::ConstantOp::create(b, padding);
-  kernels.copyAndFill(from, to, count, value, first, isStreaming());
+  kernels.copyAndFill(from, to, count, value, first, isNontemporal());
   if (first < nest.padding)
     emitFill(to + (count + first), nest.padding - first);
 }
@@ -481,7 +481,7 @@ void NestEmitter::emitInterleave(Place from, Place to,
       gap.units == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
   // The rest of a long side may be too short for registers of it.
   if (!kernels.fillsLane(numColumns) || !isWritten) {
-    kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+    kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
     if (nest.padding)
       for (int64_t column : columns)
         kernels.fill(gap.filler, to + (column + width), nest.padding);
@@ -490,18 +490,18 @@ void NestEmitter::emitInterleave(Place from, Place to,
   if (nest.stores == StoreKind::Staged)
     return emitShiftedInterleave(from, to, rows, numColumns, gap);
   emitPrefetch(from, rows);
-  kernels.interleave(from, rows, to, numColumns, gap, isStreaming());
+  kernels.interleave(from, rows, to, numColumns, gap, isNontemporal());
 }
 
 void NestEmitter::emitDeinterleave(Place from, Place to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
   if (!kernels.fillsLane(rows.size()))
-    return kernels.transpose(from, rows, to, columns, /*isStreaming=*/false);
+    return kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
   int64_t parts = nest.joined.empty() ? 1 : nest.joined.front().parts.size();
   int64_t pitch =
       rows.size() > 1 ? rows[1] / nest.unit : columns.size() * parts;
-  kernels.deinterleave(from, rows.size(), pitch, to, columns, isStreaming());
+  kernels.deinterleave(from, rows.size(), pitch, to, columns, isNontemporal());
 }
 
 /// A run that begins at any column. As many columns as a register holds make
@@ -511,12 +511,12 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
                                         int64_t numColumns, InterleaveGap gap) {
   int64_t size = kernels.interleaveUnits(numColumns);
   int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
-  auto interleave = [&](Place src, Place dst, bool isStreaming) {
-    kernels.interleave(src, rows, dst, size, gap, isStreaming);
+  auto interleave = [&](Place src, Place dst, bool isNontemporal) {
+    kernels.interleave(src, rows, dst, size, gap, isNontemporal);
   };
   if (numColumns < 2 * size)
     return kernels.interleave(from, rows, to, numColumns, gap,
-                              /*isStreaming=*/false);
+                              /*isNontemporal=*/false);
   // What comes before the first line, and what is left after the last one.
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
     interleave(from + column * nest.unit, to + column * pitch, false);

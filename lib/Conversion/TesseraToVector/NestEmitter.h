@@ -37,7 +37,7 @@ using Table = llvm::SmallVector<int64_t, 64>;
 struct LoopShape {
   int64_t trips = 1;
   bool isParallel = false;
-  bool isStreaming = false;
+  bool isNontemporal = false;
   bool isUnrolled = false;
 };
 
@@ -48,7 +48,7 @@ struct OpenLoops {
   llvm::SmallVector<mlir::AffineExpr, 6> iterations;
 };
 
-/// Orders the streaming stores before it before all stores after it.
+/// Orders the nontemporal stores before it before all stores after it.
 void emitFence(mlir::ImplicitLocOpBuilder &b);
 
 /// Emits `body`, for an iteration of its own each time, in a loop or unrolled.
@@ -89,7 +89,7 @@ public:
         std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
                  llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());
     hasWideLoads = target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes;
-    isInCache = numElements < target.streamingBytes / kernels.elementBytes();
+    isInCache = numElements < target.nontemporalBytes / kernels.elementBytes();
   }
 
   /// Emits what is within `shared`, the outermost loops.
@@ -203,13 +203,13 @@ private:
   /// What the panels have kept when there are no more lines.
   void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
                      int64_t phase);
-  /// Streams out the columns that a block left in the buffer, those that follow
+  /// Writes the columns that a block left in the buffer, those that follow
   /// one another as one run.
   void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
                          int64_t length, bool isAligned);
 
   /// Copies a run so that all whole lines in it bypass the cache.
-  void emitStreamedRun(Place from, Place to, int64_t count, bool isAligned);
+  void emitNontemporalRun(Place from, Place to, int64_t count, bool isAligned);
   void emitMaskedRun(Place from, Place to, int64_t count, bool hasHead);
   /// Elements of a run up to the first line that begins in it.
   mlir::Value createHead(Place to);
@@ -300,7 +300,7 @@ private:
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();
   }
-  bool isStreaming() const { return nest.stores == StoreKind::Streaming; }
+  bool isNontemporal() const { return nest.stores == StoreKind::Nontemporal; }
   bool isCarried() const { return nest.stores == StoreKind::Carried; }
 
   mlir::ImplicitLocOpBuilder &b;

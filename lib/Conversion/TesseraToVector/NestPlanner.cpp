@@ -167,9 +167,9 @@ void NestPlanner::orderLoops(bool bySource) {
   });
 }
 
-/// Runs of at least a line that continue one another: whole lines stream, those
-/// at seams made of the ends of two runs. Reading ends is enough to confuse
-/// what fetches lines ahead.
+/// Runs of at least a line that continue one another: whole lines are
+/// nontemporal stores, those at seams made of the ends of two runs. Reading
+/// ends is enough to confuse what fetches lines ahead.
 bool NestPlanner::planJoinedCopy() {
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == nest.unit;
@@ -211,9 +211,9 @@ void NestPlanner::planRaggedCopy() {
   nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit);
 }
 
-/// Runs that are contiguous on both sides. Where they stream, several are read
-/// side by side, or the source from end to end: lines that bypass the cache may
-/// go anywhere.
+/// Runs that are contiguous on both sides. Where stores are nontemporal,
+/// several are read side by side, or the source from end to end: lines that
+/// bypass the cache may go anywhere.
 void NestPlanner::planCopy() {
   nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(target.tuning.bySource.value_or(false));
@@ -221,7 +221,7 @@ void NestPlanner::planCopy() {
       nest.kernel == KernelKind::Copy)
     nest.padding = padding->count;
   int64_t run = nest.unit + nest.padding;
-  if (!mayStream || run * bytes < RelayoutTarget::kLineBytes)
+  if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes)
     return;
   if (!isWholeLines(run)) {
     if (unitBytes() >= kRunBytes) {
@@ -232,7 +232,7 @@ void NestPlanner::planCopy() {
     }
     return;
   }
-  nest.stores = StoreKind::Streaming;
+  nest.stores = StoreKind::Nontemporal;
   if (target.costs.copyStreams > 1)
     return readSideBySide();
   orderLoops(target.tuning.bySource.value_or(true));
@@ -300,7 +300,7 @@ void NestPlanner::planPrefetch(int64_t blocks) {
       (isInterleave || nest.stores == StoreKind::Staged ||
        countConflicts() <= target.costs.fetchedConflicts)) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
-    nest.fetchesFar = !isInterleave && nest.stores == StoreKind::Streaming &&
+    nest.fetchesFar = !isInterleave && nest.stores == StoreKind::Nontemporal &&
                       countConflicts() > kMaxConflicts;
   }
 }
@@ -331,8 +331,8 @@ PlanNest NestPlanner::plan() {
 }
 
 void NestPlanner::planAnyTranspose(const Chain &rows, const Chain &columns) {
-  if (mayStream)
-    planStreamingTranspose(rows, columns);
+  if (mayUseNontemporal)
+    planNontemporalTranspose(rows, columns);
   else if (isLarge && planRaggedTranspose(rows, columns))
     planPrefetch(kPrefetchBlocks);
   else
@@ -375,10 +375,10 @@ void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
   int64_t wide = columnUnits(
       std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxFetched));
   takeBlock(columns, wide, wide, Role::Columns);
-  if (mayStream && target.vectorBytes == RelayoutTarget::kLineBytes &&
+  if (mayUseNontemporal && target.vectorBytes == RelayoutTarget::kLineBytes &&
       isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))
-    nest.stores = StoreKind::Streaming;
-  orderLoops(target.tuning.bySource.value_or(mayStream));
+    nest.stores = StoreKind::Nontemporal;
+  orderLoops(target.tuning.bySource.value_or(mayUseNontemporal));
 }
 
 PlanNest NestPlanner::planJoined(const PackedNest &packed) {
@@ -398,7 +398,7 @@ PlanNest NestPlanner::planJoined(const PackedNest &packed) {
     planJoinedTranspose(rows, spread);
   } else {
     // Buffers are copied from as they are.
-    mayStream &= isWholeLines(nest.unit);
+    mayUseNontemporal &= isWholeLines(nest.unit);
     planCopy();
   }
   return nest;

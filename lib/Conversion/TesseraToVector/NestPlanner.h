@@ -18,7 +18,7 @@
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
 //      small buffer. Loops then follow the source, so that it is read in long
-//      streams, unless the destination is one sequential run. Panels of rows
+//      runs, unless the destination is one sequential run. Panels of rows
 //      that lie one behind another are gathered where blocks are read slowly.
 //      Where the destination may begin anywhere, rows are taken from the first
 //      one that begins a line.
@@ -84,7 +84,7 @@ public:
               std::optional<RunPadding> padding = std::nullopt,
               bool mayFill = false)
       : strided(strided), bytes(elementBytes), target(target), isLarge(isLarge),
-        mayStream(isLarge), padding(padding), mayFill(mayFill) {
+        mayUseNontemporal(isLarge), padding(padding), mayFill(mayFill) {
     nest.srcOffset = strided.srcOffset;
     nest.dstOffset = strided.dstOffset;
     nest.loops = strided.loops;
@@ -125,7 +125,7 @@ private:
   bool planJoinedCopy();
   void planAnyTranspose(const Chain &rows, const Chain &columns);
   void planTranspose(const Chain &rows, const Chain &columns);
-  void planStreamingTranspose(const Chain &rows, const Chain &columns);
+  void planNontemporalTranspose(const Chain &rows, const Chain &columns);
   bool planPanelTranspose(const Chain &rows, const Chain &columns,
                           StoreKind stores);
   bool mayPackPanels(const PlanLoop &row, const Chain &columns,
@@ -188,7 +188,7 @@ private:
                     bool isDense = false) const;
   /// Whether copies and interleaves read the source from end to end.
   bool followsSource() const {
-    return mayStream && target.costs.copyStreams == 1;
+    return mayUseNontemporal && target.costs.copyStreams == 1;
   }
   /// Whether lines of the destination are where the strides say.
   bool knowsLines() const { return target.isLineAligned || nest.shiftStride; }
@@ -204,7 +204,7 @@ private:
   int64_t bytes;
   const RelayoutTarget &target;
   /// Whether both sides outgrow the cache, and stores can bypass it.
-  bool isLarge, mayStream;
+  bool isLarge, mayUseNontemporal;
   bool mayCarry = true;
   std::optional<RunPadding> padding;
   bool mayFill;

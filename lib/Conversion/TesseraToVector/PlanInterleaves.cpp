@@ -42,7 +42,7 @@ bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
     return true;
   if (!isInterleave)
     return units <= kMaxSplit && !llvm::isPowerOf2_64(units);
-  if (mayStream)
+  if (mayUseNontemporal)
     return units <= kMaxInterleaved && width % RelayoutTarget::kLineBytes != 0;
   int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
   return width <= target.vectorBytes && 4 * units <= 3 * filled;
@@ -85,7 +85,7 @@ int64_t NestPlanner::getInterleaveBytes(int64_t units) const {
 }
 
 /// Columns of a run that begins anywhere: those up to a line, and the last
-/// ones, go through the cache, and all between stream.
+/// ones, go through the cache, and all between are nontemporal.
 void NestPlanner::planShiftedInterleave(const PlanLoop &column,
                                         const PlanNest &untouched) {
   int64_t pitch = column.dstStride;
@@ -114,9 +114,9 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   takeBlock(rows, countSteps(rows), countSteps(rows), Role::Rows);
   const PlanNest untouched = nest;
   takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
-  if (mayStream && nest.padding == gap) {
+  if (mayUseNontemporal && nest.padding == gap) {
     if (isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true))
-      nest.stores = StoreKind::Streaming;
+      nest.stores = StoreKind::Nontemporal;
     else
       planShiftedInterleave(columns.front(), untouched);
   }
@@ -128,13 +128,14 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Deinterleave;
   int64_t units = countSteps(columns), run = getInterleaveBytes(units);
   // Single lines to each of several columns, a page apart, are half as fast.
-  if (mayStream)
+  if (mayUseNontemporal)
     run = std::max(run, kDirectRunBytes);
   int64_t wide = rowUnits(run);
   takeBlock(columns, units, units, Role::Columns);
   takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
-  if (mayStream && isWholeLines(nest.blockRows() * nest.unit, nest.columns))
-    nest.stores = StoreKind::Streaming;
+  if (mayUseNontemporal &&
+      isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+    nest.stores = StoreKind::Nontemporal;
   orderLoops(target.tuning.bySource.value_or(followsSource()));
 }
 

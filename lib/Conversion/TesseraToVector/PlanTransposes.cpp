@@ -170,7 +170,7 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
     nest = untouched;
     return false;
   }
-  nest.stores = StoreKind::Streaming;
+  nest.stores = StoreKind::Nontemporal;
   orderLoops(target.tuning.bySource.value_or(!isFromTile || isToTile));
   return true;
 }
@@ -244,7 +244,7 @@ bool NestPlanner::planPanelTranspose(const Chain &rows, const Chain &columns,
   bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   if (!hasPanelsInside() || nest.panelColumns() != countSteps(columns) ||
       nest.blockColumns() != std::min(wide, nest.panelColumns()) ||
-      (stores == StoreKind::Streaming && !isWhole)) {
+      (stores == StoreKind::Nontemporal && !isWhole)) {
     nest = untouched;
     return false;
   }
@@ -435,7 +435,7 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
 }
 
 /// Beyond the cache, whatever cannot write whole lines from registers: a block
-/// is transposed in a small buffer and streamed out in runs of several lines.
+/// is transposed in a small buffer and written in runs of several lines.
 void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
   const PlanNest untouched = nest;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
@@ -475,7 +475,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   cut(nest.loops, count);
   nest.shiftStride = row.srcStride;
   auto [rows, columns] = findRowsAndColumns();
-  planStreamingTranspose(rows, columns);
+  planNontemporalTranspose(rows, columns);
   // Runs that begin anywhere in a line do so with and without.
   if (nest.stores == StoreKind::Plain ||
       (nest.stores == StoreKind::Staged && !nest.isOnLines)) {
@@ -489,7 +489,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   ends.loops.push_back({2, count * row.srcStride, count * row.dstStride});
   ends.loops.back().isEnds = true;
   NestPlanner planner(ends, bytes, target, isLarge);
-  planner.mayStream = false;
+  planner.mayUseNontemporal = false;
   rests.push_back(planner.plan());
   return true;
 }
@@ -500,12 +500,12 @@ bool NestPlanner::mayShiftBatches() const {
          !target.tuning.isStaged;
 }
 
-void NestPlanner::planStreamingTranspose(const Chain &rows,
-                                         const Chain &columns) {
+void NestPlanner::planNontemporalTranspose(const Chain &rows,
+                                           const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
   if (!target.isLineAligned && planShiftedTranspose(rows.front()))
     return;
-  if (planPanelTranspose(rows, columns, StoreKind::Streaming))
+  if (planPanelTranspose(rows, columns, StoreKind::Nontemporal))
     return;
   bool isDirect = planDirectTranspose(rows, columns);
   bool isDense = !isDirect && planDenseTranspose(rows, columns);

@@ -23,7 +23,8 @@ using namespace tessera;
 static constexpr int64_t kMinVectorBytes = 16;
 /// The time that a plan takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 512;
-/// Of what streams, the part that may go through the cache for shorter code.
+/// Of nontemporal stores, the part that may go through the cache for shorter
+/// code.
 static constexpr int64_t kMaxLost = 16;
 
 llvm::StringRef tessera::getName(KernelKind kind) {
@@ -133,7 +134,7 @@ int64_t PlanNest::numElements() const {
   return elements;
 }
 
-bool RelayoutPlan::isStreaming() const {
+bool RelayoutPlan::isNontemporal() const {
   return llvm::any_of(nests, [](const PlanNest &nest) {
     return nest.stores != StoreKind::Plain;
   });
@@ -142,12 +143,12 @@ bool RelayoutPlan::isStreaming() const {
 bool RelayoutPlan::hasWholeLines() const {
   return llvm::any_of(nests, [](const PlanNest &nest) {
     return !nest.shiftStride &&
-           (nest.isOnLines || nest.stores == StoreKind::Streaming);
+           (nest.isOnLines || nest.stores == StoreKind::Nontemporal);
   });
 }
 
 int64_t RelayoutPlan::getAlignment() const {
-  if (!isStreaming())
+  if (!isNontemporal())
     return 1;
   if (isLineAligned)
     return RelayoutTarget::kLineBytes;
@@ -158,7 +159,7 @@ int64_t RelayoutPlan::getAlignment() const {
   return elements * (elementBits / 8);
 }
 
-int64_t RelayoutPlan::numStreamed() const {
+int64_t RelayoutPlan::numNontemporal() const {
   int64_t count = 0;
   for (const PlanNest &nest : nests)
     if (nest.stores != StoreKind::Plain)
@@ -220,12 +221,12 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     os << ", padding of " << nest.padding;
   if (nest.isPaddingBetween)
     os << ", padding kept";
-  if (nest.stores == StoreKind::Streaming)
-    os << ", streaming";
+  if (nest.stores == StoreKind::Nontemporal)
+    os << ", nontemporal";
   if (nest.stores == StoreKind::Staged)
-    os << ", staged and streaming";
+    os << ", staged and nontemporal";
   if (nest.stores == StoreKind::Carried)
-    os << ", carried and streaming";
+    os << ", carried and nontemporal";
   if (nest.shiftStride)
     os << ", rows shifted";
   if (nest.gathersRows)
@@ -310,9 +311,10 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
 
 /// Adds the plan of a nest in bytes to `nests`.
 static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
-                           bool mayStream, bool isFill,
+                           bool mayUseNontemporal, bool isFill,
                            llvm::SmallVectorImpl<PlanNest> &nests) {
-  NestPlanner planner(nest.strided, /*elementBytes=*/1, target, mayStream);
+  NestPlanner planner(nest.strided, /*elementBytes=*/1, target,
+                      mayUseNontemporal);
   if (nest.mask != 0xFF)
     nests.push_back(planner.planBits(nest, isFill));
   else if (!nest.joined.empty())
@@ -331,10 +333,10 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
   plan.elementBits = 8;
   plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / bits.src);
   plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / bits.dst);
-  bool mayStream = target.hasStreamingStores &&
-                   target.tuning.streams.value_or(true) &&
-                   countMoved(src, dst) / (8 / std::min(bits.src, bits.dst)) >=
-                       target.streamingBytes;
+  bool mayUseNontemporal =
+      target.hasNontemporalStores && target.tuning.nontemporal.value_or(true) &&
+      countMoved(src, dst) / (8 / std::min(bits.src, bits.dst)) >=
+          target.nontemporalBytes;
   auto add = [&](llvm::Expected<std::vector<StridedNest>> nests,
                  bool isFill) -> llvm::Error {
     if (!nests)
@@ -344,7 +346,8 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
       return packed.takeError();
     size_t first = plan.nests.size();
     for (const PackedNest &nest : *packed)
-      planPackedNest(nest, target, mayStream && !isFill, isFill, plan.nests);
+      planPackedNest(nest, target, mayUseNontemporal && !isFill, isFill,
+                     plan.nests);
     if (!isFill && bits.isSigned && bits.src < bits.dst)
       for (PlanNest &nest : llvm::drop_begin(plan.nests, first))
         nest.signedBits = bits.src;
@@ -396,9 +399,9 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   plan.srcElements = src.axes.numAllocated();
   plan.dstElements = dst.axes.numAllocated();
   int64_t bytes = elementBits / 8;
-  bool mayStream = target.hasStreamingStores &&
-                   target.tuning.streams.value_or(true) &&
-                   countMoved(src, dst) >= target.streamingBytes / bytes;
+  bool mayUseNontemporal =
+      target.hasNontemporalStores && target.tuning.nontemporal.value_or(true) &&
+      countMoved(src, dst) >= target.nontemporalBytes / bytes;
   std::vector<StridedNest> fills;
   // Where nothing is filled, it is of use all the same to know what is padding.
   if (fillPadding || dst.isWhole()) {
@@ -412,7 +415,8 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   }
   for (const StridedNest &nest : *copies) {
     std::optional<RunPadding> padding = findPadding(nest, fills);
-    NestPlanner planner(nest, bytes, target, mayStream, padding, fillPadding);
+    NestPlanner planner(nest, bytes, target, mayUseNontemporal, padding,
+                        fillPadding);
     plan.nests.push_back(planner.plan());
     if (padding && fillPadding) {
       // What the nest leaves is filled next, in the loops that both have.
@@ -440,7 +444,7 @@ tessera::planVersions(const PlanSide &src, const PlanSide &dst,
   RelayoutTarget anyLine = target, anywhere = target;
   anyLine.isLineAligned = false;
   // Hardly ever wanted: short code.
-  anywhere.hasStreamingStores = false;
+  anywhere.hasNontemporalStores = false;
   anywhere.vectorBytes = kMinVectorBytes;
   std::vector<RelayoutVersion> versions;
   for (const RelayoutTarget &choice : {target, anyLine, anywhere}) {
@@ -452,8 +456,8 @@ tessera::planVersions(const PlanSide &src, const PlanSide &dst,
       break;
   }
   if (versions.size() > 1 && !versions[0].plan.hasWholeLines() &&
-      versions[1].plan.numStreamed() >=
-          versions[0].plan.numStreamed() / kMaxLost * (kMaxLost - 1))
+      versions[1].plan.numNontemporal() >=
+          versions[0].plan.numNontemporal() / kMaxLost * (kMaxLost - 1))
     versions.erase(versions.begin());
   return versions;
 }

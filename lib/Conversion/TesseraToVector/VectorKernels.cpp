@@ -75,25 +75,25 @@ Value VectorKernels::load(Place place, int64_t count) {
   return vector::BitCastOp::create(b, workVector, vector);
 }
 
-void VectorKernels::store(Value vector, Place place, bool isStreaming) {
+void VectorKernels::store(Value vector, Place place, bool isNontemporal) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements() / factor;
   VectorType memoryVector = getMemoryType(count);
   if (vector.getType() != memoryVector)
     vector = vector::BitCastOp::create(b, memoryVector, vector);
-  storeMemory(vector, place, isStreaming);
+  storeMemory(vector, place, isNontemporal);
 }
 
-void VectorKernels::storeMemory(Value vector, Place place, bool isStreaming) {
+void VectorKernels::storeMemory(Value vector, Place place, bool isNontemporal) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
-  int64_t alignment = isStreaming ? count * bytes : 1;
+  int64_t alignment = isNontemporal ? count * bytes : 1;
   vector::StoreOp::create(b, vector, place.memref, ValueRange{getIndex(place)},
-                          isStreaming, llvm::Align(alignment));
+                          isNontemporal, llvm::Align(alignment));
 }
 
 void VectorKernels::copy(Place src, Place dst, int64_t count,
-                         bool isStreaming) {
+                         bool isNontemporal) {
   forEachJoined([&](int64_t dstOffset) {
-    copyRun(src, dst + dstOffset, count, isStreaming);
+    copyRun(src, dst + dstOffset, count, isNontemporal);
   });
 }
 
@@ -114,7 +114,7 @@ void VectorKernels::join(size_t number, Place src, Place dst, int64_t count,
 }
 
 void VectorKernels::copyRun(Place src, Place dst, int64_t count,
-                            bool isStreaming) {
+                            bool isNontemporal) {
   // The widest power of two that fits, so that short runs are no crawl.
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
@@ -130,7 +130,7 @@ void VectorKernels::copyRun(Place src, Place dst, int64_t count,
       values.push_back(loadJoined(src + begin, size));
     for (auto [begin, value] : llvm::zip_equal(group, values))
       store(value, dst + begin,
-            isStreaming && size * bytes == vectorBytes && begin % size == 0);
+            isNontemporal && size * bytes == vectorBytes && begin % size == 0);
   }
 }
 
@@ -268,7 +268,7 @@ void VectorKernels::copySeam(Place first, Place second, Place dst,
   Value rest = createNot(mask);
   Value begun = loadMasked(first, mask, {});
   Value vector = loadMasked(second, rest, begun);
-  storeMemory(vector, dst, /*isStreaming=*/true);
+  storeMemory(vector, dst, /*isNontemporal=*/true);
 }
 
 Value VectorKernels::createNot(Value mask) {
@@ -278,7 +278,7 @@ Value VectorKernels::createNot(Value mask) {
 }
 
 void VectorKernels::fill(Value value, Place dst, int64_t count,
-                         bool isStreaming) {
+                         bool isNontemporal) {
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
                         llvm::bit_floor(static_cast<uint64_t>(count)));
@@ -286,13 +286,13 @@ void VectorKernels::fill(Value value, Place dst, int64_t count,
   for (int64_t begin : getWindows(count, size)) {
     Place place = dst + begin;
     bool isLine = size * bytes == vectorBytes && begin % size == 0;
-    storeMemory(vector, place, isStreaming && isLine);
+    storeMemory(vector, place, isNontemporal && isLine);
   }
 }
 
 void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
                                 Value value, int64_t padding,
-                                bool isStreaming) {
+                                bool isNontemporal) {
   int64_t size = std::max<int64_t>(vectorBytes / bytes, 1);
   int64_t whole = count / size * size, rest = count - whole;
   // The register in which elements end and padding begins.
@@ -300,7 +300,7 @@ void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
   int64_t copied = isMixed ? whole : count;
   int64_t filled = isMixed ? whole + size : count;
   if (copied > 0)
-    copy(src, dst, copied, isStreaming);
+    copy(src, dst, copied, isNontemporal);
   if (isMixed) {
     VectorType type = getMemoryType(size);
     Value fillers = vector::BroadcastOp::create(b, type, value);
@@ -309,11 +309,11 @@ void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
     Value mask = createMask(size, 0, rest);
     Value vector = vector::MaskedLoadOp::create(
         b, type, from.memref, ValueRange{index}, mask, fillers, llvm::Align(1));
-    storeMemory(vector, dst + whole, isStreaming);
+    storeMemory(vector, dst + whole, isNontemporal);
   }
   if (filled < count + padding)
     fill(value, dst + filled, count + padding - filled,
-         isStreaming && filled % size == 0);
+         isNontemporal && filled % size == 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -568,14 +568,14 @@ void VectorKernels::unpackRows(Place src, llvm::ArrayRef<int64_t> rows,
 
 void VectorKernels::splitColumns(Place stage, Place dst,
                                  llvm::ArrayRef<int64_t> columns,
-                                 bool isStreaming) {
+                                 bool isNontemporal) {
   int64_t size = vectorBytes / bytes;
   llvm::SmallVector<Value, 4> strands;
   for (size_t i = 0; i < columns.size(); ++i)
     strands.push_back(load(stage + i * laneUnits() * size, size));
   splitLanes(strands);
   for (auto [column, vector] : llvm::zip_equal(columns, strands))
-    store(vector, dst + column, isStreaming);
+    store(vector, dst + column, isNontemporal);
 }
 
 Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {
@@ -585,7 +585,7 @@ Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {
 
 void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
                               Place dst, llvm::ArrayRef<int64_t> columns,
-                              bool isStreaming) {
+                              bool isNontemporal) {
   int64_t numRows = rows.size();
   for (int64_t row = 0; row < numRows;) {
     // With masks, rows that are left take a register of their own; else one
@@ -594,7 +594,7 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
     int64_t size = std::min(registerRows(rest), rest);
     int64_t begin = std::min(row, numRows - size);
     bool fillsLines =
-        isStreaming && size * unitBytes() == kLineBytes && begin % size == 0;
+        isNontemporal && size * unitBytes() == kLineBytes && begin % size == 0;
     auto storeColumn = [&](Value column, int64_t number) {
       Place place = dst + begin * unit + columns[number];
       if (countUnits(column) == size)

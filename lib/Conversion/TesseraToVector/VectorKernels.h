@@ -81,9 +81,9 @@ public:
 
   /// `count` elements at `place`, as a vector of work integers.
   mlir::Value load(Place place, int64_t count);
-  /// Stores a vector of work integers. A streaming store must be aligned to its
-  /// size, else it is not streaming.
-  void store(mlir::Value vector, Place place, bool isStreaming = false);
+  /// Stores a vector of work integers. A nontemporal store must be aligned to
+  /// its size, else it is an ordinary one.
+  void store(mlir::Value vector, Place place, bool isNontemporal = false);
 
   /// Writes the bits of `mask` of `count` bytes.
   void merge(Place src, Place dst, int64_t count, uint8_t mask);
@@ -91,8 +91,8 @@ public:
   void fillBits(mlir::Value value, Place dst, int64_t count, uint8_t mask);
 
   /// Copies `count` elements that are contiguous on both sides. With
-  /// `isStreaming` the destination is aligned to lines.
-  void copy(Place src, Place dst, int64_t count, bool isStreaming = false);
+  /// `isNontemporal` the destination is aligned to lines.
+  void copy(Place src, Place dst, int64_t count, bool isNontemporal = false);
   /// Copies `count` bytes, joined as those of `number` are, from every
   /// `pitch`-th byte.
   void join(size_t number, Place src, Place dst, int64_t count, int64_t pitch);
@@ -108,12 +108,12 @@ public:
   void copySeam(Place first, Place second, Place dst, mlir::Value begin);
   mlir::Value getIndex(Place place);
   /// Writes `value`, a scalar of the element type, `count` times. With
-  /// `isStreaming` the destination is aligned to lines.
+  /// `isNontemporal` the destination is aligned to lines.
   void fill(mlir::Value value, Place dst, int64_t count,
-            bool isStreaming = false);
+            bool isNontemporal = false);
   /// Copies `count` elements and writes `value` after them, `padding` times.
   void copyAndFill(Place src, Place dst, int64_t count, mlir::Value value,
-                   int64_t padding, bool isStreaming = false);
+                   int64_t padding, bool isNontemporal = false);
 
   /// The last `shift` elements of the line `before` and the first ones of the
   /// line `after`: what lies where `after` would, `shift` elements earlier.
@@ -127,24 +127,25 @@ public:
   /// in common come twice, the same both times.
   void transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
                      int64_t numColumns, ColumnSink sink);
-  /// Transposes a block. Stores stream where they fill aligned lines.
+  /// Transposes a block. Stores that fill aligned lines may be
+  /// nontemporal.
   void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                 llvm::ArrayRef<int64_t> columns, bool isStreaming);
+                 llvm::ArrayRef<int64_t> columns, bool isNontemporal);
   /// Half the transpose of a square of whole registers: unpacks as many rows as
   /// 16 bytes have units, into registers that are one behind the other.
   void unpackRows(Place src, llvm::ArrayRef<int64_t> rows, Place stage);
   /// The other half: columns, as many as registers have lanes of 16 bytes, from
   /// one such register each of all those sets.
   void splitColumns(Place stage, Place dst, llvm::ArrayRef<int64_t> columns,
-                    bool isStreaming);
+                    bool isNontemporal);
   /// Interleaves rows: column c lies at c * (rows + gap) in the destination.
   /// Gaps stay as they are only where there are masks, or where they are
   /// padding.
   void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
-                  int64_t numColumns, InterleaveGap gap, bool isStreaming);
+                  int64_t numColumns, InterleaveGap gap, bool isNontemporal);
   /// The mirror image: row r lies at r * pitch in the source.
   void deinterleave(Place src, int64_t numRows, int64_t pitch, Place dst,
-                    llvm::ArrayRef<int64_t> columns, bool isStreaming);
+                    llvm::ArrayRef<int64_t> columns, bool isNontemporal);
 
   /// Whether `units` are enough for the registers of interleaving.
   bool fillsLane(int64_t units) const {
@@ -165,7 +166,7 @@ public:
 
 private:
   int64_t unitBytes() const { return unit * bytes; }
-  void copyRun(Place src, Place dst, int64_t count, bool isStreaming);
+  void copyRun(Place src, Place dst, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
   /// Masks of a register: the first `count` elements, and all but those of a
@@ -179,7 +180,7 @@ private:
   /// The elements `begin` to `end` of `size`.
   mlir::Value createMask(int64_t size, int64_t begin, int64_t end);
   /// Stores a vector of elements.
-  void storeMemory(mlir::Value vector, Place place, bool isStreaming);
+  void storeMemory(mlir::Value vector, Place place, bool isNontemporal);
   /// `count` units of a row, padded to `paddedTo`.
   mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
   /// Joins parts that `loadPart` brings from an offset, as they are if there is

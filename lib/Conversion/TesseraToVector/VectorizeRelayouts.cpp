@@ -183,7 +183,7 @@ struct VectorizeRelayoutsPass
         failed(checkOption(op, cpu.ArgStr, cpu.empty() || isProcessor(cpu),
                            "a processor by LLVM's name", "`" + cpu + "`")))
       return failure();
-    return success(succeeded(checkRange(op, streamingBytes, 0)) &&
+    return success(succeeded(checkRange(op, nontemporalBytes, 0)) &&
                    succeeded(checkRange(op, threads, 1, kMaxThreads)) &&
                    succeeded(checkRange(op, parallelBytes, 0)));
   }
@@ -194,8 +194,8 @@ struct VectorizeRelayoutsPass
     RelayoutTarget target;
     target.vectorBytes = vectorBytes;
     target.costs = ProcessorCosts::get(cpu);
-    target.hasStreamingStores = streamingBytes > 0;
-    target.streamingBytes = streamingBytes;
+    target.hasNontemporalStores = nontemporalBytes > 0;
+    target.nontemporalBytes = nontemporalBytes;
     target.threads = threads;
     target.parallelBytes = parallelBytes;
     llvm::SmallVector<RelayoutOp> relayouts;

@@ -1,11 +1,11 @@
 // RUN: tessera-opt %s --split-input-file \
-// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 streaming-bytes=1024 cpu=znver5' \
+// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 nontemporal-bytes=1024 cpu=znver5' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: tessera-opt %s --split-input-file \
-// RUN:   --tessera-vectorize-relayouts='vector-bytes=32 streaming-bytes=1024' \
+// RUN:   --tessera-vectorize-relayouts='vector-bytes=32 nontemporal-bytes=1024' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,NARROW
 
-// Where a relayout streams, the destination's address chooses the code, also
+// Where stores are nontemporal, the destination's address chooses the code, also
 // where it is no symbol to `affine`: within another operation. Rows of 801 are
 // taken from the first that begins a line, 785 of them, and 16 are left at
 // either end, 785 apart. Narrower registers look for the line of every column.

@@ -1,5 +1,5 @@
 // RUN: tessera-opt %s \
-// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 streaming-bytes=1024' \
+// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 nontemporal-bytes=1024' \
 // RUN:   | FileCheck %s
 
 // Lines that wait for the next panel of a ragged transpose are kept on the

@@ -1,8 +1,8 @@
 // RUN: tessera-opt %s -split-input-file \
-// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 streaming-bytes=1024 cpu=znver5' \
+// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 nontemporal-bytes=1024 cpu=znver5' \
 // RUN:   | FileCheck %s
 // RUN: tessera-opt %s -split-input-file \
-// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 streaming-bytes=1024' \
+// RUN:   --tessera-vectorize-relayouts='vector-bytes=64 nontemporal-bytes=1024' \
 // RUN:   | FileCheck %s --check-prefix=OTHERS
 
 // Rows that lie one behind another are copied into tiles of a line of each, 512

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s -allow-unregistered-dialect --tessera-refine-openmp \
 // RUN:   | FileCheck %s
-// RUN: tessera-opt %s -allow-unregistered-dialect --tessera-vectorize-relayouts='streaming-bytes=1024 threads=2 parallel-bytes=1024' \
+// RUN: tessera-opt %s -allow-unregistered-dialect --tessera-vectorize-relayouts='nontemporal-bytes=1024 threads=2 parallel-bytes=1024' \
 // RUN:   --tessera-lower-layouts --lower-affine --convert-scf-to-openmp=num-threads=2 \
 // RUN:   --tessera-refine-openmp | FileCheck %s --check-prefix=CHAIN
 

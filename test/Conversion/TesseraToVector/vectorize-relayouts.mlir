@@ -5,7 +5,7 @@
 // RUN: tessera-opt %s --tessera-vectorize-relayouts=vector-bytes=64 \
 // RUN:   -split-input-file | FileCheck %s --check-prefix=LANES
 // RUN: tessera-opt %s -split-input-file \
-// RUN:   --tessera-vectorize-relayouts='streaming-bytes=1024 threads=2 parallel-bytes=1024' \
+// RUN:   --tessera-vectorize-relayouts='nontemporal-bytes=1024 threads=2 parallel-bytes=1024' \
 // RUN:   | FileCheck %s --check-prefix=STREAM
 
 // Rows of 128 are contiguous on both sides.

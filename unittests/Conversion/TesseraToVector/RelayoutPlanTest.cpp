@@ -157,8 +157,8 @@ TEST(RelayoutPlanTest, movesEveryElementOnce) {
     }
     RelayoutTarget target;
     target.vectorBytes = random.oneOf({16, 32, 64});
-    target.hasStreamingStores = random.oneIn(2);
-    target.streamingBytes = 64;
+    target.hasNontemporalStores = random.oneIn(2);
+    target.nontemporalBytes = 64;
     target.threads = random.number(1, 3);
     target.parallelBytes = 256;
     target.costs = ProcessorCosts::get(random.oneOf({0, 1}) ? "znver5" : "");
@@ -375,18 +375,18 @@ TEST(RelayoutPlanTest, cutsWhereTilesDoNotDivideOneAnother) {
                   "        copy 1x1 units of 16\n");
 }
 
-/// A machine on which everything of some megabytes streams.
-static RelayoutTarget streaming(int64_t vectorBytes = 32,
-                                llvm::StringRef cpu = "znver5") {
+/// A machine whose stores to buffers of some megabytes are nontemporal.
+static RelayoutTarget nontemporal(int64_t vectorBytes = 32,
+                                  llvm::StringRef cpu = "znver5") {
   RelayoutTarget target;
   target.costs = ProcessorCosts::get(cpu);
   target.vectorBytes = vectorBytes;
-  target.hasStreamingStores = true;
+  target.hasNontemporalStores = true;
   return target;
 }
 
 TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
-  EXPECT_EQ(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", streaming()),
+  EXPECT_EQ(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
             "  for 256 by 16  src 1 dst 256  columns\n"
@@ -394,73 +394,75 @@ TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
             "      transpose 32x16 units of 1\n");
   // Registers of a line: four lines written, two read.
   EXPECT_THAT(
-      printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", streaming(64)),
+      printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x32 units of 1\n"));
-  EXPECT_THAT(printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", streaming(64)),
-              HasSubstr("transpose 64x64 units of 1\n"));
+  EXPECT_THAT(
+      printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 64x64 units of 1\n"));
 }
 
 TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
   EXPECT_THAT(
-      printPlan("s8[128,1024]{1,0}", "s8[128,1024]{0,1}", streaming(64)),
+      printPlan("s8[128,1024]{1,0}", "s8[128,1024]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x64 units of 1, rows gathered\n"));
-  EXPECT_THAT(printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", streaming(64)),
-              HasSubstr("transpose 64x64 units of 1\n"));
   EXPECT_THAT(
-      printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", streaming(64)),
+      printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 64x64 units of 1\n"));
+  EXPECT_THAT(
+      printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x32 units of 1\n"));
 }
 
-TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
+TEST(RelayoutPlanTest, transposesInSourceOrder) {
   EXPECT_EQ(
-      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming()),
+      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", nontemporal()),
       "relayout of 32-bit elements, 16777216 to 16777216\n"
       "nest src 0 dst 0\n"
       "  for 4096 by 64  src 4096 dst 1  rows\n"
       "    for 4096 by 16  src 1 dst 4096  columns\n"
-      "      transpose 64x16 units of 1, staged and streaming, prefetch 2 "
+      "      transpose 64x16 units of 1, staged and nontemporal, prefetch 2 "
       "ahead\n");
   // Registers as wide as a line need no buffer.
   EXPECT_THAT(
-      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, streaming\n"));
+      printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 32x16 units of 1, nontemporal\n"));
   // Far apart, columns get longer runs.
   EXPECT_THAT(
-      printPlan("f32[8192,4096]{1,0}", "f32[8192,4096]{0,1}", streaming(64)),
-      HasSubstr("transpose 48x16 units of 1, streaming\n"));
+      printPlan("f32[8192,4096]{1,0}", "f32[8192,4096]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 48x16 units of 1, nontemporal\n"));
   EXPECT_THAT(
-      printPlan("f32[8192,4112]{1,0}", "f32[8192,4112]{0,1}", streaming(64)),
-      HasSubstr("transpose 48x16 units of 1, streaming, prefetch 2 ahead\n"));
+      printPlan("f32[8192,4112]{1,0}", "f32[8192,4112]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 48x16 units of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
-      printPlan("f32[4112,8192]{1,0}", "f32[4112,8192]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, streaming\n"));
+      printPlan("f32[4112,8192]{1,0}", "f32[4112,8192]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 32x16 units of 1, nontemporal\n"));
   EXPECT_THAT(
-      printPlan("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}", streaming(64)),
-      HasSubstr("transpose 24x8 units of 1, streaming\n"));
+      printPlan("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 24x8 units of 1, nontemporal\n"));
   // Rows a page apart have no room in the cache to be fetched ahead.
   EXPECT_THAT(
-      printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 ahead\n"));
+      printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 32x16 units of 1, nontemporal, prefetch 2 ahead\n"));
   // Longer runs where columns are such a pitch apart, and longer ones yet where
   // rows are short.
   EXPECT_THAT(
-      printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", streaming(64)),
-      HasSubstr("transpose 48x16 units of 1, streaming, prefetch 2 ahead\n"));
+      printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 48x16 units of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
-      printPlan("f32[8192,1000]{1,0}", "f32[8192,1000]{0,1}", streaming(64)),
-      HasSubstr("transpose 64x16 units of 1, streaming, prefetch 2 ahead\n"));
+      printPlan("f32[8192,1000]{1,0}", "f32[8192,1000]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 64x16 units of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
-      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(32)),
-      HasSubstr("transpose 256x16 units of 1, staged and streaming"));
+      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", nontemporal(32)),
+      HasSubstr("transpose 256x16 units of 1, staged and nontemporal"));
   // Narrow elements take several loads for a line, which has to stay; once
   // gathered, more rows make longer runs.
   EXPECT_THAT(printPlan("s8[8192,8192]{1,0:PD(8192,16384)}",
-                        "s8[8192,8192]{0,1}", streaming(64)),
-              HasSubstr("transpose 512x64 units of 1, streaming, rows "
+                        "s8[8192,8192]{0,1}", nontemporal(64)),
+              HasSubstr("transpose 512x64 units of 1, nontemporal, rows "
                         "gathered\n"));
   EXPECT_THAT(printPlan("s8[8128,8128]{1,0:PD(8128,16320)}",
-                        "s8[8128,8128]{0,1}", streaming(64)),
-              HasSubstr("transpose 64x64 units of 1, streaming, prefetch 2 "
+                        "s8[8128,8128]{0,1}", nontemporal(64)),
+              HasSubstr("transpose 64x64 units of 1, nontemporal, prefetch 2 "
                         "ahead\n"));
 }
 
@@ -468,79 +470,80 @@ TEST(RelayoutPlanTest, streamsTransposesInSourceOrder) {
 // rows are read then; and runs are long where rows come from one place.
 TEST(RelayoutPlanTest, transposesNarrowTiles) {
   EXPECT_EQ(printPlan("bf16[4096,8192]{1,0}", "bf16[4096,8192]{0,1:T(8,128)}",
-                      streaming(64)),
+                      nontemporal(64)),
             "relayout of 16-bit elements, 33554432 to 33554432\n"
             "nest src 0 dst 0\n"
             "  for 32  src 1048576 dst 1024\n"
             "    for 128 by 32  src 8192 dst 1  rows\n"
             "      for 1024 by 4  src 8 dst 32768  columns\n"
-            "        transpose 32x32 units of 1, streaming, rows gathered\n"
+            "        transpose 32x32 units of 1, nontemporal, rows gathered\n"
             "          columns 8 by 1  src 1 dst 128  columns\n");
   EXPECT_EQ(printPlan("bf16[4096,8192]{1,0:T(8,128)}", "bf16[4096,8192]{0,1}",
-                      streaming(64)),
+                      nontemporal(64)),
             "relayout of 16-bit elements, 33554432 to 33554432\n"
             "nest src 0 dst 0\n"
             "  for 64  src 1024 dst 524288\n"
             "    for 128 by 32  src 1 dst 4096  columns\n"
             "      for 512 by 8  src 65536 dst 8  rows\n"
-            "        transpose 64x32 units of 1, streaming, rows gathered\n"
+            "        transpose 64x32 units of 1, nontemporal, rows gathered\n"
             "          rows 8 by 1  src 128 dst 1  rows\n");
   EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
-                        streaming(64)),
-              HasSubstr("transpose 512x64 units of 1, streaming, rows"));
+                        nontemporal(64)),
+              HasSubstr("transpose 512x64 units of 1, nontemporal, rows"));
 }
 
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
   EXPECT_EQ(
-      printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", streaming(64)),
+      printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", nontemporal(64)),
       "relayout of 8-bit elements, 67108864 to 67108864\n"
       "nest src 0 dst 0\n"
       "  for 8192 by 512  src 8192 dst 1  rows\n"
       "    for 8192 by 64  src 1 dst 8192  columns\n"
-      "      transpose 512x64 units of 1, streaming, panels packed, "
+      "      transpose 512x64 units of 1, nontemporal, panels packed, "
       "prefetch 2 ahead\n");
   // Runs are as long as rows, while a panel is not too long.
   EXPECT_THAT(
-      printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", streaming(64)),
-      HasSubstr("transpose 96x32 units of 1, streaming, panels packed, "
+      printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 96x32 units of 1, nontemporal, panels packed, "
                 "prefetch 86 ahead\n"));
   EXPECT_THAT(
-      printPlan("s8[4096,16384]{1,0}", "s8[4096,16384]{0,1}", streaming(64)),
-      HasSubstr("transpose 256x64 units of 1, streaming, panels"));
+      printPlan("s8[4096,16384]{1,0}", "s8[4096,16384]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 256x64 units of 1, nontemporal, panels"));
   EXPECT_THAT(
-      printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", streaming(64)),
+      printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", nontemporal(64)),
       HasSubstr("  for 2  src 32768 dst 33554432\n"
                 "    for 1024 by 256  src 65536 dst 1  rows\n"
                 "      for 32768 by 64  src 1 dst 1024  columns\n"));
   // Of wider elements, short rows alone.
   EXPECT_THAT(
-      printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x16 units of 1, streaming, panels packed, "
+      printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 32x16 units of 1, nontemporal, panels packed, "
                 "prefetch 64 ahead\n"));
   EXPECT_THAT(
-      printPlan("f64[262144,32]{1,0}", "f64[262144,32]{0,1}", streaming(64)),
-      HasSubstr("transpose 32x8 units of 1, streaming, panels packed, "));
-  RelayoutTarget shared = streaming(64);
+      printPlan("f64[262144,32]{1,0}", "f64[262144,32]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 32x8 units of 1, nontemporal, panels packed, "));
+  RelayoutTarget shared = nontemporal(64);
   shared.threads = 2;
   EXPECT_THAT(printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", shared),
-              HasSubstr("transpose 64x16 units of 1, streaming, panels "));
+              HasSubstr("transpose 64x16 units of 1, nontemporal, panels "));
   EXPECT_THAT(
-      printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", streaming(64)),
+      printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", nontemporal(64)),
       testing::Not(HasSubstr("panels")));
   // Columns of several loops, of which one goes on behind a block.
-  EXPECT_THAT(printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}",
-                        streaming(64)),
-              HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
-                        "      for 3 by 2  src 8 dst 2400256  columns\n"
-                        "        transpose 32x16 units of 1, streaming, panels "
-                        "packed, prefetch 171 ahead\n"
-                        "          columns 8 by 1  src 1 dst 128  columns\n"));
+  EXPECT_THAT(
+      printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}",
+                nontemporal(64)),
+      HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
+                "      for 3 by 2  src 8 dst 2400256  columns\n"
+                "        transpose 32x16 units of 1, nontemporal, panels "
+                "packed, prefetch 171 ahead\n"
+                "          columns 8 by 1  src 1 dst 128  columns\n"));
   // Two-byte elements without conflicts go straight to the destination, bytes
   // where neither rows are long nor columns at such a pitch.
   for (llvm::StringRef dims :
        {"bf16[6016,4032]", "bf16[8448,4032]", "s8[13376,4500]"})
     EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
-                          streaming(64)),
+                          nontemporal(64)),
                 testing::Not(HasSubstr("panels")))
         << dims.str();
   // Columns that begin anywhere go through a buffer; but of two-byte elements,
@@ -549,11 +552,11 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
        {"s8[7001,7003]", "bf16[8191,4096]", "bf16[128001,261]", "f32[99999,63]",
         "f64[99999,31]"})
     EXPECT_THAT(printPlan((dims + "{1,0}").str(), (dims + "{0,1}").str(),
-                          streaming(64)),
-                HasSubstr(", staged and streaming, panels packed"))
+                          nontemporal(64)),
+                HasSubstr(", staged and nontemporal, panels packed"))
         << dims.str();
   // Threads share panels.
-  RelayoutTarget target = streaming(64);
+  RelayoutTarget target = nontemporal(64);
   target.threads = 2;
   EXPECT_THAT(printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", target),
               HasSubstr("  for 8192 by 512  src 8192 dst 1  rows  parallel\n"));
@@ -561,7 +564,7 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
 
 TEST(RelayoutPlanTest, movesElementsWithinUnits) {
   EXPECT_EQ(printPlan("bf16[256,256]{1,0:T(8,128)(2,1)}",
-                      "bf16[256,256]{0,1:T(8,128)(2,1)}", streaming()),
+                      "bf16[256,256]{0,1:T(8,128)(2,1)}", nontemporal()),
             "relayout of 16-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
             "  for 2  src 1024 dst 32768\n"
@@ -575,21 +578,21 @@ TEST(RelayoutPlanTest, movesElementsWithinUnits) {
             "            columns 4 by 1  src 4 dst 256  columns\n");
   // Units have at most 16 bytes, those of the second tile of bytes.
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}",
-                        "s8[256,256]{0,1:T(8,128)(4,1)}", streaming()),
+                        "s8[256,256]{0,1:T(8,128)(4,1)}", nontemporal()),
               HasSubstr("units of 16\n"));
   EXPECT_THAT(printPlan("f64[256,256]{1,0:T(8,128)(2,1)}",
-                        "f64[256,256]{0,1:T(8,128)(2,1)}", streaming()),
+                        "f64[256,256]{0,1:T(8,128)(2,1)}", nontemporal()),
               testing::Not(HasSubstr("within")));
 }
 
 TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
   EXPECT_EQ(
-      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
+      printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", nontemporal(64)),
       "relayout of 32-bit elements, 12301099 to 12301099\n"
       "nest src 0 dst 0\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
       "    for 2992 by 16  src 1 dst 4099  columns\n"
-      "      transpose 32x16 units of 1, carried and streaming, prefetch 6 "
+      "      transpose 32x16 units of 1, carried and nontemporal, prefetch 6 "
       "ahead\n"
       "nest src 2989 dst 12251911\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
@@ -597,25 +600,26 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "      columns 12 by 1  src 1 dst 4099  columns\n");
   // What waits stays in the second-level cache: columns in parts.
   EXPECT_THAT(
-      printPlan("bf16[7001,6976]{1,0}", "bf16[7001,6976]{0,1}", streaming(64)),
+      printPlan("bf16[7001,6976]{1,0}", "bf16[7001,6976]{0,1}",
+                nontemporal(64)),
       HasSubstr("  for 2  src 3488 dst 24419488\n"
                 "    for 7001 by 32  src 6976 dst 1  rows\n"
                 "      for 3488 by 32  src 1 dst 7001  columns\n"
-                "        transpose 32x32 units of 1, carried and streaming, "
+                "        transpose 32x32 units of 1, carried and nontemporal, "
                 "prefetch 6 ahead\n"));
   // Or batches outside of panels.
   EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
                         "f32[999,40,320]{0,2,1:PD(1000,40,320)}",
-                        streaming(64)),
+                        nontemporal(64)),
               HasSubstr("  for 40  src 324 dst 320000\n"
                         "    for 999 by 32  src 12960 dst 1  rows\n"
                         "      for 320 by 16  src 1 dst 1000  columns\n"));
   // Few rows whose columns begin elsewhere in every batch go through the cache.
   EXPECT_THAT(printPlan("f32[99,200,601]{2,1,0}", "f32[99,200,601]{1,2,0}",
-                        streaming(64)),
+                        nontemporal(64)),
               HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
   // Threads get panels of their own.
-  RelayoutTarget target = streaming(64);
+  RelayoutTarget target = nontemporal(64);
   target.threads = 2;
   EXPECT_THAT(printPlan("f32[4099,3008]{1,0}", "f32[4099,3008]{0,1}", target),
               HasSubstr("  for 8  src 1540096 dst 512  parallel\n"
@@ -625,14 +629,14 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
 
 // The first row that is taken begins a line.
 TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
-  RelayoutTarget target = streaming(64);
+  RelayoutTarget target = nontemporal(64);
   target.isLineAligned = false;
   EXPECT_EQ(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
             "relayout of 32-bit elements, 16842752 to 16842752\n"
             "nest src 0 dst 0\n"
             "  for 4080 by 48  src 4112 dst 1  rows\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 48x16 units of 1, streaming, rows shifted, "
+            "      transpose 48x16 units of 1, nontemporal, rows shifted, "
             "prefetch 2 ahead\n"
             "nest src 0 dst 0\n"
             "  for 2  src 16776960 dst 4080  ends\n"
@@ -642,11 +646,11 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
   // Or each batch does.
   EXPECT_THAT(
       printPlan("f32[9,1001,1001]{2,1,0}", "f32[9,1001,1001]{1,2,0}",
-                streaming(64)),
+                nontemporal(64)),
       HasSubstr("  for 9  src 1002001 dst 1002001\n"
                 "    for 985 by 32  src 1001 dst 1  rows\n"
                 "      for 992 by 16  src 1 dst 1001  columns\n"
-                "        transpose 32x16 units of 1, carried and streaming, "
+                "        transpose 32x16 units of 1, carried and nontemporal, "
                 "rows shifted, prefetch 6 ahead\n"));
   // Runs too short to leave two lines, and rows of several loops, are not.
   for (auto [source, destination] :
@@ -658,7 +662,7 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
   // Copies find lines themselves.
   EXPECT_THAT(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}", target),
-      HasSubstr("carried and streaming"));
+      HasSubstr("carried and nontemporal"));
 }
 
 /// The versions of a relayout, as the alignment that each asks for and whether
@@ -687,27 +691,28 @@ TEST(RelayoutPlanTest, hasVersionsForEveryAlignment) {
   using testing::ElementsAre;
   using testing::Pair;
   // Lines, elements, bytes.
+  EXPECT_THAT(getVersions("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}",
+                          nontemporal(64)),
+              ElementsAre(Pair(64, false), Pair(4, true), Pair(1, false)));
   EXPECT_THAT(
-      getVersions("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", streaming(64)),
-      ElementsAre(Pair(64, false), Pair(4, true), Pair(1, false)));
-  EXPECT_THAT(
-      getVersions("s8[4096,4096]{1,0}", "s8[4096,4096]{0,1}", streaming(64)),
+      getVersions("s8[4096,4096]{1,0}", "s8[4096,4096]{0,1}", nontemporal(64)),
       ElementsAre(Pair(64, false), Pair(1, true)));
   // Units of several elements.
   EXPECT_THAT(getVersions("f32[2048,2048,2]{2,1,0}", "f32[2048,2048,2]{2,0,1}",
-                          streaming(64)),
+                          nontemporal(64)),
               ElementsAre(Pair(64, false), Pair(8, true), Pair(1, false)));
-  // No version for lines where none is a run's own, unless the other does not
-  // stream.
-  EXPECT_THAT(
-      getVersions("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", streaming(64)),
-      ElementsAre(Pair(4, true), Pair(1, false)));
-  EXPECT_THAT(
-      getVersions("f32[165,79991]{1,0}", "f32[165,79991]{0,1}", streaming(64)),
-      ElementsAre(Pair(64, false), Pair(1, false)));
+  // No version for lines where none is a run's own, unless the other has no
+  // nontemporal stores.
+  EXPECT_THAT(getVersions("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}",
+                          nontemporal(64)),
+              ElementsAre(Pair(4, true), Pair(1, false)));
+  EXPECT_THAT(getVersions("f32[165,79991]{1,0}", "f32[165,79991]{0,1}",
+                          nontemporal(64)),
+              ElementsAre(Pair(64, false), Pair(1, false)));
   // In the cache all are one.
-  EXPECT_THAT(getVersions("f32[64,64]{1,0}", "f32[64,64]{0,1}", streaming(64)),
-              ElementsAre(Pair(1, false)));
+  EXPECT_THAT(
+      getVersions("f32[64,64]{1,0}", "f32[64,64]{0,1}", nontemporal(64)),
+      ElementsAre(Pair(1, false)));
 }
 
 // No figure of a plan overflows, and none is looked for for long.
@@ -717,7 +722,7 @@ TEST(RelayoutPlanTest, plansWhateverHasASize) {
         "f32[1000,1125899906842623]", "bf16[999,112589990684262]",
         "f32[1125899906842623,1000]", "f64[7,31,2251799813685248]"})
     for (int64_t threads : {1, 7}) {
-      RelayoutTarget target = streaming(64);
+      RelayoutTarget target = nontemporal(64);
       target.threads = threads;
       std::string rows(llvm::count(dims, ',') == 1 ? "{1,0}" : "{2,1,0}");
       std::string columns(llvm::count(dims, ',') == 1 ? "{0,1}" : "{1,2,0}");
@@ -729,64 +734,65 @@ TEST(RelayoutPlanTest, plansWhateverHasASize) {
 TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
   llvm::StringRef tiled = "f32[4099,3001]{1,0:T(8,128)}";
   llvm::StringRef plain = "f32[4099,3001]{1,0}";
-  EXPECT_THAT(printPlan(tiled, plain, streaming(64)),
-              HasSubstr("    for 23  src 1024 dst 128\n"
-                        "      for 8  src 128 dst 3001\n"
-                        "        copy 1x1 units of 128, carried and streaming, "
-                        "prefetch 8192 bytes "
-                        "ahead\n"));
+  EXPECT_THAT(
+      printPlan(tiled, plain, nontemporal(64)),
+      HasSubstr("    for 23  src 1024 dst 128\n"
+                "      for 8  src 128 dst 3001\n"
+                "        copy 1x1 units of 128, carried and nontemporal, "
+                "prefetch 8192 bytes "
+                "ahead\n"));
   // Narrower registers join them in a buffer.
-  EXPECT_THAT(printPlan(tiled, plain, streaming(32)),
-              HasSubstr("copy 23x1 units of 128, staged and streaming"));
+  EXPECT_THAT(printPlan(tiled, plain, nontemporal(32)),
+              HasSubstr("copy 23x1 units of 128, staged and nontemporal"));
   // Runs of other lengths begin elsewhere each time; each ends a line at least.
-  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, streaming(64)),
-              HasSubstr("copy 1x1 units of 140, carried and streaming"));
-  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,17)}", plain, streaming(64)),
-              HasSubstr("copy 1x1 units of 17, carried and streaming"));
-  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,15)}", plain, streaming(64)),
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, nontemporal(64)),
+              HasSubstr("copy 1x1 units of 140, carried and nontemporal"));
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,17)}", plain, nontemporal(64)),
+              HasSubstr("copy 1x1 units of 17, carried and nontemporal"));
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,15)}", plain, nontemporal(64)),
               Not(HasSubstr("carried")));
 }
 
 TEST(RelayoutPlanTest, stagesDenseRuns) {
   EXPECT_EQ(printPlan("f32[96,64,56,56]{3,2,1,0}", "f32[96,64,56,56]{1,3,2,0}",
-                      streaming()),
+                      nontemporal()),
             "relayout of 32-bit elements, 19267584 to 19267584\n"
             "nest src 0 dst 0\n"
             "  for 96  src 200704 dst 200704\n"
             "    for 3136 by 16  src 1 dst 64  columns\n"
-            "      transpose 64x16 units of 1, staged and streaming, "
+            "      transpose 64x16 units of 1, staged and nontemporal, "
             "prefetch 6 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
   // Few rows: as many columns as make a run of 1 KiB, in whole lines.
   EXPECT_THAT(printPlan("f32[500,7,8000]{2,1,0}", "f32[500,7,8000]{1,2,0}",
-                        streaming(32)),
-              HasSubstr("transpose 7x48 units of 1, staged and streaming"));
+                        nontemporal(32)),
+              HasSubstr("transpose 7x48 units of 1, staged and nontemporal"));
 }
 
 TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
   EXPECT_EQ(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}",
-                      streaming()),
+                      nontemporal()),
             "relayout of 32-bit elements, 16777216 to 16777216\n"
             "nest src 0 dst 0\n"
             "  for 512  src 32768 dst 32768\n"
             "    for 8  src 4096 dst 128\n"
             "      for 32  src 128 dst 1024\n"
-            "        copy 1x1 units of 128, streaming, prefetch 16384 bytes "
+            "        copy 1x1 units of 128, nontemporal, prefetch 16384 bytes "
             "ahead\n");
   // Single lines of whole runs are worth it.
   EXPECT_THAT(printPlan("bf16[8,2048,64,32]{3,2,1,0}",
-                        "bf16[8,2048,64,32]{3,1,2,0}", streaming()),
-              HasSubstr("copy 1x1 units of 32, streaming"));
+                        "bf16[8,2048,64,32]{3,1,2,0}", nontemporal()),
+              HasSubstr("copy 1x1 units of 32, nontemporal"));
   // What lies far apart is not fetched in that order: 1 KiB of 4.
   EXPECT_THAT(printPlan("f32[4096,4,256]{2,1,0:PD(4096,4,1024)}",
-                        "f32[4096,4,256]{2,1,0}", streaming()),
-              HasSubstr("copy 1x1 units of 256, streaming\n"));
+                        "f32[4096,4,256]{2,1,0}", nontemporal()),
+              HasSubstr("copy 1x1 units of 256, nontemporal\n"));
 }
 
 // Other processors read several runs at once, and rows ahead into the
 // second-level cache.
 TEST(RelayoutPlanTest, dependsOnTheProcessor) {
-  RelayoutTarget target = streaming(64, "sapphirerapids");
+  RelayoutTarget target = nontemporal(64, "sapphirerapids");
   EXPECT_EQ(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}", target),
       "relayout of 32-bit elements, 16777216 to 16777216\n"
@@ -794,9 +800,9 @@ TEST(RelayoutPlanTest, dependsOnTheProcessor) {
       "  for 512  src 32768 dst 32768\n"
       "    for 32  src 128 dst 1024\n"
       "      for 8 by 8  src 4096 dst 128  rows\n"
-      "        copy 8x1 units of 128, streaming\n");
+      "        copy 8x1 units of 128, nontemporal\n");
   EXPECT_THAT(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", target),
-              HasSubstr("transpose 32x16 units of 1, streaming, prefetch 2 "
+              HasSubstr("transpose 32x16 units of 1, nontemporal, prefetch 2 "
                         "ahead to L2\n"));
   EXPECT_THAT(printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}", target),
               testing::Not(HasSubstr("gathered")));
@@ -805,7 +811,7 @@ TEST(RelayoutPlanTest, dependsOnTheProcessor) {
 }
 
 TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
-  RelayoutTarget target = streaming(64);
+  RelayoutTarget target = nontemporal(64);
   target.tuning.rowBytes = 512;
   target.tuning.columnBytes = 128;
   target.tuning.bySource = false;
@@ -816,15 +822,15 @@ TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
             "nest src 0 dst 0\n"
             "  for 4112 by 32  src 1 dst 4096  columns\n"
             "    for 4096 by 128  src 4112 dst 1  rows\n"
-            "      transpose 128x32 units of 1, staged and streaming\n");
-  target.tuning.streams = false;
+            "      transpose 128x32 units of 1, staged and nontemporal\n");
+  target.tuning.nontemporal = false;
   EXPECT_THAT(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
               HasSubstr("transpose 128x32 units of 1\n"));
 }
 
 TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0:T(8,128)}",
-                      "f32[256,256]{0,1:T(8,128)}", streaming()),
+                      "f32[256,256]{0,1:T(8,128)}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
             "  for 2  src 1024 dst 32768\n"
@@ -839,8 +845,9 @@ TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
 TEST(RelayoutPlanTest, interleavesRows) {
   EXPECT_THAT(
       printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}",
-                streaming(64)),
-      HasSubstr("interleave 2x128 units of 1, streaming, prefetch 8 ahead\n"));
+                nontemporal(64)),
+      HasSubstr(
+          "interleave 2x128 units of 1, nontemporal, prefetch 8 ahead\n"));
   EXPECT_THAT(
       printPlan("bf16[256,256]{1,0}", "bf16[256,256]{1,0:T(8,128)(2,1)}"),
       HasSubstr("interleave 2x128 units of 1\n"));
@@ -853,7 +860,7 @@ TEST(RelayoutPlanTest, interleavesRows) {
 
 TEST(RelayoutPlanTest, interleavesAnyFewRows) {
   EXPECT_EQ(printPlan("f32[4,8,6,6,32]{4,3,2,1,0}",
-                      "f32[4,8,6,6,32]{2,4,1,3,0}", streaming(64)),
+                      "f32[4,8,6,6,32]{2,4,1,3,0}", nontemporal(64)),
             "relayout of 32-bit elements, 36864 to 36864\n"
             "nest src 0 dst 0\n"
             "  for 4  src 9216 dst 9216\n"
@@ -865,22 +872,24 @@ TEST(RelayoutPlanTest, interleavesAnyFewRows) {
   const char *images = "s8[4,3,64,64]{3,2,1,0}",
              *channels = "s8[4,3,64,64]{1,3,2,0}";
   for (int64_t bytes : {16, 32, 64}) {
-    EXPECT_THAT(printPlan(images, channels, streaming(bytes)),
+    EXPECT_THAT(printPlan(images, channels, nontemporal(bytes)),
                 HasSubstr("interleave 3x256 units of 1\n"));
-    EXPECT_THAT(printPlan(channels, images, streaming(bytes)),
+    EXPECT_THAT(printPlan(channels, images, nontemporal(bytes)),
                 HasSubstr("deinterleave 256x3 units of 1\n"));
   }
   // Of many rows a register each.
-  EXPECT_THAT(printPlan("f32[9,4000]{1,0}", "f32[9,4000]{0,1}", streaming(64)),
-              HasSubstr("interleave 9x16 units of 1\n"));
-  EXPECT_THAT(printPlan("f32[4000,9]{1,0}", "f32[4000,9]{0,1}", streaming(64)),
-              HasSubstr("deinterleave 16x9 units of 1\n"));
+  EXPECT_THAT(
+      printPlan("f32[9,4000]{1,0}", "f32[9,4000]{0,1}", nontemporal(64)),
+      HasSubstr("interleave 9x16 units of 1\n"));
+  EXPECT_THAT(
+      printPlan("f32[4000,9]{1,0}", "f32[4000,9]{0,1}", nontemporal(64)),
+      HasSubstr("deinterleave 16x9 units of 1\n"));
 }
 
 // Rows that nearly fill a register, too many, or too short: transposes.
 TEST(RelayoutPlanTest, transposesWhatFillsRegisters) {
   auto print = [](llvm::StringRef src, llvm::StringRef dst, int64_t bytes) {
-    return printPlan(src, dst, streaming(bytes));
+    return printPlan(src, dst, nontemporal(bytes));
   };
   for (const char *rows : {"7", "8", "14", "16", "20"})
     EXPECT_THAT(print(("f32[" + llvm::Twine(rows) + ",400]{1,0}").str(),
@@ -899,7 +908,7 @@ TEST(RelayoutPlanTest, transposesWhatFillsRegisters) {
 TEST(RelayoutPlanTest, spreadsOddRows) {
   const char *rows = "bf16[3,128]{1,0}",
              *tiles = "bf16[3,128]{1,0:T(8,128)(2,1)PV(zero)}";
-  EXPECT_EQ(printPlan(rows, tiles, streaming(), /*fill=*/true),
+  EXPECT_EQ(printPlan(rows, tiles, nontemporal(), /*fill=*/true),
             "relayout of 16-bit elements, 384 to 1024\n"
             "nest src 0 dst 0\n"
             "  interleave 2x128 units of 1\n"
@@ -910,15 +919,15 @@ TEST(RelayoutPlanTest, spreadsOddRows) {
             "    columns 128 by 1  src 1 dst 2  columns\n"
             "nest dst 512\n"
             "  fill 1x1 units of 512\n");
-  EXPECT_THAT(printPlan(rows, tiles, streaming()),
+  EXPECT_THAT(printPlan(rows, tiles, nontemporal()),
               HasSubstr("interleave 1x128 units of 1, padding kept\n"));
-  EXPECT_THAT(printPlan(tiles, rows, streaming()),
+  EXPECT_THAT(printPlan(tiles, rows, nontemporal()),
               HasSubstr("deinterleave 128x1 units of 1\n"));
   EXPECT_THAT(printPlan("s8[3,128]{1,0}", "s8[3,128]{1,0:T(8,128)(4,1)}"),
               HasSubstr("interleave 3x128 units of 1, padding kept\n"));
   EXPECT_THAT(printPlan("f32[2,3,64,64]{3,2,1,0}",
                         "f32[2,3,64,64]{1,3,2,0:PD(2,4,64,64)PV(zero)}",
-                        streaming(64), /*fill=*/true),
+                        nontemporal(64), /*fill=*/true),
               HasSubstr("interleave 3x64 units of 1, padding of 1\n"));
 }
 
@@ -929,7 +938,8 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
     std::string text;
     llvm::raw_string_ostream os(text);
     llvm::cantFail(planRelayout(getAxes("s8[64]"), {getAxes("s8[128]"), box}, 8,
-                                /*fillPadding=*/false, streaming(vectorBytes)))
+                                /*fillPadding=*/false,
+                                nontemporal(vectorBytes)))
         .print(os);
     return text;
   };
@@ -939,25 +949,25 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
 
 // What memory bounds is interleaved wherever lines could not be written
 // otherwise.
-TEST(RelayoutPlanTest, streamsInterleavedRuns) {
+TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
   EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
-                        "f32[64,3,224,224]{1,3,2,0}", streaming(64)),
-              HasSubstr("interleave 3x64 units of 1, streaming, prefetch 8 "
+                        "f32[64,3,224,224]{1,3,2,0}", nontemporal(64)),
+              HasSubstr("interleave 3x64 units of 1, nontemporal, prefetch 8 "
                         "ahead\n"));
   EXPECT_THAT(printPlan("f32[64,14,96,96]{3,2,1,0}",
-                        "f32[64,14,96,96]{1,3,2,0}", streaming(64)),
-              HasSubstr("interleave 14x16 units of 1, streaming"));
+                        "f32[64,14,96,96]{1,3,2,0}", nontemporal(64)),
+              HasSubstr("interleave 14x16 units of 1, nontemporal"));
   EXPECT_THAT(printPlan("f32[64,16,96,96]{3,2,1,0}",
-                        "f32[64,16,96,96]{1,3,2,0}", streaming(64)),
-              HasSubstr("transpose 16x16 units of 1, streaming"));
+                        "f32[64,16,96,96]{1,3,2,0}", nontemporal(64)),
+              HasSubstr("transpose 16x16 units of 1, nontemporal"));
   // Images that begin anywhere in a line.
   EXPECT_EQ(printPlan("f32[64,3,223,223]{3,2,1,0}",
-                      "f32[64,3,223,223]{1,3,2,0}", streaming(64)),
+                      "f32[64,3,223,223]{1,3,2,0}", nontemporal(64)),
             "relayout of 32-bit elements, 9547968 to 9547968\n"
             "nest src 0 dst 0\n"
             "  for 64  src 149187 dst 149187\n"
             "    for 49729 by 5461  src 1 dst 3  columns\n"
-            "      interleave 3x5461 units of 1, staged and streaming\n"
+            "      interleave 3x5461 units of 1, staged and nontemporal\n"
             "        rows 3 by 1  src 49729 dst 1  rows\n");
 }
 
@@ -980,7 +990,7 @@ TEST(RelayoutPlanTest, copiesRunsAndFillsPadding) {
 }
 
 TEST(RelayoutPlanTest, sharesTheOuterLoopAmongThreads) {
-  RelayoutTarget target = streaming();
+  RelayoutTarget target = nontemporal();
   target.threads = 2;
   EXPECT_THAT(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", target),
               HasSubstr("  for 4096 by 64  src 4096 dst 1  rows  parallel\n"));

@@ -41,8 +41,9 @@ struct RelayoutTuning {
   int64_t columnBytes = 0;
   /// Whether loops follow the source.
   std::optional<bool> bySource;
-  /// Whether large buffers stream, and whether through the buffer of a block.
-  std::optional<bool> streams;
+  /// Whether stores to large buffers are nontemporal, and whether they go
+  /// through the buffer of a block.
+  std::optional<bool> nontemporal;
   std::optional<bool> isStaged;
   /// Blocks that rows are fetched ahead.
   std::optional<int64_t> prefetch;
@@ -54,7 +55,7 @@ struct RelayoutTuning {
 /// ahead, and what they shuffle. The defaults are those of servers with AVX-512
 /// by Intel; other processors that are not known here have them too.
 struct ProcessorCosts {
-  /// Runs that a streaming copy reads side by side, so that several pages are
+  /// Runs that a nontemporal copy reads side by side, so that several pages are
   /// read at once. With 1, copies and interleaves follow the source instead.
   int64_t copyStreams = 8;
   /// Rows of a block that may fall into one set of the first-level cache, and
@@ -82,13 +83,13 @@ struct RelayoutTarget {
   /// The widest register: 16, 32 or 64.
   int64_t vectorBytes = 32;
   /// Whether stores can bypass the cache (and need a fence after them).
-  bool hasStreamingStores = false;
+  bool hasNontemporalStores = false;
   /// Whether the destination is known to begin at a line. Else lines are found
   /// when the code runs.
   bool isLineAligned = true;
   /// Stores bypass the cache where both buffers are at least this large: about
   /// twice the second-level cache.
-  int64_t streamingBytes = 4 << 20;
+  int64_t nontemporalBytes = 4 << 20;
   /// Threads to share the work of buffers of at least `parallelBytes`.
   int64_t threads = 1;
   int64_t parallelBytes = 2 << 20;
@@ -150,11 +151,11 @@ llvm::StringRef getName(KernelKind kind);
 /// How the destination is written.
 enum class StoreKind : uint8_t {
   Plain,
-  Streaming, ///< Whole aligned lines that bypass the cache.
-  Staged,    ///< Into a small buffer first, streamed from there in long runs;
-             ///< where few rows are interleaved, straight from registers.
-  Carried,   ///< Whole lines stream, what is left of one waits for the next
-             ///< panel of rows, or run. Both may begin anywhere in a line.
+  Nontemporal, ///< Whole aligned lines that bypass the cache.
+  Staged,      ///< Into a small buffer first, written from there in long runs;
+               ///< where few rows are interleaved, straight from registers.
+  Carried, ///< Whole lines are written, what is left of one waits for the next
+           ///< panel of rows, or run. Both may begin anywhere in a line.
 };
 
 /// Bits of a byte of the source on their way into one of the destination.
@@ -265,7 +266,7 @@ struct RelayoutPlan {
   llvm::SmallVector<PlanNest, 4> nests;
 
   /// Whether any store bypasses the cache.
-  bool isStreaming() const;
+  bool isNontemporal() const;
 
   /// Whether any store relies on lines of the destination that are a run's own,
   /// without a search for them.
@@ -275,7 +276,7 @@ struct RelayoutPlan {
   int64_t getAlignment() const;
 
   /// Elements whose stores bypass the cache.
-  int64_t numStreamed() const;
+  int64_t numNontemporal() const;
 
   /// Whether any nest is more than copies, interleaves and fills. Those are
   /// bound by memory alone and are best left in the order in which they are
