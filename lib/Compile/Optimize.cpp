@@ -60,7 +60,7 @@ static void setUnrolling(llvm::Loop &loop,
       context, loop.getLoopID(), {"llvm.loop.unroll.", kUnrollLast}, nodes));
 }
 
-/// Keeps loops around vector code as they are written. Processors fetch ahead
+/// Keeps loops around vector code as they are written. Processors prefetch
 /// by the address of the load instruction: one load that moves on by a line at
 /// a time is recognized, sixty-four that move on by pages are not (a
 /// nontemporal tile copy on Zen 5: 1.36 of memcpy against 0.99). What is worth

@@ -108,7 +108,7 @@ static cl::opt<bool> planStages("plan-stages", cl::Hidden,
                                 cl::desc("Blocks are staged in a buffer"),
                                 cl::sub(command));
 static cl::opt<int64_t> planPrefetch("plan-prefetch", cl::Hidden,
-                                     cl::desc("Blocks to fetch ahead"),
+                                     cl::desc("Blocks to prefetch"),
                                      cl::sub(command));
 static cl::opt<std::string> planCostsOf("plan-costs-of", cl::Hidden,
                                         cl::desc("A processor whose costs are "

@@ -42,7 +42,7 @@ void NestEmitter::packPanel(Place from, llvm::ArrayRef<int64_t> rows) {
     Place ahead = getAhead(first, nest.prefetch * stride, width);
     auto copyLine = [&](Value i, int64_t count) {
       if (nest.prefetch)
-        emitFetch(advance(ahead, i, line));
+        emitPrefetchOfLine(advance(ahead, i, line));
       Place source = advance(first, i, line);
       Place target = advance(to, i, countTile());
       kernels.copy(source, target, count);

@@ -186,7 +186,7 @@ Place NestEmitter::skip(Place place, Value elements) {
 /// run and the last one have masked stores at their ends.
 void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
-  emitCopyFetch(from, {0}, count);
+  emitCopyPrefetch(from, {0}, count);
   if (!kernels.hasMasks())
     return emitNontemporalRun(from, to, count, /*isAligned=*/false);
   const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {

@@ -208,12 +208,12 @@ void NestEmitter::emitRowChunks(Place from, Place to,
     return emitLongColumns(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
-  bool fetches = !isLight(rows.size(), columns.size());
-  if (unrolls && fetches)
+  bool prefetches = !isLight(rows.size(), columns.size());
+  if (unrolls && prefetches)
     emitPrefetch(from, rows);
   auto emitRows = [&](const Part &part) {
     Place first = advance(from, part.iteration, part.stride);
-    if (!unrolls && fetches)
+    if (!unrolls && prefetches)
       emitPrefetch(first, part.entries);
     emitTiles(first, advanceUnits(to, part), part.entries, columns,
               isNontemporal() && part.begin % height == 0,
@@ -230,7 +230,7 @@ bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
 }
 
 /// Whether a part of the nest is worth code for each of its tiles: where the
-/// data is in the second-level cache, processors fetch ahead for many loads of
+/// data is in the second-level cache, processors prefetch for many loads of
 /// their own better than for few that return. Large arrays only gain by short
 /// code, and those in the first-level cache lose little in loops.
 bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
@@ -458,7 +458,7 @@ void NestEmitter::emitKeptLines(Place to, Place carry,
   }
 }
 
-/// Fetches what the same rows have some blocks of columns ahead.
+/// Prefetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch || rows.empty())
     return;
@@ -468,19 +468,19 @@ void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
                          width + *llvm::max_element(rows));
   for (int64_t row : rows)
     for (int64_t i = 0; i < width; i += lineElements())
-      emitFetch(ahead + (row + i));
+      emitPrefetchOfLine(ahead + (row + i));
 }
 
-/// Fetches what is read some bytes after `count` elements of runs.
-void NestEmitter::emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs,
-                                int64_t count) {
+/// Prefetches what is read some bytes after `count` elements of runs.
+void NestEmitter::emitCopyPrefetch(Place from, llvm::ArrayRef<int64_t> runs,
+                                   int64_t count) {
   if (!nest.prefetch || count == 0)
     return;
   Place ahead = getAhead(from, nest.prefetch / kernels.elementBytes(),
                          count + *llvm::max_element(runs));
   for (int64_t run : runs)
     for (int64_t i = 0; i < count; i += lineElements())
-      emitFetch(ahead + (run + i));
+      emitPrefetchOfLine(ahead + (run + i));
 }
 
 Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
@@ -492,9 +492,9 @@ Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
   return {src, affine::AffineMinOp::create(b, map, ValueRange{from.index})};
 }
 
-void NestEmitter::emitFetch(Place place) {
+void NestEmitter::emitPrefetchOfLine(Place place) {
   // Panels are read once, and not to push anything out of a cache.
-  int locality = nest.packsPanels ? 0 : nest.fetchesFar ? 2 : 3;
+  int locality = nest.packsPanels ? 0 : nest.prefetchesToL2 ? 2 : 3;
   memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(place)},
                              /*isWrite=*/false, locality, /*isDataCache=*/true);
 }

@@ -442,14 +442,14 @@ void NestEmitter::emitStreams(Place from, Place to,
       kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
   };
   repeat(chunks, [&](Value i) {
-    emitCopyFetch(advance(from, i, chunk), fromRows, chunk);
+    emitCopyPrefetch(advance(from, i, chunk), fromRows, chunk);
     Place source = advance(from, i, chunk);
     Place target = advance(to, i, chunk);
     copyAll(source, target, chunk);
   });
   from = from + chunks * chunk;
   to = to + chunks * chunk;
-  emitCopyFetch(from, fromRows, rest);
+  emitCopyPrefetch(from, fromRows, rest);
   if (nest.padding)
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       emitRunEnd(from + fromRow, to + toRow, rest);

@@ -177,12 +177,13 @@ private:
   void emitPanel(size_t depth, Offsets at, int64_t rows, int64_t columns);
   void packPanel(Place from, llvm::ArrayRef<int64_t> rows);
   void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
-  void emitCopyFetch(Place from, llvm::ArrayRef<int64_t> runs, int64_t count);
+  void emitCopyPrefetch(Place from, llvm::ArrayRef<int64_t> runs,
+                        int64_t count);
   /// Where the source is so many elements further on, so that as many as
   /// `reach` are within it.
   Place getAhead(Place from, int64_t distance, int64_t reach);
-  /// Fetches the line at `place` of the source.
-  void emitFetch(Place place);
+  /// Prefetches the line at `place` of the source.
+  void emitPrefetchOfLine(Place place);
   /// A block of a panel; the last panel is shorter, or empty.
   void emitCarried(Place from, Place to, Place carry,
                    llvm::ArrayRef<int64_t> rows,

@@ -16,13 +16,13 @@ using namespace tessera;
 
 /// Runs whose ragged ends are worth masked stores of their own.
 static constexpr int64_t kMaskedRunBytes = 512;
-/// Bytes between the fetch of joined runs and their use, and the longest of
-/// those that are fetched.
-static constexpr int64_t kFetchedBytes = 8 << 10;
-static constexpr int64_t kMaxFetchedRun = 1024;
-/// Longer pieces of rows need no help: the processor fetches them itself.
-static constexpr int64_t kMaxFetched = 256;
-/// Ways of the first-level cache that a block's rows may take, fetched ahead
+/// Bytes between the prefetch of coalesced runs and their use, and the longest
+/// of those that are prefetched.
+static constexpr int64_t kPrefetchBytes = 8 << 10;
+static constexpr int64_t kMaxPrefetchedRun = 1024;
+/// Longer pieces of rows need no help: the processor prefetches them itself.
+static constexpr int64_t kMaxPrefetched = 256;
+/// Ways of the first-level cache that a block's rows may take, prefetched
 /// twice. A way is a page.
 static constexpr int64_t kMaxConflicts = 3;
 /// Bytes between columns that are picked from registers.
@@ -33,10 +33,10 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   if (cpu != "znver5")
     return costs;
   costs.copyStreams = 1;
-  costs.fetchedConflicts = kMaxConflicts;
+  costs.prefetchConflicts = kMaxConflicts;
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
-  costs.copyFetchBytes = 16 << 10;
+  costs.copyPrefetchBytes = 16 << 10;
   costs.panelUnitBytes = 2;
   costs.panelRowBytes = 256;
   return costs;
@@ -169,7 +169,7 @@ void NestPlanner::orderLoops(bool bySource) {
 
 /// Runs of at least a line that continue one another: whole lines are
 /// nontemporal stores, those at seams made of the ends of two runs. Reading
-/// ends is enough to confuse what fetches lines ahead.
+/// ends is enough to confuse what prefetches lines.
 bool NestPlanner::planJoinedCopy() {
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == nest.unit;
@@ -181,8 +181,9 @@ bool NestPlanner::planJoinedCopy() {
     return false;
   nest.stores = StoreKind::Carried;
   orderLoops(target.tuning.bySource.value_or(true));
-  if (nest.loops.back().srcStride == nest.unit && unitBytes() <= kMaxFetchedRun)
-    fetchInOrder(kFetchedBytes);
+  if (nest.loops.back().srcStride == nest.unit &&
+      unitBytes() <= kMaxPrefetchedRun)
+    prefetchInOrder(kPrefetchBytes);
   return true;
 }
 
@@ -237,24 +238,24 @@ void NestPlanner::planCopy() {
     return readSideBySide();
   orderLoops(target.tuning.bySource.value_or(true));
   if (isReadInOrder())
-    fetchInOrder(target.costs.copyFetchBytes);
+    prefetchInOrder(target.costs.copyPrefetchBytes);
 }
 
 /// Whether a copy reads the source from end to end, but for small gaps; or
-/// parts so long that as little is fetched in vain behind them.
+/// parts so long that as little is prefetched in vain behind them.
 bool NestPlanner::isReadInOrder() const {
   int64_t length = nest.unit;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
     int64_t gap = loop.srcStride - length;
     if (gap < 0 || gap > length / kMaxGap)
-      return length * bytes >= kMaxGap * target.costs.copyFetchBytes;
+      return length * bytes >= kMaxGap * target.costs.copyPrefetchBytes;
     length = loop.srcStride * loop.count;
   }
   return true;
 }
 
-/// Lets a copy fetch so many bytes ahead, in the order of the source.
-void NestPlanner::fetchInOrder(int64_t ahead) {
+/// Lets a copy prefetch so many bytes ahead, in the order of the source.
+void NestPlanner::prefetchInOrder(int64_t ahead) {
   if (target.tuning.prefetch)
     ahead = *target.tuning.prefetch * unitBytes();
   nest.prefetch = ahead;
@@ -288,20 +289,22 @@ int64_t NestPlanner::countConflicts() const {
   return *llvm::max_element(sets);
 }
 
-/// Fetches rows ahead where the innermost loop moves on along them, and where
-/// the cache has room for what is fetched.
+/// Prefetches rows where the innermost loop moves on along them, and where
+/// the cache has room for what is prefetched.
 void NestPlanner::planPrefetch(int64_t blocks) {
   if (nest.loops.empty() || !isLarge)
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
   bool isInterleave = nest.kernel == KernelKind::Interleave;
-  if (inner.srcStride * inner.step == width && width * bytes <= kMaxFetched &&
+  if (inner.srcStride * inner.step == width &&
+      width * bytes <= kMaxPrefetched &&
       (isInterleave || nest.stores == StoreKind::Staged ||
-       countConflicts() <= target.costs.fetchedConflicts)) {
+       countConflicts() <= target.costs.prefetchConflicts)) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
-    nest.fetchesFar = !isInterleave && nest.stores == StoreKind::Nontemporal &&
-                      countConflicts() > kMaxConflicts;
+    nest.prefetchesToL2 = !isInterleave &&
+                          nest.stores == StoreKind::Nontemporal &&
+                          countConflicts() > kMaxConflicts;
   }
 }
 
@@ -373,7 +376,7 @@ void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
   takeBlock(rows, high, high, Role::Rows);
   int64_t bytes = nest.blockRows() * nest.joined.size();
   int64_t wide = columnUnits(
-      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxFetched));
+      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxPrefetched));
   takeBlock(columns, wide, wide, Role::Columns);
   if (mayUseNontemporal && target.vectorBytes == RelayoutTarget::kLineBytes &&
       isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))

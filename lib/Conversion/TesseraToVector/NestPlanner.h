@@ -45,7 +45,7 @@ inline constexpr int64_t kStageBytes = 16 << 10;
 /// What a block writes in one go: a few lines, so that memory sees a run.
 inline constexpr int64_t kRunBytes = 256;
 /// The same from registers as wide as a line, and the least rows that go with
-/// it: so few that what was fetched ahead is still there.
+/// it: so few that what was prefetched is still there.
 inline constexpr int64_t kDirectRunBytes = 128;
 inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
@@ -55,7 +55,7 @@ inline constexpr int64_t kMaxGap = 8;
 /// Units that are shuffled in registers fit into a lane of one, which is also
 /// the least that is loaded of a row.
 inline constexpr int64_t kLaneBytes = 16;
-/// Blocks between the fetch of a line ahead and its use.
+/// Blocks between the prefetch of a line and its use.
 inline constexpr int64_t kPrefetchBlocks = 2;
 
 /// Loops that continue one another, most minor first.
@@ -121,7 +121,7 @@ private:
   void readSideBySide();
   void planRaggedCopy();
   bool isReadInOrder() const;
-  void fetchInOrder(int64_t ahead);
+  void prefetchInOrder(int64_t ahead);
   bool planJoinedCopy();
   void planAnyTranspose(const Chain &rows, const Chain &columns);
   void planTranspose(const Chain &rows, const Chain &columns);

@@ -70,7 +70,7 @@ static void parallelizeLoop(PlanNest &nest, int64_t threads) {
   }
   if (best == nest.loops.end())
     return;
-  // Rows of blocks are fetched ahead along the innermost loop.
+  // Rows of blocks are prefetched along the innermost loop.
   if (best == &nest.loops.back() && !nest.packsPanels &&
       nest.kernel != KernelKind::Copy)
     nest.prefetch = 0;

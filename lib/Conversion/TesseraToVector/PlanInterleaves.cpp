@@ -26,8 +26,8 @@ static constexpr int64_t kMaxSpread = 32;
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
 static constexpr int64_t kMinShifted = 256;
-/// Blocks that rows to interleave are fetched ahead: there is room for more
-/// than where they are transposed.
+/// Blocks from a prefetch of rows to interleave to their use: there is room for
+/// more than where they are transposed.
 static constexpr int64_t kInterleavePrefetchBlocks = 8;
 
 /// Whether `units` are so few that interleaving them takes fewer shuffles than

@@ -20,7 +20,7 @@ static constexpr int64_t kMaxRows = 64;
 /// rows are in the cache at once.
 static constexpr int64_t kGatheredBytes = 512;
 /// What a packed panel of rows takes: a part of the third-level cache
-/// where it has to; and how far it is fetched ahead.
+/// where it has to; and how far it is prefetched.
 static constexpr int64_t kPanelBytes = 4 << 20;
 static constexpr int64_t kPanelFetchBytes = 16 << 10;
 /// Of ragged panels the first and the last one cost more than the cache.
@@ -46,8 +46,8 @@ static constexpr int64_t kMaxParts = 4096;
 static constexpr int64_t kMinShiftedLines = 32;
 /// Bytes of a row that a block in the cache reads at most.
 static constexpr int64_t kMaxWide = 1024;
-/// Blocks that rows are fetched ahead where blocks are dense runs, or hand on
-/// what is left of lines: they take longer to write.
+/// Blocks from a prefetch of rows to their use where blocks are dense runs, or
+/// hand on what is left of lines: they take longer to write.
 static constexpr int64_t kLongPrefetchBlocks = 6;
 /// Beyond this many rows in one set, a line is gone before the second of
 /// several loads takes its part.
@@ -59,7 +59,7 @@ static constexpr int64_t kMaxCachedWays = 8;
 /// code without loops writes, and blocks follow the destination. It reads a
 /// line of each row, gathered where bytes push one another out of the first
 /// level. Where one load takes a line it reads more: many loads that
-/// each move on by the same distance are what processors fetch ahead best, as
+/// each move on by the same distance are what processors prefetch best, as
 /// long as rows do not push one another out of the cache.
 void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;

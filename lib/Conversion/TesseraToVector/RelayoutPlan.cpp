@@ -236,7 +236,7 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   if (nest.prefetch)
     os << ", prefetch " << nest.prefetch
        << (nest.kernel == KernelKind::Copy ? " bytes" : "") << " ahead"
-       << (nest.fetchesFar ? " to L2" : "");
+       << (nest.prefetchesToL2 ? " to L2" : "");
   if (nest.mask != 0xFF)
     os << ", bits " << llvm::format_hex(nest.mask, 4);
   if (nest.columnPitch != 1)

@@ -6,7 +6,7 @@
 // RUN:   | FileCheck %s --check-prefix=OTHERS
 
 // Rows that lie one behind another are copied into tiles of a line of each, 512
-// at a time, and fetched past the caches. The buffer has room for one line
+// at a time, and prefetched past the caches. The buffer has room for one line
 // more in each tile: 16 * (512 + 1) * 64, and as much as makes a power of two.
 // It is made before all loops; what is left of the rows has the same one. Where
 // there is no memory for it, everything is moved without.

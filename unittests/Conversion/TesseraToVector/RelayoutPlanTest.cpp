@@ -439,7 +439,7 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
   EXPECT_THAT(
       printPlan("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}", nontemporal(64)),
       HasSubstr("transpose 24x8 units of 1, nontemporal\n"));
-  // Rows a page apart have no room in the cache to be fetched ahead.
+  // Rows a page apart have no room in the cache to be prefetched.
   EXPECT_THAT(
       printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", nontemporal(64)),
       HasSubstr("transpose 32x16 units of 1, nontemporal, prefetch 2 ahead\n"));
@@ -783,7 +783,7 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
   EXPECT_THAT(printPlan("bf16[8,2048,64,32]{3,2,1,0}",
                         "bf16[8,2048,64,32]{3,1,2,0}", nontemporal()),
               HasSubstr("copy 1x1 units of 32, nontemporal"));
-  // What lies far apart is not fetched in that order: 1 KiB of 4.
+  // What lies far apart is not prefetched in that order: 1 KiB of 4.
   EXPECT_THAT(printPlan("f32[4096,4,256]{2,1,0:PD(4096,4,1024)}",
                         "f32[4096,4,256]{2,1,0}", nontemporal()),
               HasSubstr("copy 1x1 units of 256, nontemporal\n"));

@@ -45,30 +45,30 @@ struct RelayoutTuning {
   /// through the buffer of a block.
   std::optional<bool> nontemporal;
   std::optional<bool> isStaged;
-  /// Blocks that rows are fetched ahead.
+  /// Blocks from a prefetch of rows to their use.
   std::optional<int64_t> prefetch;
   /// LLVM's name of a processor whose costs are taken.
   std::optional<std::string> costsOf;
 };
 
-/// What differs between processors with the same registers: how they fetch
-/// ahead, and what they shuffle. The defaults are those of servers with AVX-512
+/// What differs between processors with the same registers: how they prefetch,
+/// and what they shuffle. The defaults are those of servers with AVX-512
 /// by Intel; other processors that are not known here have them too.
 struct ProcessorCosts {
   /// Runs that a nontemporal copy reads side by side, so that several pages are
   /// read at once. With 1, copies and interleaves follow the source instead.
   int64_t copyStreams = 8;
   /// Rows of a block that may fall into one set of the first-level cache, and
-  /// are fetched ahead all the same.
-  int64_t fetchedConflicts = 64;
+  /// are prefetched all the same.
+  int64_t prefetchConflicts = 64;
   /// Elements of less than these bytes are gathered before they are transposed
   /// where more rows share a set than stay in it.
   int64_t gatheredBytes = 2;
   /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
   /// shuffles across lanes; wide ones are fewer.
   int64_t cachedLoadBytes = 16;
-  /// Bytes that a copy which reads the source from end to end fetches ahead.
-  int64_t copyFetchBytes = 0;
+  /// Bytes that a copy which reads the source from end to end prefetches.
+  int64_t copyPrefetchBytes = 0;
   /// Rows that lie one behind another are packed into panels where units have
   /// at most the first of these bytes, or rows the second.
   int64_t panelUnitBytes = 0;
@@ -213,13 +213,13 @@ struct PlanNest {
   /// Of rows that are taken from the first one that begins a line, for each
   /// step of the outer loops: their distance in the source.
   std::optional<int64_t> shiftStride;
-  /// Blocks that rows are fetched ahead, along the innermost loop of columns;
-  /// rows, where panels are packed; bytes in the order of the source of a
-  /// copy.
+  /// Blocks from a prefetch of rows to their use, along the innermost loop of
+  /// columns; rows, where panels are packed; bytes in the order of the source
+  /// of a copy.
   int64_t prefetch = 0;
-  /// Whether they are fetched into the second-level cache alone: the first has
-  /// no room for so many of one set.
-  bool fetchesFar = false;
+  /// Whether they are prefetched into the second-level cache alone: the first
+  /// has no room for so many of one set.
+  bool prefetchesToL2 = false;
   /// Elements of padding right behind each run of the destination, or of each
   /// column that is interleaved, which get its value.
   int64_t padding = 0;
