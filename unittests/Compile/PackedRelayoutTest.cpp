@@ -206,7 +206,7 @@ public:
     } else {
       for (const PlanNest &nest : plan->nests)
         kernels.insert(getName(nest.kernel).str() +
-                       (nest.joined.empty() ? "" : " joined"));
+                       (nest.packedBytes.empty() ? "" : " packed"));
     }
     options.symbol = "f" + std::to_string(pairs.size());
     pairs.push_back(pair);
@@ -272,8 +272,8 @@ TEST(PackedRelayout, InterleavedRows) {
       }
     there.run(engine);
     back.run(engine);
-    EXPECT_EQ(kernelsThere.count("interleave joined"), kernelsThere.size());
-    EXPECT_EQ(kernelsBack.count("deinterleave joined"), kernelsBack.size());
+    EXPECT_EQ(kernelsThere.count("interleave packed"), kernelsThere.size());
+    EXPECT_EQ(kernelsBack.count("deinterleave packed"), kernelsBack.size());
     if (HasFailure())
       return;
   }
@@ -323,9 +323,9 @@ TEST(PackedRelayout, RandomPartsBetweenGuardPages) {
     batch.run(engine);
   }
   for (const char *kernel :
-       {"copy", "copy joined", "transpose", "transpose joined",
-        "interleave joined", "deinterleave joined", "gather", "gather joined",
-        "merge", "merge joined", "fill", "fill bits"})
+       {"copy", "copy packed", "transpose", "transpose packed",
+        "interleave packed", "deinterleave packed", "gather", "gather packed",
+        "merge", "merge packed", "fill", "fill bits"})
     EXPECT_NE(kernels.count(kernel), 0u) << kernel << " was never reached";
   // What has no plan is the exception.
   EXPECT_LT(kernels.count("none"), static_cast<size_t>(count / 8));

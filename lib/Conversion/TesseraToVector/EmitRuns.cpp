@@ -66,7 +66,7 @@ int64_t NestEmitter::countStage() const {
   if (!isCarried())
     return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
                              : nest.blockRows()) *
-           nest.blockColumns() * nest.unit * nest.numJoined();
+           nest.blockColumns() * nest.unit * nest.numPackedBytes();
   // What a step of the loop over panels would take.
   int64_t size = nest.blockColumns() * lineElements();
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
@@ -184,7 +184,7 @@ Place NestEmitter::skip(Place place, Value elements) {
 /// A run writes whole lines, the first one that it has a part of, which it
 /// shares with the run before, up to the last one that ends in it. The first
 /// run and the last one have masked stores at their ends.
-void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
+void NestEmitter::emitCoalescedRun(Place from, Place to, AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
   emitCopyPrefetch(from, {0}, count);
   if (!kernels.hasMasks())
@@ -207,14 +207,14 @@ void NestEmitter::emitJoinedRun(Place from, Place to, AffineExpr number) {
       });
   int64_t whole = count / line * line;
   emitAlignedRun(from + line, to + line, whole - line);
-  emitJoinedEnd(from + whole, to + whole, shift, count - whole,
-                isRun(chain.count - 1));
+  emitCoalescedEnd(from + whole, to + whole, shift, count - whole,
+                   isRun(chain.count - 1));
 }
 
 /// What is left behind the last line that every run has: `shift` elements, and
 /// `rest` more. Runs that begin late in a line end one more.
-void NestEmitter::emitJoinedEnd(Place from, Place to, Value shift, int64_t rest,
-                                Value isLast) {
+void NestEmitter::emitCoalescedEnd(Place from, Place to, Value shift,
+                                   int64_t rest, Value isLast) {
   if (rest > 0) {
     Value line = arith::ConstantIndexOp::create(b, lineElements());
     Value zero = arith::ConstantIndexOp::create(b, 0);

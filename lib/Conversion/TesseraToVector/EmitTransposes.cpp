@@ -200,8 +200,8 @@ void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
 void NestEmitter::emitRowChunks(Place from, Place to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns) {
-  if (!nest.joined.empty())
-    return emitJoinedTranspose(from, to, rows, columns);
+  if (!nest.packedBytes.empty())
+    return emitPackedTranspose(from, to, rows, columns);
   if (nest.gathersRows)
     return emitGatheredRows(from, to, rows, columns);
   if (nest.packsPanels)
@@ -284,21 +284,21 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   }
 }
 
-/// Joins the rows of a block side by side in the buffer of the block, once for
+/// Copies the rows of a block side by side in the buffer of the block, once for
 /// each byte of a unit, and transposes them from there as bytes: there is one
 /// piece of code for all columns, and but a loop for each byte.
-void NestEmitter::emitJoinedTranspose(Place from, Place to,
+void NestEmitter::emitPackedTranspose(Place from, Place to,
                                       llvm::ArrayRef<int64_t> rows,
                                       llvm::ArrayRef<int64_t> columns) {
-  int64_t length = columns.size() * nest.unit, run = nest.joinedRun();
-  int64_t numRows = rows.size() * run, numJoined = nest.joined.size();
+  int64_t length = columns.size() * nest.unit, run = nest.packedRun();
+  int64_t numRows = rows.size() * run, numPackedBytes = nest.packedBytes.size();
   Place stage = getStage();
   Table stageRows, places;
-  for (int64_t i = 0; i < numJoined; ++i) {
+  for (int64_t i = 0; i < numPackedBytes; ++i) {
     if (i % run == 0)
-      places.push_back(nest.joined[i].dstOffset);
+      places.push_back(nest.packedBytes[i].dstOffset);
     int64_t row = i / run * numRows + i % run;
-    emitJoinedRows(i, from, stage + row * length, rows, length);
+    emitPackedRows(i, from, stage + row * length, rows, length);
   }
   for (int64_t i = 0; i < numRows; ++i)
     stageRows.push_back(i * length);
@@ -316,12 +316,12 @@ void NestEmitter::emitJoinedTranspose(Place from, Place to,
     transposeAll(stage + i * numRows * length, to + place);
 }
 
-/// The rows of a block in the buffer, of the joined bytes of one number: at a
+/// The rows of a block in the buffer, of the packed bytes of one number: at a
 /// distance where others come between.
-void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
+void NestEmitter::emitPackedRows(size_t number, Place from, Place stage,
                                  llvm::ArrayRef<int64_t> rows, int64_t length) {
   int64_t numRows = rows.size(), size = 1;
-  int64_t distance = nest.joinedRun() * length;
+  int64_t distance = nest.packedRun() * length;
   while (size < numRows && !getUniformStride(rows, size))
     ++size;
   std::optional<int64_t> stride;
@@ -337,10 +337,10 @@ void NestEmitter::emitJoinedRows(size_t number, Place from, Place stage,
       return repeat(size, [&](Value k) {
         Place source = advance(group, k, *inner);
         Place target = advance(to, k, distance);
-        kernels.join(number, source, target, length, nest.columnPitch);
+        kernels.pack(number, source, target, length, nest.columnPitch);
       });
     for (int64_t k = 0; k < size; ++k)
-      kernels.join(number, group + rows[k], to + k * distance, length,
+      kernels.pack(number, group + rows[k], to + k * distance, length,
                    nest.columnPitch);
   });
 }
@@ -419,7 +419,7 @@ void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
         int64_t shift = (phase + columns[number]) % line;
         Value whole = column;
         if (Place kept = carry + number * line; shift) {
-          whole = kernels.joinLines(kernels.load(kept, line), column, shift);
+          whole = kernels.alignLines(kernels.load(kept, line), column, shift);
           kernels.store(column, kept);
         }
         group.push_back({whole, to + (columns[number] - shift), shift});
@@ -453,7 +453,7 @@ void NestEmitter::emitKeptLines(Place to, Place carry,
     if (shift == 0)
       continue;
     Value kept = kernels.load(carry + number * line, line);
-    kernels.storePart(kernels.joinLines(kept, kept, shift),
+    kernels.storePart(kernels.alignLines(kept, kept, shift),
                       to + (column - shift), 0, shift);
   }
 }

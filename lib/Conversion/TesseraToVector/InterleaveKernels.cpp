@@ -246,7 +246,7 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
 
 int64_t VectorKernels::interleaveUnits(int64_t length) const {
   int64_t size = vectorBytes / unitBytes();
-  while (size > length && (size > laneUnits() || !joined.empty()))
+  while (size > length && (size > laneUnits() || !packedBytes.empty()))
     size /= 2;
   return size;
 }
@@ -291,21 +291,21 @@ void VectorKernels::storeBetween(Value vector, Place place, InterleaveGap gap,
   store(shuffleUnits(vector, load(place, size * unit), units), place);
 }
 
-/// Joined bytes are rows too: those of the first place of all rows before those
+/// Packed bytes are rows too: those of the first place of all rows before those
 /// of the second.
 void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
                                Place dst, int64_t numColumns, InterleaveGap gap,
                                bool isNontemporal) {
-  int64_t numRows = rows.size() * std::max<size_t>(joined.size(), 1);
+  int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
   int64_t size = interleaveUnits(numColumns), pitch = numRows + gap.units;
   InterleaveGroups groups =
       chooseGroups(numRows, pitch, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
-    forEachJoined([&](int64_t) {
+    forEachPackedByte([&](int64_t) {
       for (int64_t row : rows)
         registers.push_back(
-            loadJoined(src + (row + column * unit), size * unit));
+            loadPacked(src + (row + column * unit), size * unit));
     });
     for (InterleaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
@@ -361,25 +361,25 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
   return strands;
 }
 
-/// Parts of joined bytes are strands as columns are: the first parts of all
+/// Parts of packed bytes are strands as columns are: the first parts of all
 /// columns before the second ones.
 void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
                                  Place dst, llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
   int64_t numColumns = columns.size(), size = interleaveUnits(numRows);
-  int64_t numParts = joined.empty() ? 1 : joined.front().parts.size();
+  int64_t numParts = packedBytes.empty() ? 1 : packedBytes.front().parts.size();
   int64_t numStrands = numParts * numColumns;
   for (int64_t row : getWindows(numRows, size)) {
     bool isAligned = row % size == 0 && size * unitBytes() == vectorBytes;
     llvm::SmallDenseMap<int64_t, llvm::SmallVector<Value, 16>, 2> loaded;
-    forEachJoined([&](int64_t dstOffset) {
+    forEachPackedByte([&](int64_t dstOffset) {
       int64_t first = current ? current->parts.front().srcOffset : 0;
       auto &strands = loaded[first];
       if (strands.empty())
         strands = loadStrands(src + (first + row * pitch * unit), numStrands,
                               pitch, size);
       for (int64_t i = 0; i < numColumns; ++i) {
-        Value value = joinParts([&](int64_t offset) {
+        Value value = packParts([&](int64_t offset) {
           return strands[(offset - first) / unit + i];
         });
         store(value, dst + (dstOffset + columns[i] + row * unit),

@@ -164,7 +164,7 @@ int64_t NestEmitter::countRest(const PlanLoop &loop) const {
   int64_t rest = loop.count - countFullBlocks(loop) * loop.step;
   if (nest.kernel != KernelKind::Transpose ||
       loop.role != PlanLoop::Role::Columns || !nest.columns.empty() ||
-      !nest.joined.empty() || nest.packsPanels || loop.isParallel)
+      !nest.packedBytes.empty() || nest.packsPanels || loop.isParallel)
     return rest;
   int64_t filled = llvm::alignTo(rest, kernels.laneUnits());
   return filled <= loop.count ? filled : rest;
@@ -177,7 +177,7 @@ bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
   bool isTranspose = nest.kernel == KernelKind::Transpose;
   bool isAnywhere =
       !isNontemporal() || (isTranspose && loop.role == PlanLoop::Role::Columns);
-  return !nest.joined.empty() && nest.stores != StoreKind::Staged &&
+  return !nest.packedBytes.empty() && nest.stores != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
          isAnywhere;
 }
@@ -393,7 +393,7 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     break;
   }
   if (isCarried())
-    return emitJoinedRun(from, to, at.carry);
+    return emitCoalescedRun(from, to, at.carry);
   if (nest.stores == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
   Table toRows =
@@ -498,7 +498,8 @@ void NestEmitter::emitDeinterleave(Place from, Place to,
                                    llvm::ArrayRef<int64_t> columns) {
   if (!kernels.fillsLane(rows.size()))
     return kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
-  int64_t parts = nest.joined.empty() ? 1 : nest.joined.front().parts.size();
+  int64_t parts =
+      nest.packedBytes.empty() ? 1 : nest.packedBytes.front().parts.size();
   int64_t pitch =
       rows.size() > 1 ? rows[1] / nest.unit : columns.size() * parts;
   kernels.deinterleave(from, rows.size(), pitch, to, columns, isNontemporal());

@@ -79,7 +79,7 @@ public:
         kernels(builder,
                 llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
                 target.vectorBytes, nest.unit) {
-    kernels.setJoined(nest.joined, nest.signedBits);
+    kernels.setPackedBytes(nest.packedBytes, nest.signedBits);
     kernels.setWithin(nest.within);
     if (nest.stores == StoreKind::Plain)
       kernels.setMaxLoadBytes(target.costs.cachedLoadBytes);
@@ -104,14 +104,14 @@ public:
     static constexpr KernelKind kOthers[] = {
         KernelKind::Transpose, KernelKind::Gather, KernelKind::Merge,
         KernelKind::FillBits};
-    return isInCache && nest.joined.empty() &&
+    return isInCache && nest.packedBytes.empty() &&
            !llvm::is_contained(kOthers, nest.kernel);
   }
 
 private:
   /// Where a block begins, over the induction variables so far, and where what
   /// it has in a buffer does: the lines of its columns that wait, or the tile
-  /// of a packed panel; of runs that are joined, the number of one.
+  /// of a packed panel; of runs that are coalesced, the number of one.
   struct Offsets {
     mlir::AffineExpr src, dst, carry;
   };
@@ -162,9 +162,9 @@ private:
   void emitRaggedColumns(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                          llvm::ArrayRef<int64_t> columns);
   void emitRaggedColumn(Place from, Place to, int64_t count);
-  void emitJoinedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitPackedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                            llvm::ArrayRef<int64_t> columns);
-  void emitJoinedRows(size_t number, Place from, Place stage,
+  void emitPackedRows(size_t number, Place from, Place stage,
                       llvm::ArrayRef<int64_t> rows, int64_t length);
   void emitColumnChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
@@ -219,9 +219,9 @@ private:
   mlir::Value createInLine(Place to, bool isNegative);
   Place skip(Place place, mlir::Value elements);
   /// The run of that number among those that continue one another.
-  void emitJoinedRun(Place from, Place to, mlir::AffineExpr number);
-  void emitJoinedEnd(Place from, Place to, mlir::Value shift, int64_t rest,
-                     mlir::Value isLast);
+  void emitCoalescedRun(Place from, Place to, mlir::AffineExpr number);
+  void emitCoalescedEnd(Place from, Place to, mlir::Value shift, int64_t rest,
+                        mlir::Value isLast);
   void emitChoice(mlir::Value condition, llvm::function_ref<void()> then,
                   llvm::function_ref<void()> otherwise = nullptr);
   void emitAlignedRun(Place from, Place to, int64_t count);
@@ -296,7 +296,7 @@ private:
   int64_t getCarryStride(size_t depth) const;
   /// Elements of a column of `rows` that are interleaved.
   int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
-    return rows.size() * nest.numJoined() * nest.unit;
+    return rows.size() * nest.numPackedBytes() * nest.unit;
   }
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();

@@ -91,7 +91,7 @@ bool NestPlanner::takeShuffledUnit() {
 Chain NestPlanner::findChain(bool inDestination,
                              llvm::ArrayRef<PlanLoop> taken) const {
   Chain chain;
-  int64_t next = nest.unit * (inDestination ? nest.joinedRun() : 1);
+  int64_t next = nest.unit * (inDestination ? nest.packedRun() : 1);
   while (true) {
     const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
       return (inDestination ? loop.dstStride : loop.srcStride) == next;
@@ -152,8 +152,8 @@ bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
   }
   for (const PlanLoop &loop : inner)
     result &= loop.dstStride * bytes % line == 0;
-  for (size_t i = 0; i < nest.joined.size(); i += nest.joinedRun())
-    result &= isDense || nest.joined[i].dstOffset % line == 0;
+  for (size_t i = 0; i < nest.packedBytes.size(); i += nest.packedRun())
+    result &= isDense || nest.packedBytes[i].dstOffset % line == 0;
   return result;
 }
 
@@ -170,7 +170,7 @@ void NestPlanner::orderLoops(bool bySource) {
 /// Runs of at least a line that continue one another: whole lines are
 /// nontemporal stores, those at seams made of the ends of two runs. Reading
 /// ends is enough to confuse what prefetches lines.
-bool NestPlanner::planJoinedCopy() {
+bool NestPlanner::planCoalescedCopy() {
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == nest.unit;
   };
@@ -189,9 +189,9 @@ bool NestPlanner::planJoinedCopy() {
 
 /// Runs that do not begin on lines. Others than the above are, if long, written
 /// with masked stores at their ends, where there are such; else those that
-/// follow one another are joined in a buffer.
+/// follow one another are coalesced in a buffer.
 void NestPlanner::planRaggedCopy() {
-  if (planJoinedCopy())
+  if (planCoalescedCopy())
     return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
       unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
@@ -199,7 +199,8 @@ void NestPlanner::planRaggedCopy() {
     orderLoops(target.tuning.bySource.value_or(true));
     return;
   }
-  // Joining short runs costs more than it brings where ends are unknown, too.
+  // Coalescing short runs costs more than it brings where ends are unknown,
+  // too.
   if (!knowsLines() && unitBytes() < kRaggedRunBytes)
     return;
   Chain rows = findChain(/*inDestination=*/true, {});
@@ -229,7 +230,7 @@ void NestPlanner::planCopy() {
       nest.padding = 0;
       planRaggedCopy();
     } else if (!nest.padding) {
-      planJoinedCopy();
+      planCoalescedCopy();
     }
     return;
   }
@@ -345,7 +346,7 @@ void NestPlanner::planAnyTranspose(const Chain &rows, const Chain &columns) {
 PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
   nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
   nest.mask = packed.mask;
-  nest.joined = packed.joined;
+  nest.packedBytes = packed.packedBytes;
   takeUnit(/*bothSides=*/!isFill);
   orderLoops(/*bySource=*/false);
   return nest;
@@ -365,16 +366,16 @@ Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
   return {};
 }
 
-/// A block of lines, joined in a buffer of half of what is one otherwise: the
+/// A block of lines, packed in a buffer of half of what is one otherwise: the
 /// source has as many lines again in the cache.
-void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
+void NestPlanner::planPackedTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
   nest.gathersRows = true;
-  int64_t run = nest.joinedRun();
+  int64_t run = nest.packedRun();
   int64_t high =
       std::max<int64_t>(rowUnits(RelayoutTarget::kLineBytes) / run, 1);
   takeBlock(rows, high, high, Role::Rows);
-  int64_t bytes = nest.blockRows() * nest.joined.size();
+  int64_t bytes = nest.blockRows() * nest.packedBytes.size();
   int64_t wide = columnUnits(
       std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxPrefetched));
   takeBlock(columns, wide, wide, Role::Columns);
@@ -384,21 +385,21 @@ void NestPlanner::planJoinedTranspose(const Chain &rows, const Chain &columns) {
   orderLoops(target.tuning.bySource.value_or(mayUseNontemporal));
 }
 
-PlanNest NestPlanner::planJoined(const PackedNest &packed) {
-  nest.joined = packed.joined;
+PlanNest NestPlanner::planPacked(const PackedNest &packed) {
+  nest.packedBytes = packed.packedBytes;
   takeUnit(/*bothSides=*/true);
   Chain rows, columns;
   if (unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes()))
     std::tie(rows, columns) = findRowsAndColumns();
-  if (interleavesJoined(rows, columns)) {
+  if (interleavesPacked(rows, columns)) {
     planInterleave(rows, columns);
-  } else if (deinterleavesJoined(rows, columns)) {
+  } else if (deinterleavesPacked(rows, columns)) {
     planDeinterleave(rows, columns);
   } else if (!rows.empty() && !columns.empty()) {
-    planJoinedTranspose(rows, columns);
+    planPackedTranspose(rows, columns);
   } else if (Chain spread = findSpreadColumns(rows); !spread.empty()) {
     nest.columnPitch = spread.front().srcStride;
-    planJoinedTranspose(rows, spread);
+    planPackedTranspose(rows, spread);
   } else {
     // Buffers are copied from as they are.
     mayUseNontemporal &= isWholeLines(nest.unit);

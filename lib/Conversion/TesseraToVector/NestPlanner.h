@@ -96,8 +96,8 @@ public:
   PlanNest planFill();
   /// Bytes of which only `mask` is written.
   PlanNest planBits(const PackedNest &packed, bool isFill);
-  /// Bytes that are joined from parts of others.
-  PlanNest planJoined(const PackedNest &packed);
+  /// Bytes that are packed from parts of others.
+  PlanNest planPacked(const PackedNest &packed);
 
 private:
   /// Takes the loop of stride 1 (on both sides, or in the destination) out of
@@ -122,7 +122,7 @@ private:
   void planRaggedCopy();
   bool isReadInOrder() const;
   void prefetchInOrder(int64_t ahead);
-  bool planJoinedCopy();
+  bool planCoalescedCopy();
   void planAnyTranspose(const Chain &rows, const Chain &columns);
   void planTranspose(const Chain &rows, const Chain &columns);
   void planNontemporalTranspose(const Chain &rows, const Chain &columns);
@@ -158,10 +158,10 @@ private:
   bool isPaddingBetween(int64_t units, int64_t pitch) const;
   bool planInterleaves(const Chain &rows, const Chain &columns);
   int64_t getInterleaveBytes(int64_t units) const;
-  bool interleavesJoined(const Chain &rows, const Chain &columns) const;
-  bool deinterleavesJoined(const Chain &rows, const Chain &columns) const;
+  bool interleavesPacked(const Chain &rows, const Chain &columns) const;
+  bool deinterleavesPacked(const Chain &rows, const Chain &columns) const;
   Chain findSpreadColumns(const Chain &rows) const;
-  void planJoinedTranspose(const Chain &rows, const Chain &columns);
+  void planPackedTranspose(const Chain &rows, const Chain &columns);
 
   /// At least one, which nobody who divides by it has to prove.
   int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }

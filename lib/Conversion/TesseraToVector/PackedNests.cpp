@@ -18,7 +18,7 @@ using namespace tessera;
 /// Nests are code, and most of these are short.
 static constexpr size_t kMaxPackedNests = 64;
 /// Bytes that a nest writes in each step of its loops.
-static constexpr size_t kMaxJoined = 16;
+static constexpr size_t kMaxPackedBytes = 16;
 /// Elements of a run that is so short that those behind it, as one run, are
 /// better than to merge bits at its ends.
 static constexpr int64_t kMaxShort = 16;
@@ -75,7 +75,7 @@ private:
                 int64_t groups, int64_t stride);
   /// `count` elements of a run as parts of one byte. Offsets count from byte 0
   /// of both buffers.
-  JoinedBytes join(ByteOfRun byte, int64_t count) const;
+  PackedBytes pack(ByteOfRun byte, int64_t count) const;
   /// Element number `element` of a run.
   Places getPlace(Places begin, int64_t element) const {
     return {begin.src + element / run.count * repeat.srcStride +
@@ -121,8 +121,8 @@ int64_t NestPacker::getRunPeriod() const {
   return bytes;
 }
 
-JoinedBytes NestPacker::join(ByteOfRun byte, int64_t count) const {
-  JoinedBytes result;
+PackedBytes NestPacker::pack(ByteOfRun byte, int64_t count) const {
+  PackedBytes result;
   result.dstOffset = (byte.begin.dst + byte.first) / dstPerByte;
   for (int64_t i = 0; i < count && !forFill; ++i) {
     Places at = getPlace(byte.begin, byte.first + i);
@@ -142,29 +142,30 @@ JoinedBytes NestPacker::join(ByteOfRun byte, int64_t count) const {
 }
 
 /// Whether whole bytes of the source are meant.
-static bool isCopy(const JoinedBytes &joined) {
-  return joined.parts.size() == 1 && joined.parts.front().shift == 0 &&
-         joined.parts.front().mask == 0xFF;
+static bool isCopy(const PackedBytes &packedBytes) {
+  return packedBytes.parts.size() == 1 &&
+         packedBytes.parts.front().shift == 0 &&
+         packedBytes.parts.front().mask == 0xFF;
 }
 
 /// Lets offsets count from the first ones, which the nest begins at.
 static void makeRelative(PackedNest &nest) {
-  llvm::sort(nest.joined, [](const JoinedBytes &a, const JoinedBytes &b) {
+  llvm::sort(nest.packedBytes, [](const PackedBytes &a, const PackedBytes &b) {
     return a.dstOffset < b.dstOffset;
   });
-  int64_t dst = nest.joined.front().dstOffset, src = 0;
-  if (!nest.joined.front().parts.empty())
-    src = nest.joined.front().parts.front().srcOffset;
-  for (JoinedBytes &joined : nest.joined) {
-    llvm::sort(joined.parts, [](const BytePart &a, const BytePart &b) {
+  int64_t dst = nest.packedBytes.front().dstOffset, src = 0;
+  if (!nest.packedBytes.front().parts.empty())
+    src = nest.packedBytes.front().parts.front().srcOffset;
+  for (PackedBytes &packedBytes : nest.packedBytes) {
+    llvm::sort(packedBytes.parts, [](const BytePart &a, const BytePart &b) {
       return a.srcOffset < b.srcOffset;
     });
-    for (const BytePart &part : joined.parts)
+    for (const BytePart &part : packedBytes.parts)
       src = std::min(src, part.srcOffset);
   }
-  for (JoinedBytes &joined : nest.joined) {
-    joined.dstOffset -= dst;
-    for (BytePart &part : joined.parts)
+  for (PackedBytes &packedBytes : nest.packedBytes) {
+    packedBytes.dstOffset -= dst;
+    for (BytePart &part : packedBytes.parts)
       part.srcOffset -= src;
   }
   nest.strided.srcOffset = src;
@@ -177,11 +178,11 @@ void NestPacker::addPart(const StridedNest &inBytes, const Run &run,
     return;
   int64_t bit = (run.begin.dst + first) % dstPerByte * bits;
   auto mask = static_cast<uint8_t>(((1 << count * bits) - 1) << bit);
-  PackedNest nest = {inBytes, mask, {join({run.begin, first}, count)}};
+  PackedNest nest = {inBytes, mask, {pack({run.begin, first}, count)}};
   makeRelative(nest);
-  const auto &parts = nest.joined.front().parts;
+  const auto &parts = nest.packedBytes.front().parts;
   if (parts.empty() || (parts.size() == 1 && parts.front().shift == 0))
-    nest.joined.clear();
+    nest.packedBytes.clear();
   packed.push_back(std::move(nest));
 }
 
@@ -191,7 +192,7 @@ void NestPacker::addBytes(const StridedNest &inBytes,
   if (groups == 0 || bytes.empty())
     return;
   // Of a fill, and of what many steps make, each part is a nest.
-  size_t most = forFill ? 1 : kMaxJoined;
+  size_t most = forFill ? 1 : kMaxPackedBytes;
   if (bytes.size() > most) {
     addBytes(inBytes, bytes.take_front(most), groups, stride);
     addBytes(inBytes, bytes.drop_front(most), groups, stride);
@@ -199,14 +200,15 @@ void NestPacker::addBytes(const StridedNest &inBytes,
   }
   PackedNest nest = {inBytes, 0xFF, {}};
   for (ByteOfRun byte : bytes)
-    nest.joined.push_back(join(byte, dstPerByte));
+    nest.packedBytes.push_back(pack(byte, dstPerByte));
   makeRelative(nest);
   if (groups > 1)
     nest.strided.loops.push_back(
         {groups, forFill ? 0 : getSrcDistance(stride * dstPerByte) / srcPerByte,
          stride});
-  if (forFill || (nest.joined.size() == 1 && isCopy(nest.joined.front())))
-    nest.joined.clear();
+  if (forFill ||
+      (nest.packedBytes.size() == 1 && isCopy(nest.packedBytes.front())))
+    nest.packedBytes.clear();
   packed.push_back(std::move(nest));
 }
 

@@ -9,7 +9,7 @@
 // Elements of 1, 2 or 4 bits on either side, or on one where the other has
 // whole bytes. A nest of them becomes nests of bytes: loops are split until
 // every stride is whole bytes on both sides. What a step of the loops then
-// writes are some bytes at fixed distances, each of which is joined from bits
+// writes are some bytes at fixed distances, each of which is packed from bits
 // of bytes at fixed distances:
 //
 //   s4[64,64]{1,0:E(4)} to {0,1:E(4)}
@@ -18,7 +18,7 @@
 //         byte 0 of bits 0-3 at 0, bits 0-3 at 32
 //         byte 32 of bits 4-7 at 0, bits 4-7 at 32
 //
-// So every kernel for bytes is one for packed elements too, once its loads join
+// So every kernel for bytes is one for packed elements too, once its loads pack
 // what they bring.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +36,7 @@ struct PackedNest {
   /// The bits of every byte that are copied (or filled).
   uint8_t mask = 0xFF;
   /// See PlanNest.
-  llvm::SmallVector<JoinedBytes, 2> joined;
+  llvm::SmallVector<PackedBytes, 2> packedBytes;
 };
 
 /// Bytes of the destination that a nest has in part only, at the ends of runs,

@@ -80,7 +80,7 @@ bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
 /// Bytes of the long side that a block of `units` takes: few rows in one piece
 /// of code, of many a register each.
 int64_t NestPlanner::getInterleaveBytes(int64_t units) const {
-  bool isUnrolled = units <= kMaxUnrolledRows && nest.joined.empty();
+  bool isUnrolled = units <= kMaxUnrolledRows && nest.packedBytes.empty();
   return isUnrolled ? kRunBytes : target.vectorBytes;
 }
 
@@ -104,7 +104,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows) * nest.numJoined();
+  int64_t units = countSteps(rows) * nest.numPackedBytes();
   int64_t wide = columnUnits(getInterleaveBytes(units));
   int64_t gap = columns.front().dstStride - units * nest.unit;
   if (isPaddingBetween(units, units + gap / nest.unit)) {
@@ -159,14 +159,14 @@ bool NestPlanner::planInterleaves(const Chain &rows, const Chain &columns) {
   return true;
 }
 
-/// Whether the joined bytes of a few rows, those of the first place of all rows
+/// Whether the packed bytes of a few rows, those of the first place of all rows
 /// before those of the second, are one run, which the next column continues.
-bool NestPlanner::interleavesJoined(const Chain &rows,
+bool NestPlanner::interleavesPacked(const Chain &rows,
                                     const Chain &columns) const {
   int64_t run = countSteps(rows) * nest.unit;
-  int64_t units = countSteps(rows) * nest.joined.size();
-  for (auto [i, joined] : llvm::enumerate(nest.joined))
-    if (joined.dstOffset != static_cast<int64_t>(i) * run)
+  int64_t units = countSteps(rows) * nest.packedBytes.size();
+  for (auto [i, packedBytes] : llvm::enumerate(nest.packedBytes))
+    if (packedBytes.dstOffset != static_cast<int64_t>(i) * run)
       return false;
   return isFew(units, /*isInterleave=*/true) && !columns.empty() &&
          columns.front().dstStride == units * nest.unit;
@@ -174,14 +174,14 @@ bool NestPlanner::interleavesJoined(const Chain &rows,
 
 /// Whether the parts of a few columns, the first parts of all columns before
 /// the second ones, are one run of the source, which the next row continues.
-bool NestPlanner::deinterleavesJoined(const Chain &rows,
+bool NestPlanner::deinterleavesPacked(const Chain &rows,
                                       const Chain &columns) const {
   int64_t run = countSteps(columns) * nest.unit;
-  size_t numParts = nest.joined.front().parts.size();
-  for (const JoinedBytes &joined : nest.joined)
-    for (auto [i, part] : llvm::enumerate(joined.parts))
-      if (joined.parts.size() != numParts ||
-          part.srcOffset - joined.parts.front().srcOffset !=
+  size_t numParts = nest.packedBytes.front().parts.size();
+  for (const PackedBytes &packedBytes : nest.packedBytes)
+    for (auto [i, part] : llvm::enumerate(packedBytes.parts))
+      if (packedBytes.parts.size() != numParts ||
+          part.srcOffset - packedBytes.parts.front().srcOffset !=
               static_cast<int64_t>(i) * run)
         return false;
   int64_t units = countSteps(columns) * numParts;

@@ -96,15 +96,15 @@ int64_t PlanNest::panelColumns() const {
   return units;
 }
 
-int64_t PlanNest::joinedRun() const {
+int64_t PlanNest::packedRun() const {
   auto isRun = [&](size_t length) {
-    for (size_t i = 0; i < joined.size(); ++i)
+    for (size_t i = 0; i < packedBytes.size(); ++i)
       if (i % length != 0 &&
-          joined[i].dstOffset != joined[i - 1].dstOffset + unit)
+          packedBytes[i].dstOffset != packedBytes[i - 1].dstOffset + unit)
         return false;
-    return joined.size() % length == 0;
+    return packedBytes.size() % length == 0;
   };
-  size_t length = numJoined();
+  size_t length = numPackedBytes();
   while (!isRun(length))
     --length;
   return length;
@@ -113,14 +113,14 @@ int64_t PlanNest::joinedRun() const {
 int64_t PlanNest::numBlockElements() const {
   // Padding lies behind each column that is interleaved; else a block is one
   // run.
-  int64_t units = numJoined() * unit;
+  int64_t units = numPackedBytes() * unit;
   if (kernel == KernelKind::Interleave)
     return (blockRows() * units + padding) * blockColumns();
   return blockRows() * blockColumns() * units + padding;
 }
 
 int64_t PlanNest::numElements() const {
-  int64_t elements = unit * numJoined();
+  int64_t elements = unit * numPackedBytes();
   for (const PlanLoop &loop : rows)
     elements *= loop.count;
   // Rows that are interleaved are all within a block.
@@ -189,10 +189,11 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
 }
 
 /// The bits of the destination that each part gives, and where it lies.
-static void printJoined(const JoinedBytes &joined, llvm::raw_ostream &os) {
-  os << "byte " << joined.dstOffset << " of ";
+static void printPackedBytes(const PackedBytes &packedBytes,
+                             llvm::raw_ostream &os) {
+  os << "byte " << packedBytes.dstOffset << " of ";
   llvm::ListSeparator separator;
-  for (const BytePart &part : joined.parts) {
+  for (const BytePart &part : packedBytes.parts) {
     int first = llvm::countr_zero(part.mask) - part.shift;
     int last = first + llvm::popcount(part.mask) - 1;
     os << separator << "bits " << first << "-" << last << " at "
@@ -244,8 +245,8 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
   if (nest.signedBits)
     os << ", sign of " << nest.signedBits << " bits";
   os << "\n";
-  for (const JoinedBytes &joined : nest.joined)
-    printJoined(joined, os.indent(indent + 2));
+  for (const PackedBytes &packedBytes : nest.packedBytes)
+    printPackedBytes(packedBytes, os.indent(indent + 2));
   for (const PlanLoop &loop : nest.within)
     printLoop(loop, os.indent(indent + 2) << "within ");
   for (const PlanLoop &loop : nest.rows)
@@ -317,8 +318,8 @@ static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
                       mayUseNontemporal);
   if (nest.mask != 0xFF)
     nests.push_back(planner.planBits(nest, isFill));
-  else if (!nest.joined.empty())
-    nests.push_back(planner.planJoined(nest));
+  else if (!nest.packedBytes.empty())
+    nests.push_back(planner.planPacked(nest));
   else
     nests.push_back(isFill ? planner.planFill() : planner.plan());
   llvm::append_range(nests, planner.getRests());

@@ -92,19 +92,19 @@ void VectorKernels::storeMemory(Value vector, Place place, bool isNontemporal) {
 
 void VectorKernels::copy(Place src, Place dst, int64_t count,
                          bool isNontemporal) {
-  forEachJoined([&](int64_t dstOffset) {
+  forEachPackedByte([&](int64_t dstOffset) {
     copyRun(src, dst + dstOffset, count, isNontemporal);
   });
 }
 
-void VectorKernels::join(size_t number, Place src, Place dst, int64_t count,
+void VectorKernels::pack(size_t number, Place src, Place dst, int64_t count,
                          int64_t pitch) {
-  current = &joined[number];
+  current = &packedBytes[number];
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
   for (int64_t begin : getWindows(count, size)) {
     Place from = src + begin * pitch;
-    Value bytes = joinParts([&](int64_t offset) {
+    Value bytes = packParts([&](int64_t offset) {
       return pitch == 1 ? load(from + offset, size)
                         : loadStrands(from + offset, 1, pitch, size).front();
     });
@@ -127,7 +127,7 @@ void VectorKernels::copyRun(Place src, Place dst, int64_t count,
         first, std::min<size_t>(8, begins.size() - first));
     values.clear();
     for (int64_t begin : group)
-      values.push_back(loadJoined(src + begin, size));
+      values.push_back(loadPacked(src + begin, size));
     for (auto [begin, value] : llvm::zip_equal(group, values))
       store(value, dst + begin,
             isNontemporal && size * bytes == vectorBytes && begin % size == 0);
@@ -151,10 +151,10 @@ Value VectorKernels::mergeBits(Value old, Value value, uint8_t mask) {
 void VectorKernels::merge(Place src, Place dst, int64_t count, uint8_t mask) {
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
-  forEachJoined([&](int64_t) {
+  forEachPackedByte([&](int64_t) {
     for (int64_t begin : getWindows(count, size)) {
       Value old = load(dst + begin, size);
-      Value value = loadJoined(src + begin, size);
+      Value value = loadPacked(src + begin, size);
       store(mergeBits(old, value, mask), dst + begin);
     }
   });
@@ -170,14 +170,14 @@ void VectorKernels::fillBits(Value value, Place dst, int64_t count,
 }
 
 //===----------------------------------------------------------------------===//
-// Joined bytes
+// Packed bytes
 //===----------------------------------------------------------------------===//
 
-void VectorKernels::forEachJoined(
+void VectorKernels::forEachPackedByte(
     llvm::function_ref<void(int64_t dstOffset)> write) {
-  if (joined.empty())
+  if (packedBytes.empty())
     return write(0);
-  for (const JoinedBytes &bytes : joined) {
+  for (const PackedBytes &bytes : packedBytes) {
     current = &bytes;
     write(bytes.dstOffset);
   }
@@ -203,7 +203,7 @@ Value VectorKernels::extendSign(Value bytes) {
   return arith::SubIOp::create(b, arith::XOrIOp::create(b, bytes, sign), sign);
 }
 
-Value VectorKernels::joinParts(
+Value VectorKernels::packParts(
     llvm::function_ref<Value(int64_t offset)> loadPart) {
   if (!current)
     return loadPart(0);
@@ -215,8 +215,8 @@ Value VectorKernels::joinParts(
   return signedBits ? extendSign(result) : result;
 }
 
-Value VectorKernels::loadJoined(Place place, int64_t count) {
-  return joinParts([&](int64_t offset) { return load(place + offset, count); });
+Value VectorKernels::loadPacked(Place place, int64_t count) {
+  return packParts([&](int64_t offset) { return load(place + offset, count); });
 }
 
 bool VectorKernels::hasMasks() const {
@@ -335,7 +335,7 @@ Value VectorKernels::shuffleUnits(Value a, Value b2,
   return vector::ShuffleOp::create(b, a, b2, mask);
 }
 
-Value VectorKernels::join(Value a, Value c) {
+Value VectorKernels::concat(Value a, Value c) {
   return shuffleUnits(
       a, c,
       llvm::to_vector(llvm::seq<int64_t>(0, countUnits(a) + countUnits(c))));
@@ -355,7 +355,7 @@ Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
     Value piece = load(place + done * unit, size * unit);
     done += size;
-    result = result ? join(result, piece) : piece;
+    result = result ? concat(result, piece) : piece;
   }
   if (done == paddedTo)
     return result;
@@ -393,7 +393,7 @@ Value VectorKernels::pickElements(Value a, Value c, int64_t begin,
   return vector::ShuffleOp::create(b, a, c, mask);
 }
 
-Value VectorKernels::joinLines(Value before, Value after, int64_t shift) {
+Value VectorKernels::alignLines(Value before, Value after, int64_t shift) {
   int64_t line = kLineBytes / bytes;
   return shift ? pickElements(before, after, line - shift, line) : after;
 }
@@ -433,7 +433,7 @@ int64_t VectorKernels::countShuffles(int64_t numRows,
 int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
   // A transpose takes one register for each column of a load, and 16, half of
   // all, is what it can have without spills. There are fewer narrower ones, and
-  // joining them costs less than exchanging lanes.
+  // concatenating them costs less than exchanging lanes.
   int64_t maxBytes = vectorBytes == kLineBytes ? 16 * unitBytes() : 16;
   maxBytes = std::min(maxBytes, maxLoadBytes);
   int64_t lanes = 1;
@@ -457,7 +457,7 @@ Value VectorKernels::loadLanes(Place src, llvm::ArrayRef<int64_t> rows,
   }
   for (; parts.size() > 1; parts.truncate(parts.size() / 2))
     for (size_t i = 0; i < parts.size() / 2; ++i)
-      parts[i] = join(parts[2 * i], parts[2 * i + 1]);
+      parts[i] = concat(parts[2 * i], parts[2 * i + 1]);
   return parts.front();
 }
 

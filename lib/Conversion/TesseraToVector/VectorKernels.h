@@ -63,10 +63,11 @@ public:
   VectorKernels(mlir::ImplicitLocOpBuilder &builder, mlir::Type elementType,
                 int64_t vectorBytes, int64_t unit);
 
-  /// From now on kernels write joined bytes, for each of their units as many as
-  /// there are in `joined`. But a transpose takes rows as they are.
-  void setJoined(llvm::ArrayRef<JoinedBytes> joined, int64_t signedBits) {
-    this->joined = joined;
+  /// From now on kernels write packed bytes, for each of their units as many as
+  /// there are in `packedBytes`. But a transpose takes rows as they are.
+  void setPackedBytes(llvm::ArrayRef<PackedBytes> packedBytes,
+                      int64_t signedBits) {
+    this->packedBytes = packedBytes;
     this->signedBits = signedBits;
   }
 
@@ -93,9 +94,9 @@ public:
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isNontemporal` the destination is aligned to lines.
   void copy(Place src, Place dst, int64_t count, bool isNontemporal = false);
-  /// Copies `count` bytes, joined as those of `number` are, from every
+  /// Copies `count` bytes, packed as those of `number` are, from every
   /// `pitch`-th byte.
-  void join(size_t number, Place src, Place dst, int64_t count, int64_t pitch);
+  void pack(size_t number, Place src, Place dst, int64_t count, int64_t pitch);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it
@@ -117,7 +118,7 @@ public:
 
   /// The last `shift` elements of the line `before` and the first ones of the
   /// line `after`: what lies where `after` would, `shift` elements earlier.
-  mlir::Value joinLines(mlir::Value before, mlir::Value after, int64_t shift);
+  mlir::Value alignLines(mlir::Value before, mlir::Value after, int64_t shift);
   /// Stores elements `begin` to `end` of a line that would lie at `place`.
   void storePart(mlir::Value line, Place place, int64_t begin, int64_t end);
 
@@ -149,7 +150,7 @@ public:
 
   /// Whether `units` are enough for the registers of interleaving.
   bool fillsLane(int64_t units) const {
-    return units >= laneUnits() || !joined.empty();
+    return units >= laneUnits() || !packedBytes.empty();
   }
   /// Units of a register that sides of `length` are interleaved by.
   int64_t interleaveUnits(int64_t length) const;
@@ -183,16 +184,16 @@ private:
   void storeMemory(mlir::Value vector, Place place, bool isNontemporal);
   /// `count` units of a row, padded to `paddedTo`.
   mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
-  /// Joins parts that `loadPart` brings from an offset, as they are if there is
-  /// nothing to join.
+  /// Packs parts that `loadPart` brings from an offset, as they are if there is
+  /// nothing to pack.
   mlir::Value
-  joinParts(llvm::function_ref<mlir::Value(int64_t offset)> loadPart);
+  packParts(llvm::function_ref<mlir::Value(int64_t offset)> loadPart);
   mlir::Value takePart(mlir::Value bytes, const BytePart &part);
   mlir::Value extendSign(mlir::Value bytes);
   /// `count` elements that the destination gets from `place`.
-  mlir::Value loadJoined(Place place, int64_t count);
-  /// Calls `write` with the offset of each byte to join.
-  void forEachJoined(llvm::function_ref<void(int64_t dstOffset)> write);
+  mlir::Value loadPacked(Place place, int64_t count);
+  /// Calls `write` with the offset of each byte to pack.
+  void forEachPackedByte(llvm::function_ref<void(int64_t dstOffset)> write);
   /// `numStrands` registers of `size` units, each of every `pitch`-th unit of a
   /// run, from neighbouring ones on.
   llvm::SmallVector<mlir::Value, 16> loadStrands(Place src, int64_t numStrands,
@@ -205,7 +206,7 @@ private:
                            llvm::ArrayRef<int64_t> units);
   int64_t countUnits(mlir::Value vector) const;
   /// One vector behind the other.
-  mlir::Value join(mlir::Value a, mlir::Value c);
+  mlir::Value concat(mlir::Value a, mlir::Value c);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
   /// `count` elements, not units, of two vectors as one sequence.
   mlir::Value pickElements(mlir::Value a, mlir::Value c, int64_t begin,
@@ -258,10 +259,10 @@ private:
   int64_t unit;
   /// Where each element of a unit comes from, if they change places.
   llvm::SmallVector<int64_t, 16> within;
-  llvm::ArrayRef<JoinedBytes> joined;
+  llvm::ArrayRef<PackedBytes> packedBytes;
   int64_t signedBits = 0;
   /// What is being written.
-  const JoinedBytes *current = nullptr;
+  const PackedBytes *current = nullptr;
 };
 
 /// Parts of [0, count) of length `size`, the last one moved back to overlap the

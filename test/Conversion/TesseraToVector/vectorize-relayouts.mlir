@@ -101,7 +101,7 @@ func.func @fill(%src: memref<30x250xf32>,
 
 // -----
 
-// Packed elements on both sides are bytes that are joined from parts of bytes;
+// Packed elements on both sides are bytes that are packed from parts of bytes;
 // on one side only they stay: a memref of i4 is no memref of bytes.
 
 // CHECK-LABEL: func @packed

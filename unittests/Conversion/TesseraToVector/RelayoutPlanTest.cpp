@@ -258,16 +258,16 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
   for (const PlanNest &nest : plan.nests) {
     bool isFill =
         nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
-    llvm::SmallVector<JoinedBytes, 2> joined(nest.joined);
-    if (joined.empty())
-      joined.push_back({0, {BytePart{}}});
+    llvm::SmallVector<PackedBytes, 2> packedBytes(nest.packedBytes);
+    if (packedBytes.empty())
+      packedBytes.push_back({0, {BytePart{}}});
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
     loops.append(nest.rows.begin(), nest.rows.end());
     loops.append(nest.columns.begin(), nest.columns.end());
     loops.append(nest.within.begin(), nest.within.end());
     int64_t unit = nest.within.empty() ? nest.unit : 1;
     walk(nest, loops, [&](int64_t src, int64_t dst) {
-      for (const JoinedBytes &bytes : joined)
+      for (const PackedBytes &bytes : packedBytes)
         for (const BytePart &part : bytes.parts)
           for (int64_t i = 0; i < unit; ++i)
             for (int bit = 0; bit < 8; ++bit)
@@ -731,7 +731,7 @@ TEST(RelayoutPlanTest, plansWhateverHasASize) {
     }
 }
 
-TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
+TEST(RelayoutPlanTest, coalescesRunsThatContinueOneAnother) {
   llvm::StringRef tiled = "f32[4099,3001]{1,0:T(8,128)}";
   llvm::StringRef plain = "f32[4099,3001]{1,0}";
   EXPECT_THAT(
@@ -741,7 +741,7 @@ TEST(RelayoutPlanTest, joinsRunsThatContinueOneAnother) {
                 "        copy 1x1 units of 128, carried and nontemporal, "
                 "prefetch 8192 bytes "
                 "ahead\n"));
-  // Narrower registers join them in a buffer.
+  // Narrower registers coalesce them in a buffer.
   EXPECT_THAT(printPlan(tiled, plain, nontemporal(32)),
               HasSubstr("copy 23x1 units of 128, staged and nontemporal"));
   // Runs of other lengths begin elsewhere each time; each ends a line at least.
@@ -828,7 +828,7 @@ TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
               HasSubstr("transpose 128x32 units of 1\n"));
 }
 
-TEST(RelayoutPlanTest, joinsTileDigitsIntoBlocks) {
+TEST(RelayoutPlanTest, coalescesTileDigitsIntoBlocks) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0:T(8,128)}",
                       "f32[256,256]{0,1:T(8,128)}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
@@ -1030,7 +1030,7 @@ TEST(RelayoutPlanTest, packsBitsIntoBytes) {
 }
 
 // Rows interleaved into bytes, and elements with a byte each on one side.
-TEST(RelayoutPlanTest, joinsPartsOfBytes) {
+TEST(RelayoutPlanTest, packsPartsOfBytes) {
   auto print = [](llvm::StringRef src, llvm::StringRef dst, ElementBits bits) {
     std::string text;
     llvm::raw_string_ostream os(text);

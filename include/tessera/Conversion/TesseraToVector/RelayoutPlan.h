@@ -166,8 +166,8 @@ struct BytePart {
 };
 
 /// Elements that share bytes and do not keep their place in them: each byte of
-/// a unit is joined from the same bits of bytes that begin at several places.
-struct JoinedBytes {
+/// a unit is packed from the same bits of bytes that begin at several places.
+struct PackedBytes {
   int64_t dstOffset = 0; ///< In bytes, from where the unit begins.
   llvm::SmallVector<BytePart, 2> parts;
 };
@@ -194,12 +194,12 @@ struct PlanNest {
   llvm::SmallVector<PlanLoop, 6> loops;
   /// For Merge and FillBits: the bits of a byte that are written.
   uint8_t mask = 0xFF;
-  /// Units to write for each step of the loops, joined from parts of bytes.
+  /// Units to write for each step of the loops, packed from parts of bytes.
   /// None: those of the source as they are. Loops and units are bytes then.
-  llvm::SmallVector<JoinedBytes, 2> joined;
-  /// Bytes between neighbouring columns of joined bytes to transpose.
+  llvm::SmallVector<PackedBytes, 2> packedBytes;
+  /// Bytes between neighbouring columns of packed bytes to transpose.
   int64_t columnPitch = 1;
-  /// For joined bytes of one element of fewer bits each: the bits of the
+  /// For packed bytes of one element of fewer bits each: the bits of the
   /// element, whose sign goes into those above. 0: zeros do.
   int64_t signedBits = 0;
   /// Whether a block's rows are copied side by side before they are transposed.
@@ -230,11 +230,13 @@ struct PlanNest {
   /// this nest share their bodies.
   size_t numFused = 0;
 
-  /// Bytes that are joined for each unit; 1 where units are moved as they are.
-  int64_t numJoined() const { return joined.empty() ? 1 : joined.size(); }
-  /// Joined units that follow one another in the destination, as do those
+  /// Bytes that are packed for each unit; 1 where units are moved as they are.
+  int64_t numPackedBytes() const {
+    return packedBytes.empty() ? 1 : packedBytes.size();
+  }
+  /// Packed units that follow one another in the destination, as do those
   /// behind them; so many rows of a block are one step of the loops.
-  int64_t joinedRun() const;
+  int64_t packedRun() const;
   /// Units of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
