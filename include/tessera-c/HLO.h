@@ -32,6 +32,15 @@ TESSERA_C_EXPORT TesseraError *
 tesseraHLOReport(const char *text, size_t length, TesseraReportFormat format,
                  size_t rows, TesseraTextCallback callback, void *userData);
 
+/// Why a program ran out of memory, from the text that XLA printed then, and
+/// what would make it smaller: for people, or as docs/problems.md has it. At
+/// most `rows` allocations are shown to people; 0 for all. Errors: *invalid*
+/// where the text says nothing of memory that ran out; *unsupported* for HTML.
+TESSERA_C_EXPORT TesseraError *
+tesseraOutOfMemoryExplain(const char *text, size_t length,
+                          TesseraReportFormat format, size_t rows,
+                          TesseraTextCallback callback, void *userData);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 
 #include "tessera/HLO/Verifier.h"
 #include "tessera/Report/HloReport.h"
+#include "tessera/Report/OutOfMemory.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -59,5 +60,24 @@ TesseraError *tesseraHLOReport(const char *text, size_t length,
     printReportHTML(*report, os, rows);
     break;
   }
+  return nullptr;
+}
+
+TesseraError *tesseraOutOfMemoryExplain(const char *text, size_t length,
+                                        TesseraReportFormat format, size_t rows,
+                                        TesseraTextCallback callback,
+                                        void *userData) {
+  if (format == TesseraReportHTML)
+    return wrapError(unsupportedError("format", "text or JSON", "HTML"));
+  llvm::Expected<OutOfMemoryLog> log =
+      parseOutOfMemoryLog(llvm::StringRef(text, length));
+  if (!log)
+    return wrapError(log.takeError());
+  OutOfMemoryReport report = explainOutOfMemory(*log);
+  CallbackStream os(callback, userData);
+  if (format == TesseraReportJSON)
+    printOutOfMemoryJSON(report, os);
+  else
+    printOutOfMemory(report, os, rows == 0 ? report.allocations.size() : rows);
   return nullptr;
 }

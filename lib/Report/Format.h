@@ -16,6 +16,12 @@ namespace tessera {
 /// `512 bytes`, `1703936 bytes (1.6 MiB)`.
 std::string formatBytes(int64_t bytes);
 
+/// `1.6 MiB`, `512 bytes`.
+std::string formatSize(int64_t bytes);
+
+/// `order`, `avoid_move`: the kind of a suggestion in JSON.
+llvm::StringRef getSuggestionName(Suggestion::Kind kind);
+
 /// `S(1), fast on-chip memory`.
 std::string formatSpace(int64_t space);
 

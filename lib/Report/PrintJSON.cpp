@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Format.h"
+
 #include "tessera/Report/Report.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -38,7 +40,7 @@ static llvm::StringRef getName(ReportRole role) {
   return "";
 }
 
-static llvm::StringRef getName(Suggestion::Kind kind) {
+llvm::StringRef tessera::getSuggestionName(Suggestion::Kind kind) {
   switch (kind) {
   case Suggestion::Kind::Order:
     return "order";
@@ -46,6 +48,10 @@ static llvm::StringRef getName(Suggestion::Kind kind) {
     return "tile";
   case Suggestion::Kind::Merge:
     return "merge";
+  case Suggestion::Kind::Width:
+    return "width";
+  case Suggestion::Kind::Type:
+    return "type";
   case Suggestion::Kind::AvoidMove:
     return "avoid_move";
   case Suggestion::Kind::Overlap:
@@ -61,7 +67,7 @@ static Value makeString(llvm::StringRef text) {
 }
 
 static Value makeSuggestion(const Suggestion &suggestion) {
-  Object object{{"kind", getName(suggestion.kind)},
+  Object object{{"kind", getSuggestionName(suggestion.kind)},
                 {"text", makeString(suggestion.text)},
                 {"gain", suggestion.gain}};
   if (suggestion.shape)

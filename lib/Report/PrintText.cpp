@@ -20,8 +20,12 @@
 
 using namespace tessera;
 
-std::string tessera::formatBytes(int64_t bytes) {
-  std::string text = std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+/// `1703936 bytes`, `1 byte`.
+static std::string countBytes(int64_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+std::string tessera::formatSize(int64_t bytes) {
   constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);
   const char *unit = nullptr;
@@ -31,7 +35,13 @@ std::string tessera::formatBytes(int64_t bytes) {
     value /= 1024;
     unit = larger;
   }
-  return unit ? text + llvm::formatv(" ({0:f1} {1})", value, unit).str() : text;
+  return unit ? llvm::formatv("{0:f1} {1}", value, unit).str()
+              : countBytes(bytes);
+}
+
+std::string tessera::formatBytes(int64_t bytes) {
+  std::string text = countBytes(bytes);
+  return bytes < 1024 ? text : text + " (" + formatSize(bytes) + ")";
 }
 
 std::string tessera::formatSpace(int64_t space) {

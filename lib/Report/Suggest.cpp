@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Candidates are made and measured; the smallest wins, and of equal ones that
-// which changes least: an order before a tile before a shape. Whether the
-// compiler can use it is not known here; what it would save is.
+// Candidates are made and measured. Of each kind the smallest is kept, of equal
+// ones that which moves the fewest dimensions; of all kinds the smallest wins,
+// and of equal ones that which changes least: an order before a tile before a
+// shape before a type. Whether the compiler can use it is not known here; what
+// it would save is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,30 +20,42 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+#include <tuple>
+
 using namespace tessera;
 
 namespace {
-/// Keeps the best candidate.
+/// Keeps the best candidate of each kind.
 class Search {
 public:
-  explicit Search(const Shape &shape) : shape(shape) {
-    bytes = getBytes(shape).value_or(0);
-    best = bytes;
-  }
+  Search(const Shape &shape, const SuggestOptions &options)
+      : shape(shape), options(options), bytes(getBytes(shape).value_or(0)) {}
 
   void tryOrders();
+  void trySwaps();
   void tryTiles();
   void tryMerges();
+  void tryWidth();
+  void tryTypes();
 
-  std::optional<Suggestion> result;
+  std::vector<Suggestion> takeResults();
 
 private:
+  /// What decides between candidates of a kind: bytes, then dimensions moved.
+  using Cost = std::pair<int64_t, size_t>;
+
   static std::optional<int64_t> getBytes(const Shape &candidate);
-  void consider(Suggestion::Kind kind, Shape candidate, llvm::StringRef change);
+  std::optional<Shape> getDefault(const Shape &candidate) const;
+  void consider(Suggestion::Kind kind, std::optional<Shape> candidate,
+                const llvm::Twine &change, llvm::StringRef sentence,
+                size_t moved = 0);
+  void considerOrder(std::optional<Shape> candidate);
 
   const Shape &shape;
+  const SuggestOptions &options;
   int64_t bytes = 0;
-  int64_t best = 0;
+  std::map<Suggestion::Kind, std::pair<Cost, Suggestion>> best;
 };
 } // namespace
 
@@ -53,25 +67,73 @@ std::optional<int64_t> Search::getBytes(const Shape &candidate) {
   return std::nullopt;
 }
 
-void Search::consider(Suggestion::Kind kind, Shape candidate,
-                      llvm::StringRef change) {
-  std::optional<int64_t> size = getBytes(candidate);
-  if (!size || *size >= best)
+/// The layout that the machine's compiler would choose, if it is known.
+std::optional<Shape> Search::getDefault(const Shape &candidate) const {
+  if (!options.rule)
+    return std::nullopt;
+  llvm::Expected<Shape> result = chooseDefaultLayout(*options.rule, candidate);
+  if (result)
+    return std::move(*result);
+  llvm::consumeError(result.takeError());
+  return std::nullopt;
+}
+
+void Search::consider(Suggestion::Kind kind, std::optional<Shape> candidate,
+                      const llvm::Twine &change, llvm::StringRef sentence,
+                      size_t moved) {
+  if (!candidate)
     return;
-  best = *size;
+  std::optional<int64_t> size = getBytes(*candidate);
+  auto known = best.find(kind);
+  if (!size || *size >= bytes ||
+      (known != best.end() && known->second.first <= Cost{*size, moved}))
+    return;
   Suggestion suggestion;
   suggestion.kind = kind;
-  suggestion.gain = bytes - best;
-  suggestion.text =
-      (change + ": " + candidate.toString() + " takes " + llvm::Twine(best) +
-       " bytes, " + llvm::Twine(suggestion.gain) + " fewer")
-          .str();
+  suggestion.change = change.str();
+  suggestion.gain = bytes - *size;
+  suggestion.text = (sentence + ": " + candidate->toString() + " takes " +
+                     llvm::Twine(*size) + " bytes, " +
+                     llvm::Twine(suggestion.gain) + " fewer")
+                        .str();
   suggestion.shape = std::move(candidate);
-  result = std::move(suggestion);
+  best[kind] = {Cost{*size, moved}, std::move(suggestion)};
+}
+
+/// `swap d0, d2`, or the whole order where that is not all.
+static std::string describeOrderChange(llvm::ArrayRef<int64_t> from,
+                                       llvm::ArrayRef<int64_t> to) {
+  llvm::SmallVector<int64_t, 6> moved;
+  for (auto [lhs, rhs] : llvm::zip_equal(from, to))
+    if (lhs != rhs)
+      moved.push_back(lhs);
+  llvm::sort(moved);
+  if (moved.size() == 2)
+    return "swap d" + std::to_string(moved[0]) + ", d" +
+           std::to_string(moved[1]);
+  std::string text = "order {";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(to, os, ",");
+  return text + "}";
+}
+
+void Search::considerOrder(std::optional<Shape> candidate) {
+  if (!candidate)
+    return;
+  llvm::ArrayRef<int64_t> from = shape.layout().minorToMajor;
+  llvm::ArrayRef<int64_t> to = candidate->layout().minorToMajor;
+  size_t moved = 0;
+  for (auto [lhs, rhs] : llvm::zip_equal(from, to))
+    moved += lhs != rhs;
+  if (moved == 0)
+    return;
+  std::string change = describeOrderChange(from, to);
+  consider(Suggestion::Kind::Order, std::move(candidate), change,
+           "lay it out in another order", moved);
 }
 
 /// Any two dimensions as the most minor ones, which are those that tiles pad
-/// most; the others keep their order.
+/// most; the others keep their order. Then any two dimensions exchanged.
 void Search::tryOrders() {
   int64_t rank = shape.rank();
   for (int64_t minor = 0; minor < rank; ++minor)
@@ -86,8 +148,19 @@ void Search::tryOrders() {
       layout.minorToMajor = order;
       Shape candidate = shape;
       candidate.setLayout(layout);
-      consider(Suggestion::Kind::Order, std::move(candidate),
-               "lay it out in another order");
+      considerOrder(std::move(candidate));
+    }
+  trySwaps();
+}
+
+void Search::trySwaps() {
+  int64_t rank = shape.rank();
+  for (int64_t i = 0; i < std::min<int64_t>(rank, 2); ++i)
+    for (int64_t j = i + 1; j < rank; ++j) {
+      Shape candidate = shape;
+      auto &order = candidate.mutableLayout().minorToMajor;
+      std::swap(order[i], order[j]);
+      considerOrder(std::move(candidate));
     }
 }
 
@@ -103,8 +176,15 @@ void Search::tryTiles() {
     Shape candidate = shape;
     candidate.setLayout(layout);
     consider(Suggestion::Kind::Tile, std::move(candidate),
-             "use a smaller tile");
+             "tile of " + llvm::Twine(size) + " rows", "use a smaller tile");
   }
+}
+
+/// Whether two layouts differ in tiles at most: other changes are not a
+/// merge's.
+static bool hasSameOrder(const Shape &lhs, const Shape &rhs) {
+  return lhs.layout().minorToMajor == rhs.layout().minorToMajor &&
+         lhs.layout().elementSizeInBits == rhs.layout().elementSizeInBits;
 }
 
 /// Two logical neighbours as one dimension, where the second is right behind
@@ -125,23 +205,82 @@ void Search::tryMerges() {
     for (int64_t other : layout.minorToMajor)
       if (other != dim + 1)
         merged.minorToMajor.push_back(other > dim ? other - 1 : other);
-    consider(Suggestion::Kind::Merge,
-             Shape::array(shape.elementType(), dims, merged),
-             ("merge dimensions " + llvm::Twine(dim) + " and " +
-              llvm::Twine(dim + 1))
-                 .str());
+    Shape candidate = Shape::array(shape.elementType(), dims, merged);
+    std::string change =
+        "merge d" + std::to_string(dim) + ", d" + std::to_string(dim + 1);
+    std::string sentence = "merge dimensions " + std::to_string(dim) + " and " +
+                           std::to_string(dim + 1);
+    if (std::optional<Shape> other = getDefault(candidate);
+        other && hasSameOrder(*other, candidate))
+      consider(Suggestion::Kind::Merge, std::move(other), change, sentence);
+    consider(Suggestion::Kind::Merge, std::move(candidate), change, sentence);
   }
 }
 
-std::optional<Suggestion> tessera::suggestLayout(const Shape &shape) {
+/// Elements that take no more bits than their type has.
+void Search::tryWidth() {
+  int64_t bits = shape.layout().elementSizeInBits;
+  int64_t natural = 8 * getByteWidth(shape.elementType());
+  if (bits <= natural)
+    return;
+  Shape candidate = shape;
+  candidate.mutableLayout().elementSizeInBits = 0;
+  consider(Suggestion::Kind::Width, getDefault(candidate),
+           llvm::Twine(natural) + " bits an element", "use fewer bits");
+}
+
+/// A floating point type of half the bits, laid out as the compiler would.
+void Search::tryTypes() {
+  PrimitiveType half;
+  if (shape.elementType() == PrimitiveType::F32)
+    half = PrimitiveType::BF16;
+  else if (shape.elementType() == PrimitiveType::F64)
+    half = PrimitiveType::F32;
+  else
+    return;
+  Shape candidate = shape;
+  candidate.setElementType(half);
+  candidate.mutableLayout().elementSizeInBits = 0;
+  std::string change = ("as " + getName(half)).str();
+  consider(Suggestion::Kind::Type, getDefault(candidate), change, change);
+}
+
+std::vector<Suggestion> Search::takeResults() {
+  std::vector<Suggestion> results;
+  for (auto &[kind, result] : best)
+    results.push_back(std::move(result.second));
+  // Another type changes values: it comes last.
+  auto rank = [](const Suggestion &suggestion) {
+    return std::tuple(suggestion.kind == Suggestion::Kind::Type,
+                      -suggestion.gain, suggestion.kind);
+  };
+  llvm::sort(results, [&](const Suggestion &lhs, const Suggestion &rhs) {
+    return rank(lhs) < rank(rhs);
+  });
+  return results;
+}
+
+std::vector<Suggestion> tessera::suggestLayouts(const Shape &shape,
+                                                const SuggestOptions &options) {
   if (!shape.isArray() || !shape.hasLayout() ||
       !shape.layout().paddedDimensions.empty())
-    return std::nullopt;
-  Search search(shape);
+    return {};
+  Search search(shape, options);
   search.tryOrders();
-  search.tryTiles();
+  if (options.tiles)
+    search.tryTiles();
   search.tryMerges();
-  return std::move(search.result);
+  search.tryWidth();
+  if (options.types)
+    search.tryTypes();
+  return search.takeResults();
+}
+
+std::optional<Suggestion> tessera::suggestLayout(const Shape &shape) {
+  std::vector<Suggestion> all = suggestLayouts(shape, SuggestOptions());
+  if (all.empty())
+    return std::nullopt;
+  return std::move(all.front());
 }
 
 std::optional<Suggestion> tessera::suggestMove(const ValueReport &value) {

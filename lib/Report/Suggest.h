@@ -9,9 +9,26 @@
 #ifndef TESSERA_LIB_REPORT_SUGGEST_H
 #define TESSERA_LIB_REPORT_SUGGEST_H
 
+#include "tessera/Layout/Target.h"
 #include "tessera/Report/Report.h"
 
 namespace tessera {
+
+/// What candidates there are.
+struct SuggestOptions {
+  /// Other sizes of the first tile.
+  bool tiles = true;
+  /// Narrower floating point types.
+  bool types = false;
+  /// How the machine's compiler lays out what nobody pins, where it is known:
+  /// the layout of merged dimensions and of other types.
+  std::optional<LayoutRule> rule;
+};
+
+/// The best candidate of each kind that is smaller than `shape`, the smallest
+/// first, but other types last.
+std::vector<Suggestion> suggestLayouts(const Shape &shape,
+                                       const SuggestOptions &options);
 
 /// How the move of `value` could be avoided or hidden, or nothing.
 std::optional<Suggestion> suggestMove(const ValueReport &value);

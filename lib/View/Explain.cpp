@@ -184,7 +184,6 @@ private:
   llvm::Error addTiles();
   void addOtherFields();
   llvm::Error addSizes();
-  std::string describeGrowth() const;
   std::string describePadding(const ShapeSize &size) const;
   void addBestOrder(int64_t bytes);
   llvm::Error addAddress();
@@ -257,24 +256,6 @@ void ArrayExplainer::addOtherFields() {
         ("all padding holds " + getName(*layout.paddingValue)).str());
 }
 
-/// `; d1 grows from 200 to 256` for the dimensions that padding widens.
-std::string ArrayExplainer::describeGrowth() const {
-  llvm::Expected<AxisList> axes = AxisList::get(shape);
-  if (!axes) {
-    llvm::consumeError(axes.takeError());
-    return "";
-  }
-  std::optional<AxisList> padded = getPaddedAxes(layout, *axes);
-  if (!padded)
-    return "";
-  std::string text;
-  for (auto [dim, size] : llvm::enumerate(axes->dimensions()))
-    if (int64_t width = padded->dimensions()[dim]; width != size)
-      text += (text.empty() ? "; d" : ", d") + llvm::utostr(dim) +
-              " grows from " + toText(size) + " to " + toText(width);
-  return text;
-}
-
 std::string ArrayExplainer::describePadding(const ShapeSize &size) const {
   if (size.paddingBytes == 0)
     return "none";
@@ -283,7 +264,7 @@ std::string ArrayExplainer::describePadding(const ShapeSize &size) const {
       << count(size.paddingBytes, "byte") << ", "
       << llvm::format("%.3g", 100. * size.paddingBytes / size.bytes)
       << "% of the buffer (expansion " << llvm::format("%.3g", size.expansion())
-      << ")" << describeGrowth();
+      << ")" << describeGrowth(shape);
   return text;
 }
 
@@ -468,6 +449,24 @@ llvm::Error explainLeaves(const Shape &shape, llvm::raw_ostream &os,
 }
 
 } // namespace
+
+std::string tessera::describeGrowth(const Shape &shape) {
+  llvm::Expected<AxisList> axes = AxisList::get(shape);
+  if (!axes) {
+    llvm::consumeError(axes.takeError());
+    return "";
+  }
+  std::optional<AxisList> padded =
+      getPaddedAxes(shape.layoutOrDefault(), *axes);
+  if (!padded)
+    return "";
+  std::string text;
+  for (auto [dim, size] : llvm::enumerate(axes->dimensions()))
+    if (int64_t width = padded->dimensions()[dim]; width != size)
+      text += (text.empty() ? "; d" : ", d") + llvm::utostr(dim) +
+              " grows from " + toText(size) + " to " + toText(width);
+  return text;
+}
 
 llvm::StringRef tessera::getMemorySpaceName(int64_t space) {
   switch (space) {

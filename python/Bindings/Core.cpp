@@ -665,6 +665,16 @@ static std::string report(std::string_view module, const std::string &format,
   });
 }
 
+static std::string explainOutOfMemory(std::string_view log,
+                                      const std::string &format, size_t rows) {
+  auto form = static_cast<TesseraReportFormat>(
+      parseChoice("format", format, {"text", "json"}));
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraOutOfMemoryExplain(log.data(), log.size(), form, rows,
+                                     callback, text);
+  });
+}
+
 NB_MODULE(_tessera, module) {
   module.doc() =
       "Shapes, relayouts, programs and reports, over the C API of Tessera.";
@@ -678,4 +688,7 @@ NB_MODULE(_tessera, module) {
              "that needs nothing else ('html'). Lists for people have about\n"
              "`rows` rows; 0 for all. Raises InvalidError or UnsupportedError\n"
              "with all errors of the text, a line each.");
+  module.def("explain_out_of_memory", &explainOutOfMemory, "log"_a,
+             "format"_a = "text", nb::kw_only(), "rows"_a = 10,
+             "Why a program ran out of memory, from what XLA printed then.");
 }

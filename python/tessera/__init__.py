@@ -17,6 +17,7 @@ tessera.dialects.
 
 from tessera._arrays import pack, relayout, unpack
 from tessera._errors import InvalidError, TesseraError, UnsupportedError
+from tessera._explain import explain
 from tessera._program import Program
 from tessera._tessera import BitcastAnswer, Relayout, Shape, report
 
@@ -28,6 +29,7 @@ __all__ = [
     "Shape",
     "TesseraError",
     "UnsupportedError",
+    "explain",
     "pack",
     "relayout",
     "report",

@@ -226,12 +226,27 @@ static void testReport(void) {
   failed(tesseraHLOReport(text, strlen(text), TesseraReportHTML, 0, print,
                           stdout));
   failed(tesseraHLOReport(text, 20, TesseraReportText, 0, print, stdout));
+  const char *log = "Out of memory while trying to allocate 64 bytes.\nPeak "
+                    "buffers:\n\tSize: 64B\n\tShape: f32[16]\n";
+  failed(tesseraOutOfMemoryExplain(log, strlen(log), TesseraReportText, 0,
+                                   print, stdout));
+  failed(tesseraOutOfMemoryExplain(log, strlen(log), TesseraReportJSON, 0,
+                                   print, stdout));
+  failed(tesseraOutOfMemoryExplain(log, strlen(log), TesseraReportHTML, 0,
+                                   print, stdout));
+  failed(
+      tesseraOutOfMemoryExplain(log, 3, TesseraReportText, 0, print, stdout));
 }
 // CHECK-LABEL: @report
 // CHECK-NEXT: module m: 2 values
 // CHECK: "schema": "tessera.report"
 // CHECK: </html>
 // CHECK-NEXT: invalid: 3:{{.*}}: error: invalid
+// CHECK-NEXT: an array needs 64 bytes
+// CHECK: or      as bf16: 64 bytes -> 32 bytes, bf16[16]{0}
+// CHECK: "schema": "tessera.oom"
+// CHECK: unsupported: unsupported format: expected text or JSON, found HTML
+// CHECK-NEXT: invalid: invalid log: {{.*}}found none in 3 bytes
 
 int main(void) {
   testArray();

@@ -16,7 +16,7 @@ import test_counts  # noqa: E402
 
 # Texts of each fuzzer in the full run. IR runs only what was found: its seeds and
 # mutated ones meet faults of upstream's passes too.
-RUNS = {"shape": 200000, "hlo": 20000, "ir": 0, "relayout": 20000, "capi": 20000}
+RUNS = {"shape": 200000, "hlo": 20000, "log": 100000, "ir": 0, "relayout": 20000, "capi": 20000}
 
 
 def main():

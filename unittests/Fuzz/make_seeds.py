@@ -61,6 +61,8 @@ def main():
     modules += read_all(test / "Target" / "HLO", ".hlo")
     write("hlo", modules)
 
+    write("log", read_all(test / "HLO" / "Inputs" / "oom", ".log"))
+
     ir = list(mlir_modules())
     write("ir", [f"// {PASSES[i % len(PASSES)]}\n{text}" for i, text in enumerate(ir)])
 

@@ -126,8 +126,18 @@ struct ReportInput {
 
 /// Another shape or layout for a value.
 struct Suggestion {
-  enum class Kind : uint8_t { Order, Tile, Merge, AvoidMove, Overlap };
+  enum class Kind : uint8_t {
+    Order,
+    Tile,
+    Merge,
+    Width, ///< Fewer bits for an element of the same type.
+    Type,  ///< Another element type.
+    AvoidMove,
+    Overlap
+  };
   Kind kind = Kind::Order;
+  /// In a few words, `swap d0, d2`; empty for AvoidMove and Overlap.
+  std::string change;
   /// One sentence.
   std::string text;
   /// What the value would be; nothing for AvoidMove and Overlap.

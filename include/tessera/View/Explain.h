@@ -33,6 +33,10 @@ llvm::Error explainShape(const Shape &shape, llvm::raw_ostream &os,
 llvm::Error explainLine(const hlo::Module &line, llvm::raw_ostream &os,
                         ExplainOptions options = {});
 
+/// `; d1 grows from 200 to 256` for the dimensions that padding widens; empty
+/// where there are none, or where no other array has the same memory.
+std::string describeGrowth(const Shape &shape);
+
 /// The name of a memory space, `VMEM, the fast on-chip memory of TPUs` of 1.
 llvm::StringRef getMemorySpaceName(int64_t space);
 
