@@ -1,14 +1,16 @@
 """Modules whose text parses, but does not fit together, end no process.
 
-usage: mutate_structure.py TESSERA_HLO TESSERA_TRANSLATE COUNT FOLDER...
+usage: mutate_structure.py [--only=COMMAND] TESSERA_HLO TESSERA_TRANSLATE COUNT FOLDER...
 
 COUNT texts (test_counts.py says when fewer) are made of the modules in the
 folders: an instruction or two get another operand, opcode, shape, index, called
-computation, or alias. For each, `report`, `diff` and `print` of tessera-hlo, and
-every tenth time the import into MLIR, must answer or refuse; an end by a signal,
-a sanitizer's report or more than a minute is a failure.
+computation, or alias, or a kernel other bytes. For each, `report`, `diff`, one of
+the other commands of tessera-hlo, and every tenth time the import into MLIR,
+must answer or refuse; an end by a signal, a sanitizer's report or more than a
+minute is a failure. With --only it is that command alone each time.
 """
 
+import base64
 import collections
 import os
 import pathlib
@@ -61,14 +63,36 @@ def mutate_attributes(parts, rng, names, shapes, opcodes):
     text = re.sub(r'"indices":\["\d+"', f'"indices":["{number}"', text)
     if rng.random() < 0.3:
         text += rng.choice(
-            [f", index={number}", ", custom_call_target=\"ConcatBitcast\"", ", calls=" + rng.choice(names),
-             f", output_to_operand_aliasing={{{{}}: ({number}, {{}})}}", ", to_apply=" + rng.choice(names),
-             f', backend_config={{"aliasing_operands":{{"lists":[{{"indices":["0","{number}","1"]}}]}}}}']
+            [
+                f", index={number}",
+                ', custom_call_target="ConcatBitcast"',
+                ", calls=" + rng.choice(names),
+                f", output_to_operand_aliasing={{{{}}: ({number}, {{}})}}",
+                ", to_apply=" + rng.choice(names),
+                f', backend_config={{"aliasing_operands":{{"lists":[{{"indices":["0","{number}","1"]}}]}}}}',
+            ]
         )
     parts[5] = text
 
 
 MUTATIONS = [mutate_operand, mutate_opcode, mutate_shape, mutate_attributes]
+BODY = re.compile(r'("body":\s*")([\w+/=]+)"')
+
+
+def mutate_body(line, rng):
+    """Other bytes in the kernel of a custom call, here and there."""
+
+    def edit(match):
+        body = bytearray(base64.b64decode(match[2]))
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            at = rng.randrange(len(body))
+            end = at + rng.choice([0, 1, 1, 1, 8])
+            body[at:end] = rng.choice(
+                [bytes([rng.randrange(256)]), rng.choice([b"(", b")", b"<", b">", b'"', b",", b""])]
+            )
+        return f'{match[1]}{base64.b64encode(body).decode()}"'
+
+    return BODY.sub(edit, line)
 
 
 def mutate(text, rng):
@@ -77,10 +101,14 @@ def mutate(text, rng):
     shapes = SHAPE.findall(text)
     opcodes = [LINE.match(lines[i])[4] for i in places]
     for _ in range(rng.choice([1, 1, 2, 3])):
-        i = rng.choice(places)
+        kernels = [i for i in places if BODY.search(lines[i])]
+        i = rng.choice(kernels if kernels and rng.random() < 0.5 else places)
         parts = list(LINE.match(lines[i]).groups())
         # Names that are known where the instruction stands.
         names = re.findall(r"^\s*(?:ROOT )?(%[\w.-]+) = ", "\n".join(lines[max(0, i - 30) : i]), re.M)
+        if BODY.search(lines[i]) and rng.random() < 0.7:
+            lines[i] = mutate_body(lines[i], rng)
+            continue
         mutation = rng.choice(MUTATIONS)
         mutation(parts, rng, names or ["%x"], shapes, opcodes)
         # What it was called with goes with another opcode only now and then.
@@ -90,9 +118,28 @@ def mutate(text, rng):
     return "\n".join(lines)
 
 
+def get_commands(hlo, translate, number, only, original, path):
+    others = {
+        "print": [hlo, "print", path],
+        "kernels": [hlo, "kernels", path],
+        "check": [hlo, "check", path],
+    }
+    if only:
+        return [others[only]]
+    commands = [[hlo, "report", path], [hlo, "diff", original, path]]
+    commands.append(list(others.values())[number % len(others)])
+    if number % 10 == 0:
+        commands.append([translate, "--import-hlo", path])
+    return commands
+
+
 def main():
+    only = ""
+    if sys.argv[1].startswith("--only="):
+        only = sys.argv.pop(1).split("=")[1]
     hlo, translate, count = sys.argv[1], sys.argv[2], test_counts.test_count(int(sys.argv[3]))
     paths = [p for f in sys.argv[4:] for p in sorted(pathlib.Path(f).glob("*.hlo"))]
+    paths = [p for p in paths if any(LINE.match(line) for line in p.read_text().split("\n"))]
     originals = [path.read_text() for path in paths]
     weights = [1 / (2000 + len(text)) for text in originals]
     seed = test_counts.test_seed()
@@ -102,13 +149,11 @@ def main():
     for number in range(count):
         original = rng.choices(range(len(paths)), weights)[0]
         path.write_text(mutate(originals[original], rng))
-        commands = [[hlo, "report", path], [hlo, "diff", paths[original], path]]
-        if number % 10 == 0:
-            commands += [[hlo, "print", path], [translate, "--import-hlo", path]]
+        commands = get_commands(hlo, translate, number, only, paths[original], path)
         for command in commands:
             run = subprocess.run(command, capture_output=True, text=True, timeout=60)
             tally[command[1] if command[0] == hlo else "import", run.returncode] += 1
-            if run.returncode in (0, 1, 2) and "Sanitizer" not in run.stderr:
+            if run.returncode in (0, 1, 2, 3) and "Sanitizer" not in run.stderr:
                 continue
             failures += 1
             path.rename(f"mutant-{seed}-{number}.hlo")
