@@ -296,11 +296,17 @@ tessera::makeTensorsPlain(ModuleOp module,
   IRRewriter rewriter(module.getContext());
   ConstantPlacer placer(options);
   for (Operation *op : ops) {
-    auto cast = dyn_cast<tensor::CastOp>(op);
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    auto tensorCast = dyn_cast<tensor::CastOp>(op);
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (constant && !cast<ShapedType>(constant.getType()).hasStaticShape())
+      // Upstream's fold of `arith.xori %a, %a` makes such.
+      return constant.emitOpError("unsupported dimensions: expected sizes that "
+                                  "are known, found ")
+             << constant.getType() << "; bufferize before --canonicalize";
+    if (constant)
       placer.replace(rewriter, constant);
-    else if (cast && isRelayout(cast))
-      replaceByRelayout(rewriter, cast);
+    else if (tensorCast && isRelayout(tensorCast))
+      replaceByRelayout(rewriter, tensorCast);
     else if (failed(makePlain(rewriter, op)))
       return op->emitOpError(
           "unsupported on tensors with layouts: expected an operation that "
