@@ -278,8 +278,6 @@ void ProgramMaker::addCall() {
 
 /// A function of four blocks, two of which run.
 void ProgramMaker::addBranches() {
-  if (!options.hasBranches)
-    return addCall();
   Tensor operands[] = {pick(), pick()};
   std::vector<Tensor> parameters = makeParameters(operands), returned;
   Steps body;

@@ -51,9 +51,6 @@ struct ProgramOptions {
   /// keep the layout: dynamic dimensions have no bounds. They infer the type of
   /// a `tensor.concat`: it has no layout.
   bool isFolded = false;
-  /// Whether functions may have several blocks. Upstream's deallocation ends
-  /// the process, or refuses ownership, for some whose buffers blocks hand on.
-  bool hasBranches = true;
   /// Statements to leave out, by name. The others stay much as they are.
   std::set<uint64_t> skipped;
 };

@@ -206,29 +206,27 @@ def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
   ];
 }
 
-def PassBuffersToBlocks : Pass<"tessera-pass-buffers-to-blocks"> {
-  let summary = "Pass buffers that loops return to the blocks that use them";
+def LiftBranches : Pass<"tessera-lift-branches"> {
+  let summary = "Turn branches into structured control flow";
   let description = [{
-    Splits a block behind a loop or a conditional, if another block uses a memref
-    that it returns. The rest of the block takes the memref as an argument.
+    Runs upstream's `lift-cf-to-scf` on functions of several blocks, behind
+    `lower-affine`: what is computed in a conditional is no symbol of affine loops.
+    On paths that have no memref to yield, the lift yields poison, which becomes a
+    view of an allocation of no bytes, on the stack.
 
     It stands before upstream's `ownership-based-buffer-deallocation` in the
-    pipelines, which ends the process otherwise. `canonicalize` merges the blocks
-    again.
+    pipelines. Of functions of several blocks, that pass refuses some, ends the
+    process for others, and takes time exponential in the number of blocks; and it
+    compares the addresses of memrefs, which poison does not have.
 
     ```mlir
     func.func @f(%c: i1, %m: memref<8xf32>) -> memref<8xf32> {
-      %r = scf.if %c -> (memref<8xf32>) {
-        %a = memref.alloc() : memref<8xf32>
-        scf.yield %a : memref<8xf32>
-      } else {
-        scf.yield %m : memref<8xf32>
-      }
-      cf.cond_br %c, ^bb1, ^bb2
+      cf.cond_br %c, ^bb1, ^bb2(%m : memref<8xf32>)
     ^bb1:
+      %a = memref.alloc() : memref<8xf32>
+      cf.br ^bb2(%a : memref<8xf32>)
+    ^bb2(%r: memref<8xf32>):
       return %r : memref<8xf32>
-    ^bb2:
-      return %m : memref<8xf32>
     }
     ```
 
@@ -242,19 +240,18 @@ def PassBuffersToBlocks : Pass<"tessera-pass-buffers-to-blocks"> {
       } else {
         scf.yield %m : memref<8xf32>
       }
-      cf.br ^bb1(%r : memref<8xf32>)
-    ^bb1(%s: memref<8xf32>):
-      cf.cond_br %c, ^bb2, ^bb3
-    ^bb2:
-      return %s : memref<8xf32>
-    ^bb3:
-      return %m : memref<8xf32>
+      return %r : memref<8xf32>
     }
     ```
+
+    *Unsupported* are memrefs without strides, and unranked ones, that some paths
+    to a block lack, and functions with terminators of several kinds that return.
   }];
-  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
   let statistics = [
-    Statistic<"numSplit", "blocks-split", "Blocks that were split">
+    Statistic<"numLifted", "functions-lifted", "Functions of several blocks">
   ];
 }
 

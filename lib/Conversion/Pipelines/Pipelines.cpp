@@ -40,13 +40,13 @@ static ToAffineSteps getSteps(const OptionsTy &options) {
           options.maxNests, options.deallocate, std::nullopt, ""};
 }
 
-/// Upstream's buildBufferDeallocationPipeline, but for the split of blocks that
-/// its second pass needs and its first would undo.
+/// Upstream's buildBufferDeallocationPipeline, with branches lifted before what
+/// does not bear them.
 static void addDeallocation(OpPassManager &manager) {
   memref::ExpandReallocPassOptions reallocOptions;
   reallocOptions.emitDeallocs = false;
   manager.addPass(memref::createExpandReallocPass(reallocOptions));
-  manager.addPass(createPassBuffersToBlocks());
+  manager.addPass(createLiftBranches());
   manager.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(bufferization::createBufferDeallocationSimplificationPass());
