@@ -174,6 +174,15 @@ TESSERA_C_EXPORT TesseraError *tesseraShapeExplain(const TesseraShape *shape,
                                                    TesseraTextCallback callback,
                                                    void *userData);
 
+/// What the slice `text`, `d0=8*i:+16, d1=0:+128`, is in memory for all values
+/// of its variables: for people, or a JSON object as docs/problems.md has it.
+/// Errors: *invalid* for other texts and for slices beyond the array;
+/// *unsupported* where tiles entangle dimensions.
+TESSERA_C_EXPORT TesseraError *
+tesseraShapeExplainSlice(const TesseraShape *shape, const char *text,
+                         size_t length, bool isJSON,
+                         TesseraTextCallback callback, void *userData);
+
 #ifdef __cplusplus
 }
 #endif

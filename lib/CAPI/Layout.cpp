@@ -15,6 +15,7 @@
 #include "tessera/Layout/Target.h"
 #include "tessera/Layout/Text.h"
 #include "tessera/View/Explain.h"
+#include "tessera/View/ExplainSlice.h"
 #include "tessera/View/Picture.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -239,6 +240,26 @@ TesseraError *tesseraShapeDraw(const TesseraShape *shape,
     drawSVG(*picture, os);
   else
     drawText(*picture, os, text);
+  return nullptr;
+}
+
+TesseraError *tesseraShapeExplainSlice(const TesseraShape *shape,
+                                       const char *text, size_t length,
+                                       bool isJSON,
+                                       TesseraTextCallback callback,
+                                       void *userData) {
+  llvm::Expected<SymbolicSlice> slice =
+      parseSlice(llvm::StringRef(text, length), shape->shape.dimensions());
+  if (!slice)
+    return wrapError(slice.takeError());
+  llvm::Expected<SliceAnswer> answer = analyzeSlice(shape->shape, *slice);
+  if (!answer)
+    return wrapError(answer.takeError());
+  CallbackStream os(callback, userData);
+  if (isJSON)
+    printSliceJSON(shape->shape, *slice, *answer, os);
+  else
+    printSlice(shape->shape, *slice, *answer, os);
   return nullptr;
 }
 

@@ -267,6 +267,15 @@ static std::string explain(const Shape &shape, bool isVerbose) {
   });
 }
 
+static std::string explainSlice(const Shape &shape, std::string_view slice,
+                                const std::string &format) {
+  bool isJSON = parseChoice("format", format, {"text", "json"}) == 1;
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraShapeExplainSlice(shape.get(), slice.data(), slice.size(),
+                                    isJSON, callback, text);
+  });
+}
+
 static void defineShape(nb::module_ &module) {
   nb::class_<BitcastAnswer>(
       module, "BitcastAnswer",
@@ -389,7 +398,11 @@ static void defineShape(nb::module_ &module) {
            "A picture of which element lies where, as text or as an SVG file;\n"
            "with `to`, of what a relayout to that shape moves.")
       .def("explain", &explain, "verbose"_a = false,
-           "The notation in words, with the numbers of this shape.");
+           "The notation in words, with the numbers of this shape.")
+      .def("explain_slice", &explainSlice, "slice"_a, "format"_a = "text",
+           "What a slice such as 'd0=8*i:+16, d1=0:+128' is in memory for all\n"
+           "values of its variables: whole tiles or runs, and how aligned;\n"
+           "'json' as docs/problems.md has it.");
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,17 @@ def test_pairs():
     )
 
 
+def test_slices():
+    shape = ts.Shape("bf16[4096,1024]{1,0:T(16,128)(2,1)}")
+    text = shape.explain_slice("d0=8*i:+16, d1=128*j:+128")
+    assert "i must be a multiple of 2" in text, text
+    answer = json.loads(shape.explain_slice("d0=16*i:+16", format="json"))
+    assert answer["whole_tiles"] and answer["run_bits"] == 16 * 1024 * 16, answer
+    expect(ts.InvalidError, "expected `+`", lambda: shape.explain_slice("d0=i:8"))
+    expect(ts.InvalidError, "which gives none", lambda: shape.explain_slice("d0=4096:+1"))
+    expect(ts.InvalidError, "'text', 'json', found 'svg'", lambda: shape.explain_slice("", "svg"))
+
+
 def test_report():
     module = (
         "HloModule m\n\nENTRY e {\n  a = f32[8,3]{1,0:T(8,128)} parameter(0)\n"

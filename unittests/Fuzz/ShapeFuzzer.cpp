@@ -9,7 +9,8 @@
 // Any text is either refused with a position inside it, or its printed form
 // parses to the same shape. What is legal can be asked for axes and a size, has
 // a default layout or none for a reason, can be drawn and explained, and
-// survives the way to a ShapeProto and back.
+// survives the way to a ShapeProto and back. A slice that follows a shape is
+// analyzed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,10 @@
 #include "tessera/Proto/Proto.h"
 #include "tessera/View/Dump.h"
 #include "tessera/View/Explain.h"
+#include "tessera/View/ExplainSlice.h"
 #include "tessera/View/Picture.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DJB.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -134,7 +137,41 @@ static void checkShape(const Shape &shape) {
   checkDump(shape);
 }
 
+/// A slice behind a shape has an answer or a reason against it. What it says of
+/// a slice at the same begin alone agrees with what it says of all.
+static void checkSlice(llvm::StringRef text) {
+  size_t end = 0;
+  llvm::Expected<Shape> shape = parseShapePrefix(text, end);
+  if (!shape)
+    return llvm::consumeError(shape.takeError());
+  llvm::Expected<SymbolicSlice> slice =
+      parseSlice(text.drop_front(end), shape->dimensions());
+  if (!slice)
+    return checkRefusal(slice.takeError());
+  llvm::Expected<SliceAnswer> answer = analyzeSlice(*shape, *slice);
+  if (!answer)
+    return checkRefusal(answer.takeError());
+  require(answer->minRuns >= 1 && answer->minRuns <= answer->maxRuns &&
+              answer->maxRuns <= answer->elements,
+          "a slice with impossible runs");
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  printSlice(*shape, *slice, *answer, os);
+  printSliceJSON(*shape, *slice, *answer, os);
+  for (auto [i, begin] : llvm::enumerate(slice->begins)) {
+    begin = SliceBegin();
+    begin.constant = answer->dimensions[i].first;
+  }
+  llvm::Expected<SliceAnswer> first = analyzeSlice(*shape, *slice);
+  if (!first)
+    return checkRefusal(first.takeError());
+  require(first->minRuns >= answer->minRuns &&
+              first->maxRuns <= answer->maxRuns,
+          "a slice has other runs than all slices");
+}
+
 void tessera::fuzz::runInput(llvm::StringRef text) {
+  checkSlice(text);
   llvm::Expected<Shape> shape = parseShape(text);
   if (shape)
     checkShape(*shape);

@@ -55,7 +55,10 @@ def shape_pairs():
 def main():
     shapes = (test / "Layout" / "Inputs" / "tpu-shapes.txt").read_text().split("\n")
     shapes += SHAPE.findall("\n".join(read_all(test / "Layout", ".test")))
-    write("shape", filter(None, shapes))
+    shapes = [*filter(None, shapes)]
+    slices = ["d0=8*i:+16", "d0=i:+1, d1=128*j:+128", "d1=2*j - 3:+5, d0=4*i + 2*k + 1:+4"]
+    shapes += [f"{shape} {slices[i % 3]}" for i, shape in enumerate(shapes[::4])]
+    write("shape", shapes)
 
     modules = read_all(test / "HLO" / "Inputs", ".hlo")
     modules += read_all(test / "Target" / "HLO", ".hlo")
