@@ -231,8 +231,10 @@ static AffineMap getBoxMap(OpBuilder &builder, const ArrayPart &part) {
 
 /// One nest over the indices of the boxes: floordiv and mod stay where they are
 /// in the layouts.
-static void buildBoxCopy(OpBuilder &builder, Location loc, RelayoutSide source,
-                         RelayoutSide destination, const ArrayPart &sourcePart,
+static void buildBoxCopy(OpBuilder &builder, Location loc,
+                         const RelayoutSide &source,
+                         const RelayoutSide &destination,
+                         const ArrayPart &sourcePart,
                          const ArrayPart &destinationPart,
                          ConvertElementFn convert, LoopNestOptions options) {
   OpBuilder::InsertionGuard guard(builder);

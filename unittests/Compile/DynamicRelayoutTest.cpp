@@ -139,10 +139,14 @@ static bool addFunction(ModuleOp module, const DynamicPair &pair) {
   builder.setInsertionPointToStart(body);
   ValueRange sizeValues = body->getArguments().drop_front(2);
   RelayoutSizes sizes{from->axes().dimensions(), sizeValues};
-  RelayoutSide source{*from, viewBuffer(builder, loc, body->getArgument(0),
-                                        *from, pair.source, sizeValues)};
-  RelayoutSide destination{*to, viewBuffer(builder, loc, body->getArgument(1),
-                                           *to, pair.destination, sizeValues)};
+  RelayoutSide source{*from,
+                      viewBuffer(builder, loc, body->getArgument(0), *from,
+                                 pair.source, sizeValues),
+                      sizeValues};
+  RelayoutSide destination{*to,
+                           viewBuffer(builder, loc, body->getArgument(1), *to,
+                                      pair.destination, sizeValues),
+                           sizeValues};
   buildElementCopy(builder, loc, source, destination, sizes);
   Value padding = arith::ConstantOp::create(
       builder, loc, builder.getIntegerAttr(from->element(), kPadding));

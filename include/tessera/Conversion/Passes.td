@@ -109,8 +109,12 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
     }
     ```
 
-    `tessera.fill_padding` becomes the nests that write padding, and a
-    `memref.copy` between different layouts is a relayout.
+    A memref with strides, such as a `memref.subview`, is a layout too: offset
+    and strides may be static or dynamic.
+
+    `tessera.fill_padding` becomes the nests that write padding. A `memref.copy`
+    between different layouts is a relayout, and so is one from or to a memref
+    whose strides leave gaps.
 
     A relayout that cannot be lowered is *unsupported*; then the pass reports
     all such operations, and the IR stays as it was. Relayouts of tensors are
@@ -333,8 +337,9 @@ def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
 def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
   let summary = "Turn relayouts of memrefs into vector kernels";
   let description = [{
-    Plans every relayout in memref form from the axes of its two layouts, and
-    replaces it by affine loops around vector kernels on flat views of the
+    Plans every relayout in memref form, and every `memref.copy` that is one
+    (see `--tessera-lower-relayouts`), from the axes of its two layouts or from
+    the strides of memrefs that have them, and replaces it by affine loops around vector kernels on flat views of the
     physical memrefs: copies of runs, transposes and interleaves in registers,
     with blocks for the cache, stores that bypass it, and threads. The rule is
     described in docs/performance.md.
@@ -343,9 +348,10 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     (but those with the same bounds on both sides, which are moved up to them),
     with divisors of one side that do not divide one another, of too many
     remainders, of elements that are no 1, 2, 4, 8 or 16 bytes or no integers or
-    floats (elements with E are packed on both sides or on none), and to layouts
+    floats (elements with E are packed on both sides or on none), to layouts
     with PV where there is padding within a dimension or integers are not
-    signless.
+    signless, and of memrefs whose strides are dynamic or whose rows reach into
+    one another. An offset may be dynamic.
 
     Where stores bypass the cache, they are whole lines: the address of the
     destination is tested, and there is other code for one that does not begin

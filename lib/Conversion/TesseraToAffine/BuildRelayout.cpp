@@ -191,7 +191,8 @@ static Subscripts makeSubscripts(OpBuilder &builder, Location loc,
 }
 
 void tessera::buildElementCopy(OpBuilder &builder, Location loc,
-                               RelayoutSide source, RelayoutSide destination,
+                               const RelayoutSide &source,
+                               const RelayoutSide &destination,
                                RelayoutSizes sizes, ConvertElementFn convert,
                                LoopNestOptions options) {
   SmallVector<IndexExpr> indices;
@@ -208,11 +209,11 @@ void tessera::buildElementCopy(OpBuilder &builder, Location loc,
           Subscripts index =
               makeSubscripts(builder, loc, nest.getVariableMap(), operands);
           Value element = source.access.load(builder, loc, source.memref, index,
-                                             sizes.values);
+                                             source.sizes);
           if (convert)
             element = convert(builder, loc, element);
           destination.access.store(builder, loc, element, destination.memref,
-                                   index, sizes.values);
+                                   index, destination.sizes);
         });
 }
 
@@ -241,8 +242,9 @@ static Value buildTailLoop(OpBuilder &builder, Location loc,
 }
 
 void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
-                               RelayoutSide destination, RelayoutSizes sizes,
-                               Value value, LoopNestOptions options) {
+                               const RelayoutSide &destination,
+                               RelayoutSizes sizes, Value value,
+                               LoopNestOptions options) {
   const ElementAccess &access = destination.access;
   const AxisList &axes = access.axes();
   for (const LoopNest &nest : getPaddingNests(builder.getContext(), sizes.sizes,
@@ -253,7 +255,7 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                                     makeSubscripts(builder, loc,
                                                    nest.getVariableMap(),
                                                    operands),
-                                    sizes.values);
+                                    destination.sizes);
               });
   if (axes.isStatic() ? axes.numAllocated() == axes.numPlaces()
                       : !access.mayHaveTail())

@@ -155,10 +155,17 @@ static PackedPlace getPackedPlace(OpBuilder &builder, Location loc,
 }
 
 llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
-  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
+  // Subscripts of a strided memref are the logical indices, as those of a plain
+  // one; its strides are in its type.
+  bool isStrided(getStridedMemRef(type));
+  llvm::Expected<MemRefType> physical =
+      isStrided ? type : getPhysicalMemRefType(type);
   if (!physical)
     return physical.takeError();
-  llvm::Expected<AxisList> axes = getAxisList(type);
+  llvm::Expected<AxisList> axes =
+      isStrided
+          ? AxisList::get(type.getShape(), Layout::descending(type.getRank()))
+          : getAxisList(type);
   if (!axes)
     return axes.takeError();
   llvm::Expected<int64_t> bits = getStorageBits(type);

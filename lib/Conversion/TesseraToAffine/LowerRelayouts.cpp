@@ -109,8 +109,7 @@ bool tessera::isLoweredRelayout(Operation *op) {
     return isa<FillPaddingOp>(op);
   auto from = dyn_cast<MemRefType>(copy.getSource().getType());
   auto to = dyn_cast<MemRefType>(copy.getTarget().getType());
-  return from && to && (getLayoutAttr(from) || getLayoutAttr(to)) &&
-         from.getLayout() != to.getLayout();
+  return from && to && movesElements(from, to);
 }
 
 LogicalResult tessera::checkRelayoutLowerable(Operation *op) {
@@ -133,37 +132,73 @@ static Value buildPhysicalView(OpBuilder &builder, Location loc, Value memref,
   return PhysicalViewOp::create(builder, loc, physical, memref);
 }
 
-/// The sizes of `memref` that its type does not tell.
-static SmallVector<Value> getDynamicSizes(OpBuilder &builder, Location loc,
-                                          Value memref) {
-  SmallVector<Value> sizes;
-  auto type = cast<MemRefType>(memref.getType());
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(memref::DimOp::create(builder, loc, memref, dim));
-  return sizes;
-}
+namespace {
+/// The sizes that the operands of a relayout have in common. A copy may know
+/// one from the type of its source and another from that of its target.
+class CommonSizes {
+public:
+  CommonSizes(OpBuilder &builder, Location loc, OperandRange memrefs)
+      : sizes(getShape(memrefs[0])), values(sizes.size()) {
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      auto isDynamic = [&](Value memref) {
+        return ShapedType::isDynamic(getShape(memref)[dim]);
+      };
+      for (Value memref : memrefs)
+        if (!isDynamic(memref))
+          sizes[dim] = getShape(memref)[dim];
+      if (llvm::none_of(memrefs, isDynamic))
+        continue;
+      values[dim] =
+          ShapedType::isDynamic(sizes[dim])
+              ? Value(memref::DimOp::create(builder, loc, memrefs[0], dim))
+              : arith::ConstantIndexOp::create(builder, loc, sizes[dim]);
+    }
+  }
+
+  /// The sizes where `shape` does not tell them.
+  SmallVector<Value> getDynamic(ArrayRef<int64_t> shape) const {
+    SmallVector<Value> dynamic;
+    for (auto [size, value] : llvm::zip_equal(shape, values))
+      if (ShapedType::isDynamic(size))
+        dynamic.push_back(value);
+    return dynamic;
+  }
+
+  ArrayRef<int64_t> getStatic() const { return sizes; }
+
+private:
+  static ArrayRef<int64_t> getShape(Value memref) {
+    return cast<MemRefType>(memref.getType()).getShape();
+  }
+
+  SmallVector<int64_t> sizes;
+  SmallVector<Value> values;
+};
+} // namespace
 
 void tessera::lowerRelayout(RewriterBase &rewriter, Operation *op,
                             LoopNestOptions options) {
   Location loc = op->getLoc();
   rewriter.setInsertionPoint(op);
+  CommonSizes sizes(rewriter, loc, op->getOperands());
+  auto getSide = [&](Value memref, const ElementAccess &access) {
+    ArrayRef<int64_t> shape = cast<MemRefType>(memref.getType()).getShape();
+    return RelayoutSide{
+        access, buildPhysicalView(rewriter, loc, memref, access.physicalType()),
+        sizes.getDynamic(shape)};
+  };
   // The source, if there is one, comes first.
   Value destination = op->getOperand(op->getNumOperands() - 1);
   auto type = cast<MemRefType>(destination.getType());
-  SmallVector<Value> values = getDynamicSizes(rewriter, loc, op->getOperand(0));
-  RelayoutSizes sizes{type.getShape(), values};
   ElementAccess target = llvm::cantFail(ElementAccess::get(type));
-  RelayoutSide to{target, buildPhysicalView(rewriter, loc, destination,
-                                            target.physicalType())};
+  RelayoutSide to = getSide(destination, target);
   if (op->getNumOperands() == 2) {
-    Value memref = op->getOperand(0);
-    ElementAccess source =
-        llvm::cantFail(ElementAccess::get(cast<MemRefType>(memref.getType())));
-    Value view =
-        buildPhysicalView(rewriter, loc, memref, source.physicalType());
-    buildElementCopy(rewriter, loc, {source, view}, to, sizes, nullptr,
-                     options);
+    Value source = op->getOperand(0);
+    ElementAccess origin =
+        llvm::cantFail(ElementAccess::get(cast<MemRefType>(source.getType())));
+    SmallVector<Value> values = sizes.getDynamic(sizes.getStatic());
+    buildElementCopy(rewriter, loc, getSide(source, origin), to,
+                     {sizes.getStatic(), values}, nullptr, options);
   }
   std::optional<PaddingValue> padding = getPaddingValue(type);
   // A copy fills padding too: bufferization copies constants, and what other
@@ -171,7 +206,8 @@ void tessera::lowerRelayout(RewriterBase &rewriter, Operation *op,
   if (padding && mayHavePadding(target.axes())) {
     Value value =
         buildPaddingValue(rewriter, loc, type.getElementType(), *padding);
-    buildPaddingFill(rewriter, loc, to, sizes, value, options);
+    buildPaddingFill(rewriter, loc, to, {type.getShape(), to.sizes}, value,
+                     options);
   }
   rewriter.eraseOp(op);
 }

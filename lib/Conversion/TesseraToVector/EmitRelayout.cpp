@@ -61,6 +61,15 @@ static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
 static Value getAddress(ImplicitLocOpBuilder &b, Value memref,
                         int64_t modulus) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.getLayout().isIdentity()) {
+    Value offset =
+        memref::ExtractStridedMetadataOp::create(b, memref).getOffset();
+    Value bytes =
+        arith::ConstantIndexOp::create(b, type.getElementTypeBitWidth() / 8);
+    address = arith::AddIOp::create(b, address,
+                                    arith::MulIOp::create(b, offset, bytes));
+  }
   Value mask = arith::ConstantIndexOp::create(b, modulus - 1);
   return arith::AndIOp::create(b, address, mask);
 }

@@ -116,6 +116,11 @@ static llvm::Error makeChainError(unsigned dim) {
 }
 
 static llvm::Expected<CutSide> cutSide(unsigned dim, const PlanSide &side) {
+  if (side.strides) {
+    CutSide strided;
+    strided.strides.push_back((*side.strides)[dim]);
+    return strided;
+  }
   DimensionCuts cuts = getCuts(dim, {&side.axes});
   if (!cuts.isChain)
     return makeChainError(dim);

@@ -33,19 +33,70 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
+static std::string toText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 /// What of a relayout has to be known before anything is emitted.
 namespace {
 struct RelayoutSide {
   AxisList axes;
   MemRefType physical;
   int64_t storageBits;
+  /// Of a strided memref.
+  std::optional<SmallVector<int64_t>> strides;
+
+  PlanSide getPlanSide() const {
+    return strides ? PlanSide::getStrided(axes, *strides) : PlanSide(axes);
+  }
 };
 } // namespace
+
+/// Elements from the first to the last one of an array whose elements lie at
+/// `strides`, both included. Nothing where some share a place, or where rows
+/// reach into one another, or beyond 64 bits.
+static std::optional<int64_t> getExtent(ArrayRef<int64_t> sizes,
+                                        ArrayRef<int64_t> strides) {
+  SmallVector<std::pair<int64_t, int64_t>> byStride;
+  for (auto [stride, size] : llvm::zip_equal(strides, sizes))
+    byStride.emplace_back(stride, size);
+  llvm::sort(byStride);
+  int64_t extent = 1;
+  for (auto [stride, size] : byStride) {
+    if (size == 1)
+      continue;
+    if (size == 0)
+      return 0;
+    int64_t length;
+    if (stride < extent || llvm::MulOverflow(stride, size - 1, length) ||
+        llvm::AddOverflow(extent, length, extent))
+      return std::nullopt;
+  }
+  return extent;
+}
+
+/// The strides of a memref that says them, 0 for dimensions of one element.
+static llvm::Expected<SmallVector<int64_t>> getStrides(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (auto [stride, size] : llvm::zip_equal(strides, type.getShape()))
+    if (size == 1)
+      stride = 0;
+  if (!llvm::is_contained(strides, ShapedType::kDynamic) &&
+      type.hasStaticShape() && getExtent(type.getShape(), strides))
+    return strides;
+  return unsupportedError(
+      "vector relayout", "sizes and strides of elements that lie apart",
+      toText(type), "lower it with --tessera-lower-relayouts");
+}
 
 /// The side of a relayout that is a memref of `type`, if its elements are
 /// stored as numbers of their own width.
 static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
-  llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
+  bool isStrided(getStridedMemRef(type));
+  llvm::Expected<MemRefType> physical =
+      isStrided ? type : getPhysicalMemRefType(type);
   if (!physical)
     return physical.takeError();
   llvm::Expected<int64_t> bits = getStorageBits(type);
@@ -62,14 +113,46 @@ static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
                             "numbers stored with their own width",
                             llvm::Twine(*bits) + " bits for each element",
                             "lower it with --tessera-lower-relayouts");
-  llvm::Expected<AxisList> axes = getAxisList(type);
+  std::optional<SmallVector<int64_t>> strides;
+  if (isStrided) {
+    auto known = getStrides(type);
+    if (!known)
+      return known.takeError();
+    strides = std::move(*known);
+  }
+  llvm::Expected<AxisList> axes =
+      isStrided
+          ? AxisList::get(type.getShape(), Layout::descending(type.getRank()))
+          : getAxisList(type);
   if (!axes)
     return axes.takeError();
-  return RelayoutSide{std::move(*axes), *physical, *bits};
+  return RelayoutSide{std::move(*axes), *physical, *bits, std::move(strides)};
+}
+
+/// A view of all elements from the first to the last one of a strided memref.
+static Value flattenStrided(OpBuilder &builder, Location loc, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  OpFoldResult begin = builder.getIndexAttr(offset);
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  if (ShapedType::isDynamic(offset))
+    begin = metadata.getOffset();
+  int64_t extent = *getExtent(type.getShape(), strides);
+  auto flat =
+      MemRefType::get({extent}, type.getElementType(),
+                      StridedLayoutAttr::get(type.getContext(), offset, {1}),
+                      type.getMemorySpace());
+  return memref::ReinterpretCastOp::create(
+      builder, loc, flat, metadata.getBaseBuffer(), begin,
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(extent)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
 }
 
 /// A view of all elements of a physical memref in one dimension.
 static Value flatten(OpBuilder &builder, Location loc, Value memref) {
+  if (getStridedMemRef(memref.getType()))
+    return flattenStrided(builder, loc, memref);
   Value physical = memref;
   auto type = cast<MemRefType>(memref.getType());
   if (!type.getLayout().isIdentity() || getLayoutAttr(type))
@@ -104,12 +187,6 @@ static TypedAttr getPadding(MemRefType type, bool isPacked) {
   return IntegerAttr::get(element, bits);
 }
 
-static std::string toText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// Whether LLVM knows a processor of that name.
 static bool isProcessor(StringRef cpu) {
   return cpu == "generic" ||
@@ -118,14 +195,28 @@ static bool isProcessor(StringRef cpu) {
          llvm::RISCV::parseCPU(cpu, /*IsRV64=*/true);
 }
 
-static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
+/// Whether the operation is a relayout in memory, or a copy that is one.
+static bool isRelayout(Operation *op) {
+  if (auto relayout = dyn_cast<RelayoutOp>(op))
+    return !relayout.isTensorForm();
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  if (!copy)
+    return false;
+  auto from = dyn_cast<MemRefType>(copy.getSource().getType());
+  auto to = dyn_cast<MemRefType>(copy.getTarget().getType());
+  return from && to && movesElements(from, to);
+}
+
+static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   // Buffers of kernels are allocated in the function that they are in.
   if (!isInFunction(op))
     return unsupportedError("vector relayout", "a place in a function",
                             "one outside",
                             "lower it with --tessera-lower-relayouts");
-  auto srcType = cast<MemRefType>(op.getSource().getType());
-  auto dstType = cast<MemRefType>(op.getDestination().getType());
+  Value source = op->getOperand(0), destination = op->getOperand(1);
+  Location loc = op->getLoc();
+  auto srcType = cast<MemRefType>(source.getType());
+  auto dstType = cast<MemRefType>(destination.getType());
   auto src = getSide(srcType), dst = getSide(dstType);
   llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
   if (error)
@@ -154,19 +245,20 @@ static llvm::Error vectorize(RelayoutOp op, const RelayoutTarget &target) {
   // Everything that can be refused is, before the first operation is made.
   int64_t bits = dst->storageBits;
   bool fillPadding = getPaddingValue(dstType).has_value();
-  auto versions = planVersions(src->axes, dst->axes, bits, fillPadding, target);
+  auto versions = planVersions(src->getPlanSide(), dst->getPlanSide(), bits,
+                               fillPadding, target);
   if (!versions)
     return versions.takeError();
   OpBuilder builder(op);
   TypedAttr padding;
   if (fillPadding)
     padding = getPadding(dstType, /*isPacked=*/bits < 8);
-  Value from = flatten(builder, op.getLoc(), op.getSource());
-  Value to = flatten(builder, op.getLoc(), op.getDestination());
+  Value from = flatten(builder, loc, source);
+  Value to = flatten(builder, loc, destination);
   auto emitPlain = [&](OpBuilder &plain) {
-    RelayoutOp::create(plain, op.getLoc(), op.getSource(), op.getDestination());
+    RelayoutOp::create(plain, loc, source, destination);
   };
-  emitRelayout(builder, op.getLoc(), from, to, *versions, padding, emitPlain);
+  emitRelayout(builder, loc, from, to, *versions, padding, emitPlain);
   return llvm::Error::success();
 }
 
@@ -198,18 +290,18 @@ struct VectorizeRelayoutsPass
     target.nontemporalBytes = nontemporalBytes;
     target.threads = threads;
     target.parallelBytes = parallelBytes;
-    llvm::SmallVector<RelayoutOp> relayouts;
-    getOperation()->walk([&](RelayoutOp op) {
-      if (!op.isTensorForm())
+    llvm::SmallVector<Operation *> relayouts;
+    getOperation()->walk([&](Operation *op) {
+      if (isRelayout(op))
         relayouts.push_back(op);
     });
-    for (RelayoutOp op : relayouts) {
+    for (Operation *op : relayouts) {
       if (llvm::Error error = vectorize(op, target)) {
         llvm::consumeError(std::move(error));
         ++numLeft;
         continue;
       }
-      op.erase();
+      op->erase();
       ++numVectorized;
     }
   }

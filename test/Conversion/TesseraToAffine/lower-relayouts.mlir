@@ -224,3 +224,52 @@ func.func @computed_size(%n: index) {
   }
   return
 }
+
+// -----
+
+// Strides are in the type: subscripts are the logical indices.
+
+// CHECK-LABEL: func.func @strided
+// CHECK:       %[[V:.*]] = affine.load %{{.*}}[%[[I:.*]], %[[A:.*]] * 2 + %[[B:.*]]] : memref<3x4xf32, strided<[?, 3], offset: ?>>
+// CHECK:       affine.store %[[V]], %{{.*}}[%[[I]], %[[A]], %[[B]]] : memref<3x2x2xf32>
+// CHECK:       affine.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : memref<3x4xf32, strided<[8, 2], offset: 1>>
+// CHECK-NOT:   memref.copy
+func.func @strided(%a: memref<3x4xf32, strided<[?, 3], offset: ?>>,
+                   %b: memref<3x4xf32, #tessera.layout<{1,0:T(2)}>>,
+                   %c: memref<3x4xf32, strided<[8, 2], offset: 1>>) {
+  tessera.relayout %a into %b : memref<3x4xf32, strided<[?, 3], offset: ?>>,
+                                memref<3x4xf32, #tessera.layout<{1,0:T(2)}>>
+  memref.copy %a, %c : memref<3x4xf32, strided<[?, 3], offset: ?>>
+                    to memref<3x4xf32, strided<[8, 2], offset: 1>>
+  return
+}
+
+// -----
+
+// What copies bytes, and elements that XLA does not have, are not for us.
+
+// CHECK-LABEL: func.func @plain_copies
+// CHECK-COUNT-3: memref.copy
+func.func @plain_copies(%a: memref<3x4xf32, strided<[4, 1], offset: ?>>, %b: memref<3x4xf32>,
+                        %c: memref<4xindex, strided<[2]>>, %d: memref<4xindex>,
+                        %e: memref<?x4xf32>) {
+  memref.copy %a, %b : memref<3x4xf32, strided<[4, 1], offset: ?>> to memref<3x4xf32>
+  memref.copy %c, %d : memref<4xindex, strided<[2]>> to memref<4xindex>
+  memref.copy %e, %b : memref<?x4xf32> to memref<3x4xf32>
+  return
+}
+
+// -----
+
+// A copy may know a size from its source and another from its target.
+
+// CHECK-LABEL: func.func @sizes_of_both_sides
+// CHECK-SAME:  %[[A:.*]]: memref<?x3xf32>, %[[B:.*]]: memref<20x?xf32, #
+// CHECK-NOT:   memref.dim
+// CHECK:       affine.for %{{.*}} = 0 to 3
+// CHECK:       affine.for %{{.*}} = 0 to 2
+// CHECK:       affine.for %{{.*}} = 0 to 8
+func.func @sizes_of_both_sides(%a: memref<?x3xf32>, %b: memref<20x?xf32, #tessera.layout<{0,1:T(8)}>>) {
+  memref.copy %a, %b : memref<?x3xf32> to memref<20x?xf32, #tessera.layout<{0,1:T(8)}>>
+  return
+}

@@ -188,3 +188,30 @@ func.func @widths(%a: memref<?x256xf32, #tessera.layout<{1,0:PD(16,256)}>>,
 %dst = memref.alloc() : memref<4096x4096xf32, #tessera.layout<{0,1}>>
 tessera.relayout %src into %dst
     : memref<4096x4096xf32>, memref<4096x4096xf32, #tessera.layout<{0,1}>>
+
+// -----
+
+// A memref with static strides is moved by kernels, wherever it begins.
+
+// CHECK-LABEL: func.func @strided
+// CHECK-NOT: tessera.relayout
+// CHECK-NOT: memref.copy
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [%{{.*}}], sizes: [1920], strides: [1] : memref<f32> to memref<1920xf32, strided<[1], offset: ?>>
+// CHECK: vector.load %{{.*}} : memref<1920xf32, strided<[1], offset: ?>>, vector<8xf32>
+// CHECK: vector.store %{{.*}} : memref<1920xf32, strided<[1], offset: ?>>, vector<8xf32>
+// CHECK: return
+func.func @strided(%a: memref<8x128xf32, strided<[256, 1], offset: ?>>, %b: memref<8x128xf32, #tessera.layout<{1,0:T(8,128)}>>) {
+  tessera.relayout %a into %b : memref<8x128xf32, strided<[256, 1], offset: ?>>, memref<8x128xf32, #tessera.layout<{1,0:T(8,128)}>>
+  memref.copy %b, %a : memref<8x128xf32, #tessera.layout<{1,0:T(8,128)}>> to memref<8x128xf32, strided<[256, 1], offset: ?>>
+  return
+}
+
+// CHECK-LABEL: func.func @strided_left
+// CHECK-COUNT-3: tessera.relayout
+func.func @strided_left(%a: memref<8x128xf32, strided<[?, 1]>>, %b: memref<8x128xf32, strided<[2, 3]>>,
+                        %c: memref<8x128xf32, strided<[0, 1]>>, %d: memref<8x128xf32>) {
+  tessera.relayout %a into %d : memref<8x128xf32, strided<[?, 1]>>, memref<8x128xf32>
+  tessera.relayout %b into %d : memref<8x128xf32, strided<[2, 3]>>, memref<8x128xf32>
+  tessera.relayout %c into %d : memref<8x128xf32, strided<[0, 1]>>, memref<8x128xf32>
+  return
+}

@@ -22,6 +22,8 @@ namespace tessera {
 struct RelayoutSide {
   const ElementAccess &access;
   mlir::Value memref;
+  /// The sizes of the dimensions that are dynamic on this side.
+  llvm::SmallVector<mlir::Value> sizes = {};
 };
 
 /// Logical sizes: kDynamic in `sizes` where `values` has the number, in order.
@@ -38,14 +40,15 @@ using ConvertElementFn = llvm::function_ref<mlir::Value(
 /// Builds affine loops that copy every element of `source` to its place in
 /// `destination`; the buffers must not overlap. Padding is not written.
 void buildElementCopy(mlir::OpBuilder &builder, mlir::Location loc,
-                      RelayoutSide source, RelayoutSide destination,
-                      RelayoutSizes sizes, ConvertElementFn convert = nullptr,
+                      const RelayoutSide &source,
+                      const RelayoutSide &destination, RelayoutSizes sizes,
+                      ConvertElementFn convert = nullptr,
                       LoopNestOptions options = {});
 
 /// Builds affine loops that write `value`, an element, to all padding of
 /// `destination`, the tail that L adds included, and to nothing else.
 void buildPaddingFill(mlir::OpBuilder &builder, mlir::Location loc,
-                      RelayoutSide destination, RelayoutSizes sizes,
+                      const RelayoutSide &destination, RelayoutSizes sizes,
                       mlir::Value value, LoopNestOptions options = {});
 
 /// Makes one of the loops of a perfect nest, outermost first, parallel if

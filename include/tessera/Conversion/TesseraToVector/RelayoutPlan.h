@@ -100,19 +100,32 @@ struct RelayoutTarget {
   static constexpr int64_t kPageBytes = 4096;
 };
 
-/// One side of a relayout: an array, or a box of one.
+/// One side of a relayout: an array, or a part of one, which is a box, or
+/// elements at strides of their own.
 struct PlanSide {
   /*implicit*/ PlanSide(const AxisList &axes, llvm::ArrayRef<Slice> box = {})
       : axes(axes), box(box) {}
 
-  bool isWhole() const { return box.empty(); }
+  /// An array of the dimensions of `axes` in which a step along dimension d
+  /// moves by `strides[d]` elements, whatever the axes are. No two elements
+  /// share a place.
+  static PlanSide getStrided(const AxisList &axes,
+                             llvm::ArrayRef<int64_t> strides) {
+    PlanSide side(axes);
+    side.strides = strides;
+    return side;
+  }
+
+  /// Whether the buffer has nothing but the array and its padding.
+  bool isWhole() const { return box.empty() && !strides; }
   /// The indices of dimension `dim` that take part.
   Slice getSlice(unsigned dim) const {
-    return isWhole() ? Slice{0, axes.dimensions()[dim], 1} : box[dim];
+    return box.empty() ? Slice{0, axes.dimensions()[dim], 1} : box[dim];
   }
 
   const AxisList &axes;
   llvm::ArrayRef<Slice> box;
+  std::optional<llvm::ArrayRef<int64_t>> strides;
 };
 
 /// A loop of a nest. Strides are elements between neighbouring steps.

@@ -10,6 +10,7 @@
 
 #include "tessera/Layout/Size.h"
 
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -145,6 +146,27 @@ SmallVector<unsigned> tessera::getUnboundedDims(ShapedType type) {
 
 LayoutAttrInterface tessera::getLayoutAttr(Type type) {
   return dyn_cast_if_present<LayoutAttrInterface>(getExplicitLayout(type));
+}
+
+MemRefType tessera::getStridedMemRef(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  bool isStrided = memref && getExplicitLayout(memref) &&
+                   !getLayoutAttr(memref) && memref.isStrided();
+  return isStrided ? memref : MemRefType();
+}
+
+bool tessera::movesElements(MemRefType from, MemRefType to) {
+  if (getLayoutAttr(from) || getLayoutAttr(to))
+    return from.getLayout() != to.getLayout();
+  auto hasGaps = [](MemRefType type) {
+    return getStridedMemRef(type) &&
+           !memref::isStaticShapeAndContiguousRowMajor(type);
+  };
+  auto elementType = getPrimitiveType(from.getElementType());
+  if (elementType)
+    return hasGaps(from) || hasGaps(to);
+  llvm::consumeError(elementType.takeError());
+  return false;
 }
 
 static llvm::Error makeForeignLayoutError(Attribute layout) {

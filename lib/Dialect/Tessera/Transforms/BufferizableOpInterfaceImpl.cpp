@@ -87,17 +87,20 @@ static FailureOr<Value> allocateFor(RewriterBase &rewriter, OpResult tensor,
 }
 
 /// The buffer of the operand, which is read by the layout of its tensor type. A
-/// part of a plain buffer, which has strides, is copied: no layout says them.
+/// part of a plain buffer, which has strides, is copied unless the operation
+/// takes strides: no layout says them.
 static FailureOr<Value> getLaidOutBuffer(RewriterBase &rewriter, Operation *op,
                                          const BufferizationOptions &options,
-                                         const BufferizationState &state) {
+                                         const BufferizationState &state,
+                                         bool takesStrides = false) {
   Value tensor = op->getOperand(0);
   FailureOr<Value> buffer = getBuffer(rewriter, tensor, options, state);
   FailureOr<MemRefType> type = getBufferTypeOf(op, tensor.getType());
   if (failed(buffer) || failed(type))
     return failure();
   auto found = cast<MemRefType>(buffer->getType());
-  if (found == *type)
+  bool isPart = getStridedMemRef(found) && !getLayoutAttr(*type);
+  if (found == *type || (isPart && takesStrides))
     return buffer;
   if (getLayoutAttr(found) || getLayoutAttr(*type))
     return op->emitOpError("unsupported operand: expected a buffer of type ")
@@ -159,7 +162,8 @@ struct RelayoutModel : ReadOnlyModel<RelayoutModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    FailureOr<Value> source = getLaidOutBuffer(rewriter, op, options, state);
+    FailureOr<Value> source = getLaidOutBuffer(rewriter, op, options, state,
+                                               /*takesStrides=*/isCopy(op));
     if (failed(source))
       return failure();
     if (!isCopy(op)) {

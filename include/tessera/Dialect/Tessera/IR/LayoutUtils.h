@@ -57,6 +57,16 @@ mlir::Type getElementType(mlir::MLIRContext *context, PrimitiveType type);
 /// null otherwise (none, strided, an affine map, a foreign attribute).
 LayoutAttrInterface getLayoutAttr(mlir::Type type);
 
+/// A memref whose elements lie at strides that upstream's types say: not in
+/// row-major order from the start of the buffer, and without a layout that
+/// takes part. Null for every other type.
+mlir::MemRefType getStridedMemRef(mlir::Type type);
+
+/// Whether a copy from one memref to the other has to go by elements: where
+/// their layouts differ, and where strides leave gaps. Others copy bytes, or
+/// elements that XLA does not have.
+bool movesElements(mlir::MemRefType from, mlir::MemRefType to);
+
 /// The dimensions whose sizes nothing in the type limits: dynamic and without a
 /// bound in the layout.
 llvm::SmallVector<unsigned> getUnboundedDims(mlir::ShapedType type);

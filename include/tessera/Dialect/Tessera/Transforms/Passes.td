@@ -208,6 +208,9 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
     }
     ```
 
+    A relayout of a slice of a plain tensor reads the slice where it is, by its
+    strides.
+
     Buffers are not freed: give `deallocate` to the pipelines, or run upstream's
     `ownership-based-buffer-deallocation` behind `tessera-lower-layouts`. Slices
     of tensors with layouts take a copy of the whole tensor here; it is cheaper
