@@ -34,6 +34,9 @@ with large.open("w") as file:
 for command in (
     [hlo, "report", large],
     [hlo, "report", "--html", large],
+    [hlo, "kernels", large],
+    [hlo, "check", large],
+    [hlo, "prove", large, large],
     [translate, "--import-hlo", large, "-o", imported],
     [translate, "--export-hlo", imported, "-o", temporary + ".again.hlo"],
     [opt, "--tessera-report", imported, "-o", os.devnull],

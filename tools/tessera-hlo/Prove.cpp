@@ -1,0 +1,67 @@
+//===- Prove.cpp - tessera-hlo prove --------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReadModule.h"
+
+#include "tessera/DataFlow/Prove.h"
+#include "tessera/Support/Subcommand.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+namespace cl = llvm::cl;
+
+static int run();
+
+static Subcommand
+    command("prove",
+            "Prove that two dumps of a module compute the same, up to copies, "
+            "bitcasts, transposes, reshapes and layouts; exit code 1 if they "
+            "do not, 3 if that is not known",
+            run);
+static cl::opt<std::string> before(cl::Positional, cl::desc("BEFORE.hlo"),
+                                   cl::Required, cl::sub(command));
+static cl::opt<std::string> after(cl::Positional, cl::desc("AFTER.hlo"),
+                                  cl::Required, cl::sub(command));
+
+/// `file:line: %name` of an instruction that differs.
+static void printPlace(const hlo::Module &module, llvm::StringRef file,
+                       const hlo::Instruction *instruction) {
+  if (instruction)
+    llvm::outs() << "  " << file << ':'
+                 << module.getLocation(instruction->name).line << ": %"
+                 << instruction->name << " = " << *instruction->shape << ' '
+                 << instruction->opcodeName() << '\n';
+}
+
+static int print(const FlowAnswer &answer, const hlo::Module &old,
+                 const hlo::Module &now) {
+  if (answer.answer == Answer::Yes) {
+    llvm::outs() << "yes: both compute the same of the same elements\n";
+    return kExitSuccess;
+  }
+  bool isNo = answer.answer == Answer::No;
+  llvm::outs() << (isNo ? "no: " : "unknown: ") << answer.reason << '\n';
+  printPlace(old, before, answer.before);
+  printPlace(now, after, answer.after);
+  return isNo ? kExitNo : kExitUnknown;
+}
+
+static int run() {
+  auto oldText = readInput(before);
+  if (!oldText)
+    return reportError(oldText.takeError());
+  auto newText = readInput(after);
+  if (!newText)
+    return reportError(newText.takeError());
+  auto old = readModule((*oldText)->getBuffer(), before, llvm::errs());
+  auto now = readModule((*newText)->getBuffer(), after, llvm::errs());
+  if (!old || !now)
+    return kExitBadInput;
+  return print(proveSameFlow(*old, *now), *old, *now);
+}
