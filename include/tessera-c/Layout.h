@@ -174,6 +174,13 @@ TESSERA_C_EXPORT TesseraError *tesseraShapeExplain(const TesseraShape *shape,
                                                    TesseraTextCallback callback,
                                                    void *userData);
 
+/// Any text with shapes in it in words: a shape, a layout alone, a line of HLO,
+/// a type of MLIR, or a message. Error: that of the text.
+TESSERA_C_EXPORT TesseraError *tesseraTextExplain(const char *text,
+                                                  size_t length, bool isVerbose,
+                                                  TesseraTextCallback callback,
+                                                  void *userData);
+
 /// What the slice `text`, `d0=8*i:+16, d1=0:+128`, is in memory for all values
 /// of its variables: for people, or a JSON object as docs/problems.md has it.
 /// Errors: *invalid* for other texts and for slices beyond the array;

@@ -243,6 +243,20 @@ TesseraError *tesseraShapeDraw(const TesseraShape *shape,
   return nullptr;
 }
 
+TesseraError *tesseraTextExplain(const char *text, size_t length,
+                                 bool isVerbose, TesseraTextCallback callback,
+                                 void *userData) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  ExplainOptions options;
+  options.verbose = isVerbose;
+  if (llvm::Error error =
+          explainText(llvm::StringRef(text, length), os, options))
+    return wrapError(std::move(error));
+  callback(result.data(), result.size(), userData);
+  return nullptr;
+}
+
 TesseraError *tesseraShapeExplainSlice(const TesseraShape *shape,
                                        const char *text, size_t length,
                                        bool isJSON,

@@ -176,6 +176,8 @@ public:
       : shape(shape), layout(shape.layoutOrDefault()), os(os) {}
 
   llvm::Error explain(const ExplainOptions &options);
+  /// The fields of the layout alone, of an array that is not known.
+  void explainLayout();
 
 private:
   void add(llvm::StringRef field, llvm::StringRef meaning) {
@@ -424,6 +426,43 @@ llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
   return llvm::Error::success();
 }
 
+/// `cut into tiles of 8 x 128: d0 by 8, d1 by 128`; later tiles cut what the
+/// ones before left.
+std::string describeTileAlone(const Layout &layout, size_t number) {
+  const Tile &tile = layout.tiles[number];
+  bool merges = llvm::is_contained(tile.sizes, Tile::kCombine);
+  Index sizes;
+  for (int64_t size : tile.sizes)
+    if (size != Tile::kCombine)
+      sizes.push_back(size);
+  std::string text = merges ? "`*` merges an axis into the next, then " : "";
+  text +=
+      (number == 0 ? "cut into tiles of " : "tiles are cut into tiles of ") +
+      joinNumbers(sizes, " x ");
+  if (number > 0 || merges)
+    return text;
+  size_t covered = std::min<size_t>(sizes.size(), layout.rank());
+  for (size_t i = covered; i-- > 0;)
+    text += (i + 1 == covered ? ": d" : ", d") +
+            toText(layout.minorToMajor[i]) + " by " +
+            toText(sizes[sizes.size() - 1 - i]);
+  return text;
+}
+
+void ArrayExplainer::explainLayout() {
+  os << layout << "\n\n";
+  add("{" + joinNumbers(layout.minorToMajor) + "}",
+      layout.rank() == 0 ? "no dimensions: a scalar" : describeOrder(layout));
+  for (size_t i = 0; i < layout.tiles.size(); ++i)
+    add((i == 0 ? "T" : "") + getTileText(layout.tiles[i]),
+        describeTileAlone(layout, i));
+  addOtherFields();
+  if (!layout.bounds.empty())
+    add("B(" + joinNumbers(layout.bounds) + ")",
+        "dimensions whose size is not static have at most so many elements");
+  lines.print(os);
+}
+
 /// A line for each leaf, indented by `depth` levels.
 llvm::Error explainLeaves(const Shape &shape, llvm::raw_ostream &os,
                           unsigned depth) {
@@ -474,11 +513,26 @@ llvm::StringRef tessera::getMemorySpaceName(int64_t space) {
     return "the device's main memory, HBM on TPUs and GPUs";
   case 1:
     return "fast on-chip memory, VMEM on TPUs";
+  case 2:
+    return "semaphores, flags of asynchronous copies on TPUs";
+  case 3:
+    return "CMEM, on-chip memory of TPU v4";
+  case 4:
+    return "small vectors on TPUs";
   case 5:
     return "the host's memory";
+  case 6:
+    return "SMEM, memory of scalars on TPUs";
   default:
-    return "up to the device, XLA gives it no name";
+    return "up to the device, no name is known";
   }
+}
+
+void tessera::explainLayout(const Layout &layout, llvm::raw_ostream &os) {
+  // Neither type nor sizes are looked at.
+  Index sizes(layout.rank(), kDynamic);
+  Shape shape = Shape::array(PrimitiveType::F32, sizes, layout);
+  ArrayExplainer(shape, os).explainLayout();
 }
 
 llvm::Error tessera::explainShape(const Shape &shape, llvm::raw_ostream &os,

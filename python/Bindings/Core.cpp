@@ -688,6 +688,13 @@ static std::string explainOutOfMemory(std::string_view log,
   });
 }
 
+static std::string explainText(std::string_view what) {
+  return collectUnlocked([&](TesseraTextCallback callback, void *text) {
+    return tesseraTextExplain(what.data(), what.size(), /*isVerbose=*/false,
+                              callback, text);
+  });
+}
+
 NB_MODULE(_tessera, module) {
   module.doc() =
       "Shapes, relayouts, programs and reports, over the C API of Tessera.";
@@ -704,4 +711,6 @@ NB_MODULE(_tessera, module) {
   module.def("explain_out_of_memory", &explainOutOfMemory, "log"_a,
              "format"_a = "text", nb::kw_only(), "rows"_a = 10,
              "Why a program ran out of memory, from what XLA printed then.");
+  module.def("explain_text", &explainText, "text"_a,
+             "Shapes, layouts, lines of HLO and types of MLIR in words.");
 }

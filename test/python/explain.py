@@ -41,7 +41,17 @@ report = json.loads(ts.explain(log, "json"))
 assert report["schema"] == "tessera.oom" and report["allocations"][0]["bytes"] == 32 << 30
 assert "2. " not in ts.explain(log, rows=1) and "2. " in ts.explain(log, rows=0)
 
-for bad, message in ((raise_with("division by zero"), "found none in 16 bytes"), ("", "found none in 0 bytes")):
+# Other texts and errors: what shapes mean.
+assert "d1, d0 (row-major, as in C)" in ts.explain("f32[8,3]{1,0:T(8,128)}")
+assert "d0 by 8, d1 by 128" in ts.explain("{1,0:T(8,128)}")
+refused = ts.explain(raise_with("wanted bf16[4], got tensor<8x3xf32>"))
+assert "bf16[4]{0}" in refused and "f32[8,3]{1,0}" in refused
+
+for bad, message in (
+    (raise_with("division by zero"), "found none in 16 bytes"),
+    ("", "expected the name of a type"),
+    ("f32[2", "expected `,` or `]`"),
+):
     try:
         ts.explain(bad)
     except ts.InvalidError as error:

@@ -170,8 +170,17 @@ static void checkSlice(llvm::StringRef text) {
           "a slice has other runs than all slices");
 }
 
+/// The text as one that a user has.
+static void checkText(llvm::StringRef text) {
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  checkRefusal(explainText(text, os));
+}
+
 void tessera::fuzz::runInput(llvm::StringRef text) {
   checkSlice(text);
+  if (isTurn(text.str(), 8))
+    checkText(text);
   llvm::Expected<Shape> shape = parseShape(text);
   if (shape)
     checkShape(*shape);

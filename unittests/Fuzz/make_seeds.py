@@ -58,6 +58,9 @@ def main():
     shapes = [*filter(None, shapes)]
     slices = ["d0=8*i:+16", "d0=i:+1, d1=128*j:+128", "d1=2*j - 3:+5, d0=4*i + 2*k + 1:+4"]
     shapes += [f"{shape} {slices[i % 3]}" for i, shape in enumerate(shapes[::4])]
+    shapes += ["tensor<16x130xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>",
+               "memref<?x3xcomplex<f32>, #tessera.layout<{1,0:T(4,2)B(5,?)}>, #tessera.memory_space<1>>",
+               "INVALID_ARGUMENT: expected f32[8,3]{1,0:T(8,128)} (or bf16[4]{0}), got tensor<4xi1>."]  # fmt: skip
     write("shape", shapes)
 
     modules = read_all(test / "HLO" / "Inputs", ".hlo")

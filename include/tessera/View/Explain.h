@@ -33,11 +33,22 @@ llvm::Error explainShape(const Shape &shape, llvm::raw_ostream &os,
 llvm::Error explainLine(const hlo::Module &line, llvm::raw_ostream &os,
                         ExplainOptions options = {});
 
+/// Prints what each field of a layout means, without an array.
+void explainLayout(const Layout &layout, llvm::raw_ostream &os);
+
+/// Explains a text that somebody has in the hand: a shape, a line of HLO, a
+/// layout alone, a tensor, memref or vector type of MLIR with
+/// `#tessera.layout<...>`, or a message that has shapes and types in it, each
+/// of which is explained. Errors: those of the text, each with its position.
+llvm::Error explainText(llvm::StringRef text, llvm::raw_ostream &os,
+                        ExplainOptions options = {});
+
 /// `; d1 grows from 200 to 256` for the dimensions that padding widens; empty
 /// where there are none, or where no other array has the same memory.
 std::string describeGrowth(const Shape &shape);
 
-/// The name of a memory space, `VMEM, the fast on-chip memory of TPUs` of 1.
+/// The name of a memory space, `fast on-chip memory, VMEM on TPUs` of 1;
+/// docs/targets.md has the sources.
 llvm::StringRef getMemorySpaceName(int64_t space);
 
 } // namespace tessera
