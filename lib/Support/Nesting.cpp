@@ -19,6 +19,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace tessera;
 
@@ -37,6 +38,10 @@ public:
   /// Whether no token is deeper than kMaxNesting.
   bool run();
 
+  /// Whether an operation has a list of indices that MLIR's parser refuses,
+  /// and then reads nevertheless.
+  bool hasBrokenIndices() const { return isBroken; }
+
 private:
   struct Level {
     char bracket;
@@ -47,6 +52,7 @@ private:
   void scanToken();
   void skipString();
   void scanWord();
+  void checkIndices(llvm::StringRef word);
   void scanAlias();
   void open(char bracket);
   void close(char bracket);
@@ -65,6 +71,10 @@ private:
   bool isDefinitionStart = false;
   /// Whether the last token may end an operand; a sign behind it has two.
   bool isOperand = false;
+  /// The keyword of the list of indices that comes next at this level.
+  llvm::StringRef indicesKeyword;
+  size_t indicesLevel = 0;
+  bool isBroken = false;
 };
 
 } // namespace
@@ -144,6 +154,62 @@ void NestingScanner::scanWord() {
   isOperand = word != "mod" && word != "floordiv" && word != "ceildiv";
   if (!isOperand)
     addOperator(1);
+  checkIndices(word);
+}
+
+static llvm::StringRef skipBlanks(llvm::StringRef text) {
+  text = text.ltrim();
+  while (text.starts_with("//"))
+    text = text.drop_until([](char c) { return c == '\n'; }).ltrim();
+  return text;
+}
+
+/// Takes an integer of 64 bits as MLIR writes it.
+static bool takeInteger(llvm::StringRef &text) {
+  text = skipBlanks(text);
+  text.consume_front("-");
+  text = skipBlanks(text);
+  llvm::StringRef word = text.take_while(llvm::isAlnum);
+  text = skipBlanks(text.drop_front(word.size()));
+  unsigned radix = word.consume_front("0x") ? 16 : 10;
+  int64_t value;
+  return !word.getAsInteger(radix, value);
+}
+
+/// Whether the text begins with `= [1, 0]`.
+static bool hasIndices(llvm::StringRef text) {
+  text = skipBlanks(text);
+  if (!text.consume_front("="))
+    return true; // The parser says so, and is well.
+  text = skipBlanks(text);
+  if (!text.consume_front("["))
+    return false;
+  text = skipBlanks(text);
+  if (text.starts_with("]"))
+    return true;
+  while (takeInteger(text))
+    if (!text.consume_front(","))
+      return text.starts_with("]");
+  return false;
+}
+
+/// The keyword in front of the list of an operation whose parser does not look
+/// whether there is one.
+static llvm::StringRef getIndicesKeyword(llvm::StringRef operation) {
+  return llvm::StringSwitch<llvm::StringRef>(operation)
+      .Case("linalg.transpose", "permutation")
+      .Cases({"linalg.broadcast", "linalg.reduce"}, "dimensions")
+      .Default("");
+}
+
+void NestingScanner::checkIndices(llvm::StringRef word) {
+  if (llvm::StringRef keyword = getIndicesKeyword(word); !keyword.empty()) {
+    indicesKeyword = keyword;
+    indicesLevel = levels.size();
+  } else if (word == indicesKeyword && levels.size() == indicesLevel) {
+    isBroken |= !hasIndices(rest);
+    indicesKeyword = "";
+  }
 }
 
 /// The name of an alias, behind # or !: of its definition, or of a use.
@@ -233,11 +299,15 @@ llvm::Error tessera::checkParsable(llvm::StringRef text) {
   // What bytecode begins with.
   if (text.starts_with("ML\xEFR"))
     return llvm::Error::success();
-  if (!NestingScanner(text).run())
+  NestingScanner scanner(text);
+  if (!scanner.run())
     return unsupportedError("module",
                             "at most " + llvm::Twine(kMaxNesting) +
                                 " levels of brackets and operators",
                             "more", "move inner regions to functions");
+  if (scanner.hasBrokenIndices())
+    return invalidError("", "indices of linalg.transpose, broadcast or reduce",
+                        "a list of integers such as `[1, 0]`", "another text");
   if (text.contains("linalg.transpose") && hasEmptyPermutation(text))
     return unsupportedError("linalg.transpose",
                             "a permutation of at least one dimension",

@@ -85,3 +85,28 @@ TEST(Nesting, TranspositionsOfNothingAreRefused) {
   EXPECT_FALSE(isRefused("<{permutation = array<i64: 0>}>"));
   EXPECT_FALSE(isTooDeep("vector.transpose %a, [] {permutation = []}"));
 }
+
+TEST(Nesting, IndicesThatAreNoIntegersAreRefused) {
+  auto isRefused = [](llvm::StringRef operation, llvm::StringRef list) {
+    return isTooDeep(("%0 = " + operation +
+                      " ins(%a : tensor<2x3xf32, \"[\">) // [\n outs(%b : "
+                      "tensor<3x2xf32>) " +
+                      list)
+                         .str());
+  };
+  for (llvm::StringRef list :
+       {"[x]", "[1, f32]", "[1,]", "[1 0]", "1", ", = [1, 0]", "[1, 0",
+        "[99999999999999999999, 0]", "{0}", "array<i64: 1, 0>"}) {
+    EXPECT_TRUE(isRefused("linalg.transpose", ("permutation = " + list).str()))
+        << list.str();
+    EXPECT_TRUE(isRefused("linalg.broadcast", ("dimensions = " + list).str()));
+    EXPECT_TRUE(isRefused("linalg.reduce { arith.addf }",
+                          ("dimensions = " + list).str()));
+    EXPECT_FALSE(isRefused("other.op", ("dimensions = " + list).str()));
+    EXPECT_FALSE(isRefused("// linalg.reduce", ("dimensions = " + list).str()));
+  }
+  for (llvm::StringRef list :
+       {"[1, 0]", "[ 1 ,0x1 // ]\n, -1 ] {t.permutation = x}", "[0] %c = x"})
+    EXPECT_FALSE(isRefused("linalg.transpose", ("permutation = " + list).str()))
+        << list.str();
+}
