@@ -44,14 +44,14 @@ StringRef tessera::getName(KernelArgument::Role role) {
 
 /// The parser of JSON calls itself for each level.
 static bool isDeep(StringRef text) {
-  constexpr int64_t kMostLevels = 200;
+  constexpr int64_t kMaxLevels = 200;
   int64_t level = 0, deepest = 0;
   for (char c : text) {
     level += c == '{' || c == '[';
     level -= c == '}' || c == ']';
     deepest = std::max(deepest, level);
   }
-  return deepest > kMostLevels;
+  return deepest > kMaxLevels;
 }
 
 /// custom_call_config of the backend_config.
