@@ -1,5 +1,5 @@
 // A layout of another dialect, from tensors to machine code. The function counts
-// the places of the buffer that do not hold what they should.
+// the positions of the buffer that do not hold what they should.
 
 #blocked = #test_tessera.blocked<[8, 128]>
 #columns = #tessera.layout<{0,1:T(8,128)}>
@@ -36,15 +36,15 @@ func.func private @doubled(%a: tensor<20x200xi64, #blocked>)
   return %sum : tensor<20x200xi64, #blocked>
 }
 
-// What lies at each place of the four axes: block row, block column, and row
+// What lies at each position of the four axes: block row, block column, and row
 // and column within the block. Padding may hold anything.
 func.func private @count_wrong(%m: memref<20x200xi64, #blocked>) -> i64 {
-  %places = tessera.physical_view %m
+  %positions = tessera.physical_view %m
       : memref<20x200xi64, #blocked> to memref<3x2x8x128xi64>
   %none = arith.constant 0 : i64
   %count = affine.for %i = 0 to 20 iter_args(%outer = %none) -> i64 {
     %in_row = affine.for %j = 0 to 200 iter_args(%inner = %outer) -> i64 {
-      %found = affine.load %places[%i floordiv 8, %j floordiv 128, %i mod 8,
+      %found = affine.load %positions[%i floordiv 8, %j floordiv 128, %i mod 8,
                                    %j mod 128] : memref<3x2x8x128xi64>
       %element = affine.load %m[%i, %j] : memref<20x200xi64, #blocked>
       %number = affine.apply affine_map<(i, j) -> (i * 2000 + j * 2)>(%i, %j)

@@ -187,15 +187,15 @@ FAULTS = {
     ),
     # Buffers.
     "constant-in-row-major-order": (
-        "lib/Dialect/Tessera/IR/PlaceElements.cpp",
+        "lib/Dialect/Tessera/IR/LayOutElements.cpp",
         "elements.isSplat() ? 0 : getPosition(axes.dimensions(), *index);",
-        "elements.isSplat() ? 0 : FAULT ? place % elements.size() : getPosition(axes.dimensions(), *index);",
+        "elements.isSplat() ? 0 : FAULT ? position % elements.size() : getPosition(axes.dimensions(), *index);",
         ["lit:Dialect/Tessera/bufferize-run", COMPILE + ":Programs*"],
     ),
     "constant-pads-with-zero": (
-        "lib/Dialect/Tessera/IR/PlaceElements.cpp",
-        "if (padding)\n        buffer.set(place, *padding);",
-        "if (padding && !FAULT)\n        buffer.set(place, *padding);",
+        "lib/Dialect/Tessera/IR/LayOutElements.cpp",
+        "if (padding)\n        buffer.set(position, *padding);",
+        "if (padding && !FAULT)\n        buffer.set(position, *padding);",
         ["lit:Dialect/Tessera/bufferize-run", "lit:Conversion/TesseraToAffine/lower-layouts"],
     ),
     "cast-taken-for-a-view": (

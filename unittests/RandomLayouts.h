@@ -22,8 +22,8 @@ namespace tessera {
 /// longer than the list, `*`, PD, PV, L and E.
 class RandomLayouts {
 public:
-  explicit RandomLayouts(uint64_t seed, int64_t maxPlaces = 4096)
-      : engine(seed), maxPlaces(maxPlaces) {}
+  explicit RandomLayouts(uint64_t seed, int64_t maxPositions = 4096)
+      : engine(seed), maxPositions(maxPositions) {}
 
   /// In [from, to].
   int64_t number(int64_t from, int64_t to) {
@@ -33,11 +33,11 @@ public:
   uint64_t next() { return engine(); }
   bool oneIn(int64_t n) { return number(1, n) == 1; }
 
-  /// At most half of `maxPlaces` elements.
+  /// At most half of `maxPositions` elements.
   llvm::SmallVector<int64_t> dimensions() {
     int64_t rank = oneIn(6) ? number(5, 8) : number(0, 4);
     int64_t largest = rank <= 1 ? 200 : rank == 2 ? 40 : rank <= 4 ? 9 : 4;
-    int64_t left = maxPlaces / 2;
+    int64_t left = maxPositions / 2;
     llvm::SmallVector<int64_t> dims;
     for (int64_t i = 0; i < rank; ++i) {
       dims.push_back(oneIn(40) ? 0 : number(1, std::min(largest, left)));
@@ -53,7 +53,7 @@ public:
     return types[number(0, types.size() - 1)];
   }
 
-  /// A legal layout of at most `maxPlaces` places.
+  /// A legal layout of at most `maxPositions` positions.
   Layout layout(llvm::ArrayRef<int64_t> dims, PrimitiveType type) {
     while (true) {
       Layout layout = anyLayout(dims, type);
@@ -64,7 +64,7 @@ public:
       llvm::Expected<AxisList> axes = AxisList::get(dims, layout);
       if (!axes)
         llvm::consumeError(axes.takeError());
-      else if (axes->numAllocated() <= maxPlaces)
+      else if (axes->numAllocated() <= maxPositions)
         return layout;
     }
   }
@@ -105,7 +105,7 @@ private:
   }
 
   std::mt19937_64 engine;
-  int64_t maxPlaces;
+  int64_t maxPositions;
 };
 
 } // namespace tessera

@@ -17,9 +17,9 @@
 //
 // Functions named ...Get make an attribute or a type. Where their input may be
 // wrong they return a null one (mlirAttributeIsNull), and what is wrong is
-// diagnosed in the context, with the place in the text where there is one. They
-// load the dialect into the context if it is not there yet; like any loading of
-// dialects that must not happen while passes run on several threads.
+// diagnosed in the context, with the location in the text where there is one.
+// They load the dialect into the context if it is not there yet; like any
+// loading of dialects that must not happen while passes run on several threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -116,7 +116,7 @@ MLIR_CAPI_EXPORTED intptr_t
 tesseraLayoutAttrGetNumSplitConfigs(MlirAttribute layout);
 
 /// Of the split configuration at `position`: the physical dimension that it
-/// cuts, 0 the most major, the number of cuts, and each place of a cut.
+/// cuts, 0 the most major, the number of cuts, and each position of a cut.
 MLIR_CAPI_EXPORTED int64_t tesseraLayoutAttrGetSplitConfigDimension(
     MlirAttribute layout, intptr_t position);
 MLIR_CAPI_EXPORTED intptr_t tesseraLayoutAttrGetSplitConfigNumIndices(

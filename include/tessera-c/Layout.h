@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // C API of the Layout and View libraries: shapes in XLA's notation (the
-// grammar is in docs/notation.md), their sizes, the place of an element and the
-// element at a place, pictures and explanations.
+// grammar is in docs/notation.md), their sizes, the position of an element and
+// the element at a position, pictures and explanations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +95,7 @@ TESSERA_C_EXPORT int64_t tesseraShapeGetMemorySpace(const TesseraShape *shape);
 typedef struct TesseraShapeSize {
   TesseraInt64s physicalShape; ///< Extents of the axes.
   int64_t logicalElements;     ///< Product of the dimensions.
-  int64_t allocatedElements;   ///< Places of the buffer.
+  int64_t allocatedElements;   ///< Positions of the buffer.
   int64_t bytes;               ///< Of the buffer.
   int64_t paddingBytes;        ///< Those that hold no element.
 } TesseraShapeSize;
@@ -104,17 +104,17 @@ typedef struct TesseraShapeSize {
 TESSERA_C_EXPORT TesseraError *tesseraShapeGetSize(const TesseraShape *shape,
                                                    TesseraShapeSize *size);
 
-/// The place of an element in the buffer, in elements. Errors: *invalid* unless
-/// `index` has a number within each dimension, *unsupported* as above.
+/// The position of an element in the buffer, in elements. Errors: *invalid*
+/// unless `index` has a number within each dimension, *unsupported* as above.
 TESSERA_C_EXPORT TesseraError *
 tesseraShapeGetLinearIndex(const TesseraShape *shape, TesseraInt64s index,
-                           int64_t *place);
+                           int64_t *position);
 
-/// The element at `place`: fills `index`, which has room for a number for each
-/// dimension, or says that the place is padding. Errors: *invalid* unless the
-/// place is in the buffer, *unsupported* as above.
+/// The element at `position`: fills `index`, which has room for a number for
+/// each dimension, or says that the position is padding. Errors: *invalid*
+/// unless the position is in the buffer, *unsupported* as above.
 TESSERA_C_EXPORT TesseraError *
-tesseraShapeGetLogicalIndex(const TesseraShape *shape, int64_t place,
+tesseraShapeGetLogicalIndex(const TesseraShape *shape, int64_t position,
                             int64_t *index, bool *isPadding);
 
 //===----------------------------------------------------------------------===//

@@ -145,29 +145,30 @@ TesseraError *tesseraShapeGetSize(const TesseraShape *shape,
 }
 
 TesseraError *tesseraShapeGetLinearIndex(const TesseraShape *shape,
-                                         TesseraInt64s index, int64_t *place) {
+                                         TesseraInt64s index,
+                                         int64_t *position) {
   if (TesseraError *error = checkAxes(shape))
     return error;
   if (llvm::Error error =
           index_util::checkIndex(unwrap(index), shape->axes->dimensions()))
     return wrapError(std::move(error));
-  *place = shape->axes->linearIndex(unwrap(index));
+  *position = shape->axes->linearIndex(unwrap(index));
   return nullptr;
 }
 
 TesseraError *tesseraShapeGetLogicalIndex(const TesseraShape *shape,
-                                          int64_t place, int64_t *index,
+                                          int64_t position, int64_t *index,
                                           bool *isPadding) {
   if (TesseraError *error = checkAxes(shape))
     return error;
-  int64_t places = shape->axes->numAllocated();
-  if (place < 0 || place >= places)
-    return wrapError(invalidError("", "place",
+  int64_t positions = shape->axes->numAllocated();
+  if (position < 0 || position >= positions)
+    return wrapError(invalidError("", "position",
                                   "a number from 0 to below " +
-                                      llvm::Twine(places) +
+                                      llvm::Twine(positions) +
                                       ", the size of the buffer",
-                                  llvm::Twine(place)));
-  auto element = shape->axes->logicalIndex(place);
+                                  llvm::Twine(position)));
+  auto element = shape->axes->logicalIndex(position);
   *isPadding = !element;
   if (element)
     llvm::copy(*element, index);

@@ -27,7 +27,7 @@ struct TesseraShape {
   explicit TesseraShape(tessera::Shape shape);
 
   tessera::Shape shape;
-  /// Made once, so that questions about places are fast and need no lock; or
+  /// Made once, so that questions about positions are fast and need no lock; or
   /// why there are none.
   std::optional<tessera::AxisList> axes;
   tessera::ShapeSize size;

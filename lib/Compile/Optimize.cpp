@@ -167,7 +167,7 @@ static void fenceShuffles(llvm::BasicBlock &block) {
 
 /// Passes that compare loads and stores with one another, all with all, and
 /// find next to nothing: a relayout reads one buffer and writes another, each
-/// place once. They took half of the time before code generation.
+/// element once. They took half of the time before code generation.
 static constexpr llvm::StringLiteral kUseless[] = {
     "DSEPass", "LoopLoadEliminationPass", "SLPVectorizerPass"};
 

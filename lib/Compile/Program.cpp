@@ -126,7 +126,7 @@ static RankedTensorType getRowMajorType(Type laidOut) {
   return isNarrow ? type.clone(IntegerType::get(type.getContext(), 8)) : type;
 }
 
-/// The array at a place of a flat buffer.
+/// The array at a position of a flat buffer.
 static Value viewArray(OpBuilder &builder, Location loc, Value buffer,
                        const ProgramArray &array, RankedTensorType type) {
   Value offset = arith::ConstantIndexOp::create(builder, loc, array.offset);

@@ -88,7 +88,7 @@ public:
   const char *bufferBegin() const { return begin; }
   const char *bufferEnd() const { return end; }
 
-  /// Makes the token at or behind `position`, a place in the buffer, the
+  /// Makes the token at or behind `position`, a location in the buffer, the
   /// current one.
   void jump(const char *position);
 

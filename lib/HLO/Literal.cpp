@@ -318,6 +318,6 @@ llvm::Expected<Literal> hlo::readLiteral(llvm::StringRef text,
   if (parser.errors.empty())
     return literal;
   TextParser::Error &error = parser.errors.front();
-  error.diagnostic.position = error.place - text.begin();
+  error.diagnostic.position = error.loc - text.begin();
   return llvm::make_error<LayoutError>(std::move(error.diagnostic));
 }

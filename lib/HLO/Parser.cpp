@@ -102,10 +102,10 @@ LogicalResult ParserImpl::parseShape(const Shape *&shape) {
   llvm::Expected<Shape> parsed = parseShapePrefix(module.buffer, offset);
   if (!parsed) {
     Diagnostic diagnostic = takeDiagnostic(parsed.takeError());
-    const char *place = begin;
+    const char *loc = begin;
     if (diagnostic.position != Diagnostic::kNoPosition)
-      place = lexer.bufferBegin() + diagnostic.position;
-    errors.push_back({place, std::move(diagnostic)});
+      loc = lexer.bufferBegin() + diagnostic.position;
+    errors.push_back({loc, std::move(diagnostic)});
     return failure();
   }
   const char *shapeEnd = lexer.bufferBegin() + offset;
@@ -151,11 +151,11 @@ void ParserImpl::define(Computation &computation, Instruction *instruction) {
 
 LogicalResult ParserImpl::parseInstruction(Computation &computation) {
   poisoned = false;
-  const char *rootPlace = lexer.tokenBegin();
+  const char *rootLoc = lexer.tokenBegin();
   bool isRoot = lexer.token().isWord("ROOT");
   if (isRoot)
     lexer.lex();
-  const char *namePlace = lexer.tokenBegin();
+  const char *nameLoc = lexer.tokenBegin();
   StringRef name;
   if (failed(parseName("instruction", name)) ||
       failed(expect(TokenKind::Equal, "instruction", "=")))
@@ -175,12 +175,12 @@ LogicalResult ParserImpl::parseInstruction(Computation &computation) {
     if (entry->second)
       first = module.getLocation(entry->second->name);
     result = error(
-        namePlace, "instruction name", "a new one", "`" + name + "` again",
+        nameLoc, "instruction name", "a new one", "`" + name + "` again",
         entry->second ? "the first is in line " + Twine(first.line) : Twine());
   }
   if (isRoot) {
     if (computation.rootInstruction)
-      result = error(rootPlace, "computation", "one ROOT", "a second");
+      result = error(rootLoc, "computation", "one ROOT", "a second");
     computation.rootInstruction = instruction;
   }
   if (usable)
@@ -189,17 +189,17 @@ LogicalResult ParserImpl::parseInstruction(Computation &computation) {
 }
 
 LogicalResult ParserImpl::parseInstructionRhs(Instruction &instruction) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (!atShape()) {
     if (lexer.token().is(TokenKind::Identifier) &&
         parseOpcode(lexer.token().text))
-      return unsupported(place, "instruction", "the shape of its result",
-                         "none", "write it in front of the opcode");
+      return unsupported(loc, "instruction", "the shape of its result", "none",
+                         "write it in front of the opcode");
     return unexpected("instruction", "the shape of its result");
   }
   if (failed(parseShape(instruction.shape)))
     return failure();
-  const char *opcodePlace = lexer.tokenBegin();
+  const char *opcodeLoc = lexer.tokenBegin();
   if (failed(parseOpcodeName(instruction)))
     return failure();
   bool isLeaf = instruction.opcode == Opcode::Parameter ||
@@ -217,9 +217,9 @@ LogicalResult ParserImpl::parseInstructionRhs(Instruction &instruction) {
   }
   specs.push_back(own);
   specs.push_back(getCommonAttributes());
-  if (failed(parseAttributes(specs, opcodePlace, instruction.attributes)))
+  if (failed(parseAttributes(specs, opcodeLoc, instruction.attributes)))
     return failure();
-  return poisoned ? success() : checkOperands(instruction, opcodePlace);
+  return poisoned ? success() : checkOperands(instruction, opcodeLoc);
 }
 
 LogicalResult ParserImpl::parseOpcodeName(Instruction &instruction) {
@@ -266,7 +266,7 @@ LogicalResult ParserImpl::parseOperands(Instruction &instruction) {
 
 LogicalResult ParserImpl::parseOperand(Instruction &instruction,
                                        Instruction *&operand) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   const Shape *declared = nullptr;
   if (atShape() && failed(parseShape(declared)))
     return failure();
@@ -277,20 +277,19 @@ LogicalResult ParserImpl::parseOperand(Instruction &instruction,
   if (!isNameless && failed(parseName("operand", name)))
     return failure();
   if (lexer.token().is(TokenKind::LParen))
-    return unsupported(place, "operand", "the name of an instruction",
+    return unsupported(loc, "operand", "the name of an instruction",
                        "an instruction written in place",
                        "write it before this one and refer to it by its name");
-  return findOperand(instruction, place, name, declared, operand);
+  return findOperand(instruction, loc, name, declared, operand);
 }
 
-LogicalResult ParserImpl::findOperand(const Instruction &user,
-                                      const char *place, StringRef name,
-                                      const Shape *declared,
+LogicalResult ParserImpl::findOperand(const Instruction &user, const char *loc,
+                                      StringRef name, const Shape *declared,
                                       Instruction *&operand) {
   auto found = names.find(name);
   if (found == names.end() || name.empty()) {
     if (!module.single)
-      return error(place, "operand", "an instruction that was defined before",
+      return error(loc, "operand", "an instruction that was defined before",
                    "`" + name + "`");
     // Of a lone elementwise line, operands have the shape of the result.
     if (!declared && !isLine &&
@@ -298,7 +297,7 @@ LogicalResult ParserImpl::findOperand(const Instruction &user,
       declared = user.shape;
     if (!declared && !isLine)
       return unsupported(
-          place, "operand", "its shape, in a single instruction of this opcode",
+          loc, "operand", "its shape, in a single instruction of this opcode",
           "`" + name + "` alone", "write the shape in front of the name");
     operand = createParameter(name, declared);
     return success();
@@ -309,7 +308,7 @@ LogicalResult ParserImpl::findOperand(const Instruction &user,
   if (operand && !operand->shape)
     operand->shape = declared;
   if (operand && declared && !areCompatible(*declared, *operand->shape))
-    return error(place, "operand", operand->shape->toString(),
+    return error(loc, "operand", operand->shape->toString(),
                  declared->toString(), "it is defined so");
   return success();
 }
@@ -519,20 +518,20 @@ findInstructionError(const Instruction &instruction) {
 }
 
 LogicalResult ParserImpl::checkOperands(const Instruction &instruction,
-                                        const char *place) {
+                                        const char *loc) {
   bool areKnown = llvm::all_of(instruction.operands,
                                [](Instruction *i) { return i->shape; });
   if (isLine && !areKnown)
     return success();
   OperandRule rule = getOperandRule(instruction);
   if (!rule.holds)
-    return error(place, instruction.opcodeName(), rule.expected,
+    return error(loc, instruction.opcodeName(), rule.expected,
                  Twine(instruction.operands.size()));
   // The other rules look at what operands and computations are.
   if (isLine)
     return success();
   if (std::optional<std::string> expected = findInstructionError(instruction))
-    return error(place, instruction.opcodeName(), *expected, "others");
+    return error(loc, instruction.opcodeName(), *expected, "others");
   return success();
 }
 
@@ -572,7 +571,7 @@ void ParserImpl::skipInstruction(const char *start) {
 
 /// `(name: shape, ...) -> shape`; only the result is compared with the body.
 LogicalResult ParserImpl::parseSignature(const Shape *&result,
-                                         const char *&resultPlace) {
+                                         const char *&resultLoc) {
   auto parseItem = [&]() -> LogicalResult {
     StringRef name;
     const Shape *shape;
@@ -584,7 +583,7 @@ LogicalResult ParserImpl::parseSignature(const Shape *&result,
                        ")", parseItem)) ||
       failed(expect(TokenKind::Arrow, "computation", "->")))
     return failure();
-  resultPlace = lexer.tokenBegin();
+  resultLoc = lexer.tokenBegin();
   return parseShape(result);
 }
 
@@ -600,22 +599,22 @@ bool ParserImpl::skipToBody() {
 }
 
 LogicalResult ParserImpl::parseComputation() {
-  const char *entryPlace = lexer.tokenBegin();
+  const char *entryLoc = lexer.tokenBegin();
   bool isEntry = lexer.token().isWord("ENTRY");
   if (isEntry)
     lexer.lex();
-  const char *namePlace = lexer.tokenBegin();
+  const char *nameLoc = lexer.tokenBegin();
   Computation &computation = module.computationStorage.emplace_back();
   current = &computation;
   computation.entry = isEntry;
   names.clear();
   const Shape *result = nullptr;
-  const char *resultPlace = nullptr;
+  const char *resultLoc = nullptr;
   size_t errorsBefore = errors.size();
   if (failed(parseName("computation", computation.computationName)))
     return failure();
   if ((lexer.token().is(TokenKind::LParen) &&
-       failed(parseSignature(result, resultPlace))) ||
+       failed(parseSignature(result, resultLoc))) ||
       failed(expect(TokenKind::LBrace, "computation", "{"))) {
     // The body may have errors of its own.
     if (!skipToBody()) {
@@ -628,24 +627,24 @@ LogicalResult ParserImpl::parseComputation() {
   llvm::ArrayRef<Attribute> attributes;
   static constexpr AttributeSpec specs[] = {
       {"execution_thread", AttributeKind::String, false}};
-  LogicalResult status = parseAttributes({specs}, namePlace, attributes);
+  LogicalResult status = parseAttributes({specs}, nameLoc, attributes);
   computation.attrs = attributes.vec();
 
   if (errors.size() == errorsBefore)
     finishComputation(computation);
   bool isGood = errors.size() == errorsBefore;
   if (isGood && result && !areCompatible(*result, *computation.root()->shape))
-    (void)error(resultPlace, "computation",
+    (void)error(resultLoc, "computation",
                 "the shape of the root, " +
                     computation.root()->shape->toString(false),
                 result->toString(false));
   StringRef name = computation.computationName;
   if (!computationNames.try_emplace(name, isGood ? &computation : nullptr)
            .second)
-    (void)error(namePlace, "computation name", "a new one",
+    (void)error(nameLoc, "computation name", "a new one",
                 "`" + name + "` again");
   if (isEntry && module.entryComputation)
-    (void)error(entryPlace, "module", "one ENTRY", "a second");
+    (void)error(entryLoc, "module", "one ENTRY", "a second");
   if (isEntry)
     module.entryComputation = &computation;
   module.order.push_back(&computation);
@@ -696,13 +695,13 @@ void ParserImpl::collectParameters(Computation &computation) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ParserImpl::parseHeader() {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   lexer.lex();
   if (failed(parseName("module", module.moduleName)))
     return failure();
   llvm::ArrayRef<Attribute> attributes;
   LogicalResult result =
-      parseAttributes({getModuleAttributes()}, place, attributes);
+      parseAttributes({getModuleAttributes()}, loc, attributes);
   module.attrs = attributes.vec();
   return result;
 }
@@ -726,7 +725,7 @@ LogicalResult
 ParserImpl::parseIntFields(StringRef table,
                            llvm::ArrayRef<llvm::StringLiteral> names,
                            llvm::MutableArrayRef<int32_t> values) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (failed(expect(TokenKind::LBrace, table, "{")))
     return failure();
   llvm::SmallVector<bool, 8> seen(names.size(), false);
@@ -740,16 +739,16 @@ ParserImpl::parseIntFields(StringRef table,
     seen[i] = true;
     lexer.lex();
     int64_t value;
-    const char *valuePlace = lexer.tokenBegin();
+    const char *valueLoc = lexer.tokenBegin();
     if (failed(parseInt(table, value)))
       return failure();
     if (!llvm::isInt<32>(value))
-      return error(valuePlace, table, "an integer of 32 bits", Twine(value));
+      return error(valueLoc, table, "an integer of 32 bits", Twine(value));
     values[i] = static_cast<int32_t>(value);
   }
   lexer.lex();
   if (llvm::is_contained(seen, false))
-    return error(place, table, "all of " + llvm::join(names, ", "), "fewer");
+    return error(loc, table, "all of " + llvm::join(names, ", "), "fewer");
   return success();
 }
 
@@ -933,11 +932,11 @@ static std::unique_ptr<Module> runParser(StringRef text,
     return module;
   llvm::sort(parser.errors,
              [](const TextParser::Error &lhs, const TextParser::Error &rhs) {
-               return std::tie(lhs.place, lhs.diagnostic.field) <
-                      std::tie(rhs.place, rhs.diagnostic.field);
+               return std::tie(lhs.loc, lhs.diagnostic.field) <
+                      std::tie(rhs.loc, rhs.diagnostic.field);
              });
   for (TextParser::Error &error : parser.errors)
-    errors.push_back({module->getLocation(StringRef(error.place, 0)),
+    errors.push_back({module->getLocation(StringRef(error.loc, 0)),
                       std::move(error.diagnostic)});
   return nullptr;
 }

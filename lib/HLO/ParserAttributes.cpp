@@ -48,13 +48,13 @@ LogicalResult ParserImpl::parseAttributes(Specs specs, const char *owner,
                                           llvm::ArrayRef<Attribute> &result) {
   llvm::SmallVector<Attribute, 8> attributes;
   while (eat(TokenKind::Comma)) {
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     Attribute &attribute = attributes.emplace_back();
     if (failed(parseAttribute(specs, attribute)))
       return failure();
     for (const Attribute &other : llvm::ArrayRef(attributes).drop_back())
       if (other.name == attribute.name)
-        return error(place, "attribute", "each attribute once",
+        return error(loc, "attribute", "each attribute once",
                      "`" + attribute.name + "` again");
   }
   for (llvm::ArrayRef<AttributeSpec> list : specs)
@@ -100,12 +100,12 @@ LogicalResult ParserImpl::parseFields(const Twine &field,
   while (!lexer.token().is(TokenKind::RBrace)) {
     // XLA takes a comma in front of the first one too.
     eat(TokenKind::Comma);
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     Attribute attribute;
     if (failed(parseAttribute({specs}, attribute)))
       return failure();
     if (llvm::is_contained(seen, attribute.name))
-      return error(place, field, "each field once",
+      return error(loc, field, "each field once",
                    "`" + attribute.name + "` again");
     seen.push_back(attribute.name);
   }
@@ -256,12 +256,12 @@ LogicalResult ParserImpl::parseBool(StringRef name) {
 }
 
 LogicalResult ParserImpl::parseInt32(StringRef name) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   int64_t value;
   if (failed(parseInt(name, value)))
     return failure();
   if (!llvm::isInt<32>(value))
-    return error(place, name, "an integer of 32 bits", Twine(value));
+    return error(loc, name, "an integer of 32 bits", Twine(value));
   return success();
 }
 
@@ -293,9 +293,9 @@ LogicalResult ParserImpl::parseString(StringRef name) {
 LogicalResult ParserImpl::parseStringOrJson(StringRef name) {
   if (!lexer.token().is(TokenKind::LBrace))
     return parseString(name);
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (!lexer.skipJson())
-    return error(place, name, "`}` for each `{`, and strings that end",
+    return error(loc, name, "`}` for each `{`, and strings that end",
                  "the end of the text");
   return success();
 }
@@ -310,9 +310,9 @@ LogicalResult ParserImpl::parseIntList(StringRef name) {
 }
 
 LogicalResult ParserImpl::parseComputationRef(Computation *&computation) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (lexer.token().is(TokenKind::LBrace))
-    return unsupported(place, "computation", "the name of a computation",
+    return unsupported(loc, "computation", "the name of a computation",
                        "one written in place",
                        "write it before this one and refer to it by its name");
   StringRef name;
@@ -325,7 +325,7 @@ LogicalResult ParserImpl::parseComputationRef(Computation *&computation) {
     return success();
   }
   if (found == computationNames.end())
-    return error(place, "computation", "one that was defined before",
+    return error(loc, "computation", "one that was defined before",
                  "`" + name + "`");
   computation = found->second;
   poisoned |= !computation;
@@ -344,7 +344,7 @@ LogicalResult ParserImpl::parseComputationList(Attribute &attribute) {
 LogicalResult ParserImpl::parseInstructionList(Attribute &attribute) {
   llvm::SmallVector<Instruction *, 4> list;
   auto parseItem = [&]() -> LogicalResult {
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     StringRef name;
     if (failed(parseName(attribute.name, name)))
       return failure();
@@ -354,7 +354,7 @@ LogicalResult ParserImpl::parseInstructionList(Attribute &attribute) {
       return success();
     }
     if (found == names.end())
-      return error(place, attribute.name,
+      return error(loc, attribute.name,
                    "an instruction that was defined before", "`" + name + "`");
     poisoned |= !found->second;
     list.push_back(found->second);
@@ -497,7 +497,7 @@ LogicalResult ParserImpl::parseDimLabels() {
 /// `{[start:limit], [start:limit:stride]}`
 LogicalResult ParserImpl::parseSlices() {
   return parseBraces("slice", [&]() -> LogicalResult {
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     unsigned count = 0;
     int64_t value;
     auto parseBound = [&] {
@@ -508,7 +508,7 @@ LogicalResult ParserImpl::parseSlices() {
                          "]", parseBound, TokenKind::Colon)))
       return failure();
     if (count != 2 && count != 3)
-      return error(place, "slice", "[start:limit] or [start:limit:stride]",
+      return error(loc, "slice", "[start:limit] or [start:limit:stride]",
                    Twine(count) + " numbers");
     return success();
   });

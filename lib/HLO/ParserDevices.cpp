@@ -50,7 +50,7 @@ struct ShardingFields {
 };
 
 /// An axis of a mesh, or the part of it that steps by `step` and has `size`
-/// places.
+/// positions.
 struct MeshPart {
   size_t axis;
   int64_t step;
@@ -89,7 +89,7 @@ ParserImpl::parseDeviceSizes(llvm::SmallVectorImpl<int64_t> &sizes) {
 /// `[8]` or `[4,2]T(1,0)`: devices in order, as an array that is transposed.
 LogicalResult
 ParserImpl::parseDeviceOrder(llvm::SmallVectorImpl<int64_t> &sizes) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (failed(parseDeviceSizes(sizes)))
     return failure();
   if (sizes.size() == 1)
@@ -117,26 +117,26 @@ ParserImpl::parseDeviceOrder(llvm::SmallVectorImpl<int64_t> &sizes) {
                        TokenKind::RParen, ")", parseEntry)))
     return failure();
   if (count != taken.size())
-    return error(place, "device permutation", Twine(taken.size()) + " numbers",
+    return error(loc, "device permutation", Twine(taken.size()) + " numbers",
                  Twine(count));
   return success();
 }
 
 /// `[2,4]0,1,...`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`
 LogicalResult ParserImpl::parseTileAssignment(ShardingFields &fields) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (failed(parseDeviceSizes(fields.tiles)))
     return failure();
   std::optional<int64_t> numTiles = product(fields.tiles);
   if (!numTiles)
-    return error(place, "device list",
-                 "positive sizes with a product of 64 bits", "others");
+    return error(loc, "device list", "positive sizes with a product of 64 bits",
+                 "others");
   fields.numDevices = 0;
   if (eat(TokenKind::LessEqual)) {
     if (failed(parseDeviceOrder(fields.iota)))
       return failure();
     if (product(fields.iota) != numTiles)
-      return error(place, "device list",
+      return error(loc, "device list",
                    "sizes with the same product on both sides of `<=`",
                    "others");
     return success();
@@ -150,7 +150,7 @@ LogicalResult ParserImpl::parseTileAssignment(ShardingFields &fields) {
     ++fields.numDevices;
   } while (eat(TokenKind::Comma));
   if (fields.numDevices != static_cast<uint64_t>(*numTiles))
-    return error(place, "device list", Twine(*numTiles) + " devices",
+    return error(loc, "device list", Twine(*numTiles) + " devices",
                  Twine(fields.numDevices));
   return success();
 }
@@ -166,7 +166,7 @@ LogicalResult ParserImpl::parseMeshDevices(const Mesh &mesh) {
       !next.is(TokenKind::AttributeName) || next.text != "device_ids")
     return success();
   lexer.lex();
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   lexer.lex();
   if (failed(expect(TokenKind::LParen, "device_ids", "(")))
     return failure();
@@ -177,7 +177,7 @@ LogicalResult ParserImpl::parseMeshDevices(const Mesh &mesh) {
     if (failed(parseDeviceOrder(devices)))
       return failure();
     if (!count || product(devices) != count)
-      return error(place, "device list", "as many devices as the mesh has",
+      return error(loc, "device list", "as many devices as the mesh has",
                    "others");
     return expect(TokenKind::RParen, "device_ids", ")");
   }
@@ -188,7 +188,7 @@ LogicalResult ParserImpl::parseMeshDevices(const Mesh &mesh) {
   llvm::sort(devices);
   if (!count || devices.size() != static_cast<uint64_t>(*count) ||
       llvm::adjacent_find(devices) != devices.end())
-    return error(place, "device list",
+    return error(loc, "device list",
                  "as many devices as the mesh has, each once", "others");
   return expect(TokenKind::RParen, "device_ids", ")");
 }
@@ -197,7 +197,7 @@ LogicalResult ParserImpl::parseMeshDevices(const Mesh &mesh) {
 LogicalResult ParserImpl::parseMesh(Mesh &mesh) {
   lexer.lex();
   auto parseAxis = [&]() -> LogicalResult {
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     StringRef name = lexer.token().text;
     int64_t size;
     if (failed(parseString("mesh axis")) ||
@@ -206,7 +206,7 @@ LogicalResult ParserImpl::parseMesh(Mesh &mesh) {
       return failure();
     StringRef unquoted = name.drop_front().drop_back();
     if (llvm::is_contained(llvm::make_first_range(mesh.axes), unquoted))
-      return error(place, "mesh axis", "each axis once", name);
+      return error(loc, "mesh axis", "each axis once", name);
     mesh.axes.push_back({unquoted, size});
     return success();
   };
@@ -227,7 +227,7 @@ static std::optional<size_t> findAxis(const Mesh &mesh, StringRef name) {
   return std::nullopt;
 }
 
-/// Whether two parts have places in common, or are one that is cut in two.
+/// Whether two parts have positions in common, or are one that is cut in two.
 static bool clash(const MeshPart &lhs, const MeshPart &rhs, bool isNext) {
   if (lhs.axis != rhs.axis)
     return false;
@@ -240,7 +240,7 @@ static bool clash(const MeshPart &lhs, const MeshPart &rhs, bool isNext) {
 /// over the part before it too.
 LogicalResult ParserImpl::parseMeshPart(Mesh &mesh, bool isNext,
                                         MeshPart &part) {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   const Token &token = lexer.token();
   std::optional<size_t> axis;
   if (token.is(TokenKind::String))
@@ -258,14 +258,14 @@ LogicalResult ParserImpl::parseMeshPart(Mesh &mesh, bool isNext,
       return failure();
     std::optional<int64_t> end = product({part.step, part.size});
     if (!end || size % *end != 0 || part.size == 1 || part.size == size)
-      return error(place, "part of an axis",
+      return error(loc, "part of an axis",
                    "(step)size, less than the axis, whose product divides " +
                        Twine(size),
                    "another");
   }
   for (auto [i, other] : llvm::enumerate(mesh.used))
     if (clash(other, part, isNext && i + 1 == mesh.used.size()))
-      return error(place, "axis", "each axis, or part of one, once",
+      return error(loc, "axis", "each axis, or part of one, once",
                    mesh.axes[*axis].first + " again");
   mesh.used.push_back(part);
   return success();
@@ -275,13 +275,13 @@ LogicalResult ParserImpl::parseMeshPart(Mesh &mesh, bool isNext,
 LogicalResult ParserImpl::parseMeshParts(Mesh &mesh, bool sorted) {
   std::optional<MeshPart> last;
   return parseBraces("axes", [&]() -> LogicalResult {
-    const char *place = lexer.tokenBegin();
+    const char *loc = lexer.tokenBegin();
     MeshPart part;
     if (failed(parseMeshPart(mesh, last.has_value(), part)))
       return failure();
     if (sorted && last &&
         std::pair(part.axis, part.step) < std::pair(last->axis, last->step))
-      return error(place, "axes", "the order of the mesh", "another");
+      return error(loc, "axes", "the order of the mesh", "another");
     last = part;
     return success();
   });
@@ -433,7 +433,7 @@ LogicalResult ParserImpl::parseMetadataList() {
 }
 
 LogicalResult ParserImpl::parseSingleSharding() {
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (failed(expect(TokenKind::LBrace, "sharding", "{")))
     return failure();
   if (lexer.token().isWord("mesh") || lexer.token().isWord("maximal_mesh"))
@@ -445,20 +445,20 @@ LogicalResult ParserImpl::parseSingleSharding() {
   bool single =
       fields.replicated || fields.manual || fields.unknown || fields.unreduced;
   if (single && fields.numDevices != 0)
-    return error(place, "sharding", "no devices in a sharding without tiles",
+    return error(loc, "sharding", "no devices in a sharding without tiles",
                  "some");
   if (!single && fields.maximal && fields.numDevices != 1)
-    return error(place, "sharding", "one device in a maximal sharding",
+    return error(loc, "sharding", "one device in a maximal sharding",
                  Twine(fields.numDevices));
   if (!single && !fields.maximal) {
     if (fields.tiles.empty())
-      return error(place, "sharding", "`devices=[...]` or a kind", "neither");
+      return error(loc, "sharding", "`devices=[...]` or a kind", "neither");
     if (fields.iota.empty() && fields.numDevices <= 1)
-      return error(place, "sharding", "more than one device",
+      return error(loc, "sharding", "more than one device",
                    Twine(fields.numDevices));
     if (fields.lastTileReplicated && fields.hasSubgroups)
-      return error(place, "sharding",
-                   "last_tile_dim_replicate or last_tile_dims", "both");
+      return error(loc, "sharding", "last_tile_dim_replicate or last_tile_dims",
+                   "both");
   }
   lexer.lex();
   return success();
@@ -484,13 +484,13 @@ LogicalResult ParserImpl::parseMeshGroups() {
   if (failed(parseMesh(mesh)))
     return failure();
   eat(TokenKind::Comma);
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   if (failed(parseMeshParts(mesh, /*sorted=*/false)))
     return failure();
   std::optional<int64_t> size = product(llvm::map_to_vector(
       mesh.used, [](const MeshPart &part) { return part.size; }));
   if (!size || *size < 2)
-    return error(place, "replica_groups", "more than one device in a group",
+    return error(loc, "replica_groups", "more than one device in a group",
                  "fewer");
   return success();
 }
@@ -501,13 +501,13 @@ LogicalResult ParserImpl::parseReplicaGroups() {
                        [&] { return parseIntList("replica group"); });
   if (lexer.token().isWord("mesh"))
     return parseMeshGroups();
-  const char *place = lexer.tokenBegin();
+  const char *loc = lexer.tokenBegin();
   ShardingFields fields;
   fields.allowDevices = false;
   if (failed(parseTileAssignment(fields)))
     return failure();
   if (fields.tiles.size() != 2)
-    return error(place, "replica_groups", "two sizes in front of `<=`",
+    return error(loc, "replica_groups", "two sizes in front of `<=`",
                  Twine(fields.tiles.size()));
   return success();
 }

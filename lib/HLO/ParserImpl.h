@@ -51,7 +51,7 @@ private:
   //===--- Computations ---------------------------------------------------===//
   llvm::LogicalResult parseComputation();
   llvm::LogicalResult parseSignature(const Shape *&result,
-                                     const char *&resultPlace);
+                                     const char *&resultLoc);
   bool skipToBody();
   void parseBody(Computation &computation);
   void finishComputation(Computation &computation);
@@ -65,13 +65,13 @@ private:
   llvm::LogicalResult parseOperands(Instruction &instruction);
   llvm::LogicalResult parseOperand(Instruction &instruction,
                                    Instruction *&operand);
-  llvm::LogicalResult findOperand(const Instruction &user, const char *place,
+  llvm::LogicalResult findOperand(const Instruction &user, const char *loc,
                                   llvm::StringRef name, const Shape *declared,
                                   Instruction *&operand);
   Instruction *createParameter(llvm::StringRef name, const Shape *shape);
   Instruction *createReference(llvm::StringRef name);
   llvm::LogicalResult checkOperands(const Instruction &instruction,
-                                    const char *place);
+                                    const char *loc);
   llvm::LogicalResult checkInstructionName(const Instruction &instruction);
   void define(Computation &computation, Instruction *instruction);
   void skipInstruction(const char *start);

@@ -16,22 +16,21 @@ using llvm::failure;
 using llvm::LogicalResult;
 using llvm::success;
 
-LogicalResult TextParser::error(const char *place, const llvm::Twine &field,
+LogicalResult TextParser::error(const char *loc, const llvm::Twine &field,
                                 const llvm::Twine &expected,
                                 const llvm::Twine &found,
                                 const llvm::Twine &remedy) {
-  errors.push_back({place, takeDiagnostic(invalidError("", field, expected,
-                                                       found, remedy))});
+  errors.push_back(
+      {loc, takeDiagnostic(invalidError("", field, expected, found, remedy))});
   return failure();
 }
 
-LogicalResult TextParser::unsupported(const char *place,
-                                      const llvm::Twine &field,
+LogicalResult TextParser::unsupported(const char *loc, const llvm::Twine &field,
                                       const llvm::Twine &expected,
                                       const llvm::Twine &found,
                                       const llvm::Twine &remedy) {
-  errors.push_back({place, takeDiagnostic(unsupportedError(field, expected,
-                                                           found, remedy))});
+  errors.push_back(
+      {loc, takeDiagnostic(unsupportedError(field, expected, found, remedy))});
   return failure();
 }
 

@@ -19,24 +19,24 @@
 
 namespace tessera::hlo {
 
-/// Tokens, and errors with their places. Functions that can fail have said why
-/// when they return failure.
+/// Tokens, and errors with their locations. Functions that can fail have said
+/// why when they return failure.
 class TextParser {
 public:
   explicit TextParser(llvm::StringRef text) : lexer(text) {}
 
   struct Error {
-    const char *place;
+    const char *loc;
     Diagnostic diagnostic;
   };
 
-  /// Records an *invalid* error at `place`.
-  llvm::LogicalResult error(const char *place, const llvm::Twine &field,
+  /// Records an *invalid* error at `loc`.
+  llvm::LogicalResult error(const char *loc, const llvm::Twine &field,
                             const llvm::Twine &expected,
                             const llvm::Twine &found = "",
                             const llvm::Twine &remedy = "");
   /// Records an *unsupported* one.
-  llvm::LogicalResult unsupported(const char *place, const llvm::Twine &field,
+  llvm::LogicalResult unsupported(const char *loc, const llvm::Twine &field,
                                   const llvm::Twine &expected,
                                   const llvm::Twine &found,
                                   const llvm::Twine &remedy);

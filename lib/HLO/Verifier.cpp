@@ -497,10 +497,10 @@ bool hlo::verify(const Module &module, std::vector<SourceDiagnostic> &errors) {
   BitcastCache cache;
   // A module gets its schedule long after its layouts.
   bool doLayoutsBind = module.isScheduled();
-  auto report = [&](Error error, StringRef place) {
+  auto report = [&](Error error, StringRef loc) {
     if (error)
       errors.push_back(
-          {module.getLocation(place), takeDiagnostic(std::move(error))});
+          {module.getLocation(loc), takeDiagnostic(std::move(error))});
   };
   report(verifyEntryLayout(module), module.text());
   report(verifyAliases(module.getAttribute("input_output_alias"),

@@ -66,7 +66,7 @@ private:
     Axis axis;
     /// Its values stay below this: the extent, or the dimension's size.
     Extent limit;
-    /// Whether places exist at which the value reaches the limit.
+    /// Whether positions exist at which the value reaches the limit.
     bool mayExceed = false;
   };
   /// Node `axis` became `quotient` and `remainder` by tile size `size`.
@@ -261,7 +261,7 @@ llvm::Expected<InverseIndex> AxisListBuilder::invert() {
       continue;
     }
     const Merge &merge = step.merge;
-    // An empty array has no places to invert: any divisor will do.
+    // An empty array has no positions to invert: any divisor will do.
     int64_t extent = std::max<int64_t>(nodes[merge.minor].axis.extent.value, 1);
     values[merge.major] = values[merge.axis].floorDiv(extent);
     values[merge.minor] = values[merge.axis].mod(extent);
@@ -281,7 +281,7 @@ llvm::Expected<InverseIndex> AxisListBuilder::invert() {
 //===----------------------------------------------------------------------===//
 
 /// Product of the extents; kDynamic when one is not known.
-static llvm::Expected<int64_t> countPlaces(llvm::ArrayRef<Axis> axes) {
+static llvm::Expected<int64_t> countPositions(llvm::ArrayRef<Axis> axes) {
   int64_t product = 1;
   bool isStatic = true, overflows = false;
   for (const Axis &axis : axes) {
@@ -332,14 +332,14 @@ llvm::Expected<AxisList> AxisList::get(llvm::ArrayRef<int64_t> dimensions,
   if (!inverse)
     return inverse.takeError();
   list.inverseIndex = std::move(*inverse);
-  llvm::Expected<int64_t> places = countPlaces(list.axisList);
-  if (!places)
-    return places.takeError();
+  llvm::Expected<int64_t> positions = countPositions(list.axisList);
+  if (!positions)
+    return positions.takeError();
   llvm::Expected<int64_t> allocated =
-      roundUp(*places, layout.tailPaddingAlignment);
+      roundUp(*positions, layout.tailPaddingAlignment);
   if (!allocated)
     return allocated.takeError();
-  list.places = *places;
+  list.positions = *positions;
   list.allocated = *allocated;
   return list;
 }
@@ -380,7 +380,7 @@ llvm::SmallVector<int64_t, 8> AxisList::strides() const {
     if (stride == kDynamic || !extent.isStatic())
       stride = kDynamic;
     else if (llvm::MulOverflow(stride, extent.value, stride))
-      stride = 0; // Only in an empty array, which has no second place.
+      stride = 0; // Only in an empty array, which has no second position.
   }
   return result;
 }
@@ -404,7 +404,7 @@ int64_t AxisList::linearIndex(llvm::ArrayRef<int64_t> index) const {
 std::optional<llvm::SmallVector<int64_t, 6>>
 AxisList::logicalIndex(int64_t position) const {
   assert(isStatic() && "the extents are not known");
-  if (position < 0 || position >= places)
+  if (position < 0 || position >= positions)
     return std::nullopt;
   llvm::SmallVector<int64_t, 8> digits(axisList.size());
   for (size_t i = axisList.size(); i-- > 0;) {

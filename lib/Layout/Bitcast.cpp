@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Equality of places is decided by form (Places.h): two functions of a variable
-// are equal if their steps are. Only entangled variables are enumerated, alone.
-// Places within places are a maximum: whether a condition for being an element
-// is exceeded.
+// Equality of positions is decided by form (PhysicalIndices.h): two functions
+// of a variable are equal if their steps are. Only entangled variables are
+// enumerated, alone. Positions within positions are a maximum: whether a
+// condition for being an element is exceeded.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Layout/Bitcast.h"
 
-#include "Places.h"
+#include "PhysicalIndices.h"
 
 #include "tessera/Layout/Size.h"
 
@@ -72,12 +72,12 @@ Answer holdsForAll(llvm::ArrayRef<unsigned> variables,
 }
 
 //===----------------------------------------------------------------------===//
-// Equality of places
+// Equality of positions
 //===----------------------------------------------------------------------===//
 
-/// Whether corresponding elements have equal places; for No the variables of
+/// Whether corresponding elements have equal positions; for No the variables of
 /// an element that moves.
-struct PlaceAnswer {
+struct PositionAnswer {
   Answer answer = Answer::Yes;
   Index witness;
 };
@@ -85,11 +85,11 @@ struct PlaceAnswer {
 /// Variables that have to be enumerated together: those entangled with each
 /// other on either side. Variables decided by their steps are in none.
 llvm::SmallVector<llvm::SmallVector<unsigned>>
-getEntangledClasses(const Places &from, const Places &to,
+getEntangledClasses(const PhysicalIndices &from, const PhysicalIndices &to,
                     llvm::ArrayRef<int64_t> sizes) {
   llvm::IntEqClasses classes(sizes.size());
-  for (const Places *places : {&from, &to})
-    for (llvm::ArrayRef<unsigned> variables : places->entangled)
+  for (const PhysicalIndices *positions : {&from, &to})
+    for (llvm::ArrayRef<unsigned> variables : positions->entangled)
       for (unsigned variable : variables)
         classes.join(variables.front(), variable);
   classes.compress();
@@ -102,15 +102,18 @@ getEntangledClasses(const Places &from, const Places &to,
   return members;
 }
 
-/// Compares the places of all corresponding elements. Neither array is empty.
-PlaceAnswer comparePlaces(const AxisList &from, const AxisList &to,
-                          const IndexMapping &elements, int64_t cap) {
-  Places fromPlaces = getPlaces(from, elements.from, elements.sizes);
-  Places toPlaces = getPlaces(to, elements.to, elements.sizes);
+/// Compares the positions of all corresponding elements. Neither array is
+/// empty.
+PositionAnswer comparePositions(const AxisList &from, const AxisList &to,
+                                const IndexMapping &elements, int64_t cap) {
+  PhysicalIndices fromPositions =
+      getPhysicalIndices(from, elements.from, elements.sizes);
+  PhysicalIndices toPositions =
+      getPhysicalIndices(to, elements.to, elements.sizes);
   Index index(elements.sizes.size(), 0);
   for (size_t variable = 0; variable < index.size(); ++variable) {
-    const std::optional<Steps> &lhs = fromPlaces.steps[variable];
-    const std::optional<Steps> &rhs = toPlaces.steps[variable];
+    const std::optional<Steps> &lhs = fromPositions.steps[variable];
+    const std::optional<Steps> &rhs = toPositions.steps[variable];
     if (!lhs || !rhs)
       continue;
     if (std::optional<int64_t> difference = getDifference(*lhs, *rhs)) {
@@ -120,15 +123,16 @@ PlaceAnswer comparePlaces(const AxisList &from, const AxisList &to,
   }
 
   // The other variables are 0, where each of their functions is 0.
-  PlaceAnswer result;
-  auto isSamePlace = [&] {
+  PositionAnswer result;
+  auto isSamePosition = [&] {
     return from.linearIndex(evaluate(elements.from, index)) ==
            to.linearIndex(evaluate(elements.to, index));
   };
   for (llvm::ArrayRef<unsigned> variables :
-       getEntangledClasses(fromPlaces, toPlaces, elements.sizes)) {
-    Answer answer = holdsForAll(variables, elements.sizes, index, cap,
-                                getCost(from) + getCost(to) - 1, isSamePlace);
+       getEntangledClasses(fromPositions, toPositions, elements.sizes)) {
+    Answer answer =
+        holdsForAll(variables, elements.sizes, index, cap,
+                    getCost(from) + getCost(to) - 1, isSamePosition);
     if (answer == Answer::No)
       return {Answer::No, index};
     if (answer == Answer::Unknown)
@@ -251,9 +255,9 @@ Sides getSides(const Shape &fromShape, const Shape &toShape) {
 }
 
 /// Whether corresponding elements of two arrays of one type share their bytes.
-BitcastAnswer checkSamePlaces(const Shape &fromShape, const Shape &toShape,
-                              const IndexMapping &elements,
-                              const BitcastOptions &options) {
+BitcastAnswer checkSamePositions(const Shape &fromShape, const Shape &toShape,
+                                 const IndexMapping &elements,
+                                 const BitcastOptions &options) {
   Sides sides = getSides(fromShape, toShape);
   if (!sides.to)
     return sides.answer;
@@ -266,17 +270,17 @@ BitcastAnswer checkSamePlaces(const Shape &fromShape, const Shape &toShape,
     return no("elements take " + llvm::Twine(from.storageBits) +
               " bits against " + llvm::Twine(to.storageBits));
 
-  PlaceAnswer places =
-      comparePlaces(from.axes, to.axes, elements, options.enumerationCap);
-  if (places.answer == Answer::Yes)
+  PositionAnswer positions =
+      comparePositions(from.axes, to.axes, elements, options.enumerationCap);
+  if (positions.answer == Answer::Yes)
     return yes();
-  if (places.answer == Answer::Unknown)
+  if (positions.answer == Answer::Unknown)
     return unknown("more than " + llvm::Twine(options.enumerationCap) +
                    " elements would have to be compared");
-  Index fromIndex = evaluate(elements.from, places.witness);
-  Index toIndex = evaluate(elements.to, places.witness);
+  Index fromIndex = evaluate(elements.from, positions.witness);
+  Index toIndex = evaluate(elements.to, positions.witness);
   return no(
-      "element " + toText(fromIndex) + " is at place " +
+      "element " + toText(fromIndex) + " is at position " +
       llvm::Twine(from.axes.linearIndex(fromIndex)) + " of the first, but " +
       (fromIndex == toIndex ? "" : "as " + toText(toIndex) + " ") + "at " +
       llvm::Twine(to.axes.linearIndex(toIndex)) + " of the second");
@@ -345,7 +349,7 @@ BitcastAnswer tessera::isTransposeBitcast(const Shape &from, const Shape &to,
   if (to.dimensions() != llvm::ArrayRef(transposed))
     return no("dimensions differ: expected " + toText(transposed) + ", found " +
               toText(to.dimensions()));
-  return checkSamePlaces(
+  return checkSamePositions(
       from, to, getTransposition(from.dimensions(), permutation), options);
 }
 
@@ -367,11 +371,11 @@ BitcastAnswer tessera::isReshapeBitcast(const Shape &from, const Shape &to,
   IndexMapping elements;
   if (*fromCount != 0)
     elements = getReshape(from.dimensions(), to.dimensions());
-  return checkSamePlaces(from, to, elements, options);
+  return checkSamePositions(from, to, elements, options);
 }
 
 //===----------------------------------------------------------------------===//
-// Places within places
+// Positions within positions
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -461,9 +465,9 @@ Maximum getMaximumByEnumeration(const IndexExpr &expr,
   return result;
 }
 
-/// The variables over which the places of `inner` are written: its logical
+/// The variables over which the positions of `inner` are written: its logical
 /// indices, and the bits of one of its elements in units of `unit` bits.
-struct InnerPlaces {
+struct InnerPositions {
   Index sizes;
   /// Position in the units of `outer`'s elements.
   IndexExpr position;
@@ -471,9 +475,9 @@ struct InnerPlaces {
 
 /// The positions in elements of `outer` that the elements of `inner` touch;
 /// nothing where they do not fit in 64 bits.
-std::optional<InnerPlaces> getInnerPlaces(const Side &outer,
-                                          const Side &inner) {
-  InnerPlaces result;
+std::optional<InnerPositions> getInnerPositions(const Side &outer,
+                                                const Side &inner) {
+  InnerPositions result;
   result.sizes.assign(inner.axes.dimensions().begin(),
                       inner.axes.dimensions().end());
   for (const Axis &axis : inner.axes.axes())
@@ -493,21 +497,21 @@ std::optional<InnerPlaces> getInnerPlaces(const Side &outer,
 /// Nodes that an expression may have.
 constexpr int64_t kMaxTreeSize = int64_t(1) << 20;
 
-/// Whether every place of an element of `inner` is one of `outer`: whether no
-/// condition of `outer` for being an element, a maximum of an expression each,
-/// is exceeded over the elements of `inner`. For No the witness is an index of
-/// `inner`, and a number for the part of that element.
-PlaceAnswer isWithin(const Side &inner, const Side &outer, int64_t cap) {
+/// Whether every position of an element of `inner` is one of `outer`: whether
+/// no condition of `outer` for being an element, a maximum of an expression
+/// each, is exceeded over the elements of `inner`. For No the witness is an
+/// index of `inner`, and a number for the part of that element.
+PositionAnswer isWithin(const Side &inner, const Side &outer, int64_t cap) {
   if (inner.isEmpty())
     return {};
-  std::optional<InnerPlaces> places = getInnerPlaces(outer, inner);
-  if (!places)
+  std::optional<InnerPositions> positions = getInnerPositions(outer, inner);
+  if (!positions)
     return {Answer::Unknown, {}};
   llvm::SmallVector<std::pair<IndexExpr, int64_t>> conditions;
   Exprs axes;
   for (auto [axis, stride] :
        llvm::zip_equal(outer.axes.axes(), outer.axes.strides()))
-    axes.push_back(places->position.floorDiv(stride).mod(axis.extent.value));
+    axes.push_back(positions->position.floorDiv(stride).mod(axis.extent.value));
   int64_t largest = 1;
   for (const IndexExpr &axis : axes)
     largest = std::max(largest, axis.treeSize());
@@ -518,15 +522,15 @@ PlaceAnswer isWithin(const Side &inner, const Side &outer, int64_t cap) {
     conditions.push_back(
         {substitute(condition.index, axes), condition.limit.value});
   }
-  conditions.push_back({places->position, outer.axes.numPlaces()});
+  conditions.push_back({positions->position, outer.axes.numPositions()});
 
-  PlaceAnswer result;
+  PositionAnswer result;
   for (auto &[expr, limit] : conditions) {
     if (expr.range() != kDynamic && expr.range() <= limit)
       continue;
-    std::optional<Maximum> maximum = getMaximumByForm(expr, places->sizes);
+    std::optional<Maximum> maximum = getMaximumByForm(expr, positions->sizes);
     if (!maximum)
-      maximum = getMaximumByEnumeration(expr, places->sizes, limit, cap);
+      maximum = getMaximumByEnumeration(expr, positions->sizes, limit, cap);
     if (maximum->value >= limit)
       return {Answer::No, maximum->at};
     if (!maximum->isKnown)
@@ -554,7 +558,7 @@ BitcastAnswer tessera::mayBitcast(const Shape &from, const Shape &to,
   auto check = [&](const Side &inner, const Side &outer,
                    llvm::StringRef innerName,
                    llvm::StringRef outerName) -> BitcastAnswer {
-    PlaceAnswer within = isWithin(inner, outer, options.enumerationCap);
+    PositionAnswer within = isWithin(inner, outer, options.enumerationCap);
     if (within.answer == Answer::Yes)
       return yes();
     if (within.answer == Answer::Unknown)
@@ -563,7 +567,7 @@ BitcastAnswer tessera::mayBitcast(const Shape &from, const Shape &to,
     Index index = within.witness;
     index.pop_back(); // The part of the element.
     return no("element " + toText(index) + " of the " + innerName +
-              " is at place " + llvm::Twine(inner.axes.linearIndex(index)) +
+              " is at position " + llvm::Twine(inner.axes.linearIndex(index)) +
               ", which is padding in the " + outerName);
   };
   BitcastAnswer answer = check(*sides.to, *sides.from, "second", "first");

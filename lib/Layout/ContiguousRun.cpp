@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Places.h"
+#include "PhysicalIndices.h"
 
 #include "tessera/Layout/Bitcast.h"
 
@@ -19,7 +19,7 @@
 using namespace tessera;
 using namespace tessera::detail;
 
-/// Places up to which a walk finds what happens to continue behind a ragged
+/// Positions up to which a walk finds what happens to continue behind a ragged
 /// end; it takes about a millisecond.
 static constexpr int64_t kRaggedCap = int64_t(1) << 16;
 
@@ -34,8 +34,8 @@ struct Run {
 };
 
 /// The step with `stride` of a variable with more than one value.
-std::optional<Run> findStep(const Places &places, int64_t stride) {
-  for (auto [variable, steps] : llvm::enumerate(places.steps))
+std::optional<Run> findStep(const PhysicalIndices &positions, int64_t stride) {
+  for (auto [variable, steps] : llvm::enumerate(positions.steps))
     for (size_t i = 0; i < steps->size(); ++i)
       if ((*steps)[i].stride == stride) {
         int64_t end = i + 1 < steps->size() ? (*steps)[i + 1].divisor : 0;
@@ -53,7 +53,7 @@ struct RunLength {
 
 /// Run length from the steps: as long as both sides go on in one dimension, and
 /// that dimension is complete, the next one may continue the run.
-RunLength getRunByForm(const Places &from, const Places &to,
+RunLength getRunByForm(const PhysicalIndices &from, const PhysicalIndices &to,
                        llvm::ArrayRef<int64_t> sizes) {
   RunLength run;
   for (;;) {
@@ -77,8 +77,8 @@ RunLength getRunByForm(const Places &from, const Places &to,
 /// A length that all runs are multiples of, by walking over all elements.
 int64_t getRunByEnumeration(const AxisList &from, const AxisList &to) {
   int64_t result = 0, run = 0, previous = -2;
-  for (int64_t place = 0; place < from.numPlaces(); ++place) {
-    auto index = from.logicalIndex(place);
+  for (int64_t position = 0; position < from.numPositions(); ++position) {
+    auto index = from.logicalIndex(position);
     int64_t other = index ? to.linearIndex(*index) : -2;
     if (index && run != 0 && other == previous + 1) {
       ++run;
@@ -109,20 +109,22 @@ llvm::Expected<int64_t> tessera::largestContiguousRun(const Shape &from,
     return 0;
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
   IndexMapping elements = getTransposition(from.dimensions(), permutation);
-  Places lhsPlaces = getPlaces(*lhs, elements.from, elements.sizes);
-  Places rhsPlaces = getPlaces(*rhs, elements.to, elements.sizes);
+  PhysicalIndices lhsPositions =
+      getPhysicalIndices(*lhs, elements.from, elements.sizes);
+  PhysicalIndices rhsPositions =
+      getPhysicalIndices(*rhs, elements.to, elements.sizes);
   auto isKnown = [](const std::optional<Steps> &steps) {
     return steps.has_value();
   };
-  if (llvm::all_of(lhsPlaces.steps, isKnown) &&
-      llvm::all_of(rhsPlaces.steps, isKnown)) {
-    RunLength run = getRunByForm(lhsPlaces, rhsPlaces, elements.sizes);
-    if (!run.isRagged || lhs->numPlaces() > kRaggedCap)
+  if (llvm::all_of(lhsPositions.steps, isKnown) &&
+      llvm::all_of(rhsPositions.steps, isKnown)) {
+    RunLength run = getRunByForm(lhsPositions, rhsPositions, elements.sizes);
+    if (!run.isRagged || lhs->numPositions() > kRaggedCap)
       return run.length;
     return std::max(run.length, getRunByEnumeration(*lhs, *rhs));
   }
   // One element at a time is always right.
-  if (lhs->numPlaces() > BitcastOptions().enumerationCap)
+  if (lhs->numPositions() > BitcastOptions().enumerationCap)
     return 1;
   return getRunByEnumeration(*lhs, *rhs);
 }

@@ -40,23 +40,25 @@ std::string detail::describeToken(llvm::StringRef text, size_t position) {
   return ("`" + rest.substr(0, length) + "`").str();
 }
 
-size_t detail::findPlace(const PlaceMap &places, Place place, size_t fallback) {
-  for (Place part : {place, Place{place.field, place.i}, Place{place.field}})
-    if (auto it = places.find(part); it != places.end())
+size_t detail::findPosition(const FieldPositions &positions, FieldEntry entry,
+                            size_t fallback) {
+  for (FieldEntry part :
+       {entry, FieldEntry{entry.field, entry.i}, FieldEntry{entry.field}})
+    if (auto it = positions.find(part); it != positions.end())
       return it->second;
   return fallback;
 }
 
-static Violation violate(Place place, llvm::StringRef rule, const Twine &field,
-                         const Twine &expected, const Twine &found,
-                         const Twine &remedy = "") {
+static Violation violate(FieldEntry entry, llvm::StringRef rule,
+                         const Twine &field, const Twine &expected,
+                         const Twine &found, const Twine &remedy = "") {
   Diagnostic diagnostic;
   diagnostic.rule = rule.str();
   diagnostic.field = field.str();
   diagnostic.expected = expected.str();
   diagnostic.found = found.str();
   diagnostic.remedy = remedy.str();
-  return {place, std::move(diagnostic)};
+  return {entry, std::move(diagnostic)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +100,7 @@ MaybeViolation detail::checkTile(const Tile &tile, int64_t index) {
     if (size == Tile::kCombine)
       continue;
     if (MaybeViolation violation = checkTileNumber(size)) {
-      violation->place = {Field::Tiles, index, static_cast<int64_t>(j)};
+      violation->entry = {Field::Tiles, index, static_cast<int64_t>(j)};
       return violation;
     }
   }
@@ -213,7 +215,7 @@ static MaybeViolation checkBounds(const Layout &layout) {
     if (bound == kDynamic)
       continue;
     if (MaybeViolation violation = checkBoundNumber(bound)) {
-      violation->place.i = static_cast<int64_t>(i);
+      violation->entry.i = static_cast<int64_t>(i);
       return violation;
     }
   }
@@ -288,8 +290,8 @@ checkBoundedDimensions(const Layout &layout,
 }
 
 /// Whether the buffer's bits surely number less than 2^63. Each round-up to a
-/// multiple of t gives at most t times as many places, so that the product of
-/// everything bounds the buffer; nearly all layouts are decided here.
+/// multiple of t gives at most t times as many positions, so that the product
+/// of everything bounds the buffer; nearly all layouts are decided here.
 static bool surelyFits(const Layout &layout, PrimitiveType type,
                        llvm::ArrayRef<int64_t> dimensions) {
   uint64_t bits = layout.elementSizeInBits ? layout.elementSizeInBits

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The position of an element is a sum of functions of one dimension each, and
-// each of these is a sum of digits times strides (Places.h). So elements are
-// never enumerated:
+// each of these is a sum of digits times strides (PhysicalIndices.h). So
+// elements are never enumerated:
 //
 //  - Begins that are equal modulo the largest divisor of a dimension give the
 //    same runs, one tile further on. One of each such class is looked at.
@@ -21,7 +21,7 @@
 
 #include "tessera/Layout/SymbolicSlice.h"
 
-#include "Places.h"
+#include "PhysicalIndices.h"
 
 #include "tessera/Layout/Size.h"
 
@@ -70,9 +70,10 @@ using Levels = llvm::SmallVector<Level, 12>;
 } // namespace
 
 /// All digits, the smallest stride first. `sizes` are those of the array.
-static Levels getLevels(const Places &places, llvm::ArrayRef<int64_t> sizes) {
+static Levels getLevels(const PhysicalIndices &positions,
+                        llvm::ArrayRef<int64_t> sizes) {
   Levels levels;
-  for (auto [dim, steps] : llvm::enumerate(places.steps))
+  for (auto [dim, steps] : llvm::enumerate(positions.steps))
     for (size_t i = 0; i < steps->size(); ++i) {
       auto [divisor, stride] = (*steps)[i];
       bool isLast = i + 1 == steps->size();
@@ -491,14 +492,14 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
     return axes.takeError();
   llvm::ArrayRef<int64_t> sizes = axes->dimensions();
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, shape.rank()));
-  Places places =
-      getPlaces(*axes, getTransposition(sizes, permutation).from, sizes);
-  if (llvm::is_contained(places.steps, std::nullopt))
+  PhysicalIndices positions = getPhysicalIndices(
+      *axes, getTransposition(sizes, permutation).from, sizes);
+  if (llvm::is_contained(positions.steps, std::nullopt))
     return unsupportedError("slice",
                             "dimensions that tiles cut one by one, into "
                             "divisors of each other",
                             shape.toString());
-  Levels levels = getLevels(places, sizes);
+  Levels levels = getLevels(positions, sizes);
   SliceAnswer answer;
   if (llvm::Error error = addDimensions(shape, slice, sizes, levels, answer))
     return std::move(error);

@@ -174,7 +174,7 @@ static std::pair<int64_t, int64_t> chooseMinorPair(ArrayRef<int64_t> dims,
     total *= size;
   int64_t rank = dims.size();
   std::pair<int64_t, int64_t> best = {rank - 1, rank - 2};
-  uint64_t leastPlaces = UINT64_MAX;
+  uint64_t leastPositions = UINT64_MAX;
   SmallVector<int64_t> candidates = getPairCandidates(dims);
   for (int64_t minor : candidates) {
     uint64_t columns = alignTo(dims[minor], kLanes);
@@ -187,10 +187,10 @@ static std::pair<int64_t, int64_t> chooseMinorPair(ArrayRef<int64_t> dims,
       uint64_t rows =
           alignTo(dims[second], getRowGranule(dims[second], packing));
       uint64_t others = total / dims[minor] / dims[second];
-      uint64_t places =
+      uint64_t positions =
           SaturatingMultiply(others, SaturatingMultiply(rows, columns));
-      if (places < leastPlaces) {
-        leastPlaces = places;
+      if (positions < leastPositions) {
+        leastPositions = positions;
         best = {minor, second};
       }
     }

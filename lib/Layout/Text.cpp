@@ -126,14 +126,15 @@ private:
             const Twine &expected, const Twine &remedy = "");
   bool report(Violation violation, size_t start,
               llvm::function_ref<bool(Parser &)> reparse);
-  void note(Field field, int64_t i = Place::kWhole, int64_t j = Place::kWhole);
+  void note(Field field, int64_t i = FieldEntry::kWhole,
+            int64_t j = FieldEntry::kWhole);
 
   StringRef text;
   size_t pos;
   ParseShapeOptions options;
   Diagnostic error;
-  /// Filled only when a rule was violated and its place is looked for.
-  PlaceMap *places = nullptr;
+  /// Filled only when a rule was violated and its position is looked for.
+  FieldPositions *positions = nullptr;
 };
 } // namespace
 
@@ -156,24 +157,24 @@ bool Parser::fail(size_t at, StringRef rule, const Twine &field,
 }
 
 void Parser::note(Field field, int64_t i, int64_t j) {
-  if (!places)
+  if (!positions)
     return;
   skipBlanks();
-  places->try_emplace({field, i, j}, pos);
+  positions->try_emplace({field, i, j}, pos);
 }
 
-/// Fails with `violation`. Its place is found by parsing the text from `start`
-/// once more, so that texts without errors do not pay for positions.
+/// Fails with `violation`. Its position is found by parsing the text from
+/// `start` once more, so that texts without errors do not pay for positions.
 bool Parser::report(Violation violation, size_t start,
                     llvm::function_ref<bool(Parser &)> reparse) {
-  PlaceMap found;
+  FieldPositions found;
   Parser again(text, start, options);
-  again.places = &found;
+  again.positions = &found;
   reparse(again);
 
   error = std::move(violation.diagnostic);
   error.position =
-      static_cast<int64_t>(findPlace(found, violation.place, start));
+      static_cast<int64_t>(findPosition(found, violation.entry, start));
   return false;
 }
 
@@ -358,7 +359,7 @@ bool Parser::parseArray(Shape &shape) {
     shape.setLayout(Layout::descending(shape.rank()));
   }
   // Positions are being looked for: the rules were checked already.
-  if (places)
+  if (positions)
     return true;
   if (MaybeViolation violation = checkArray(shape))
     return report(std::move(*violation), start, [](Parser &parser) {

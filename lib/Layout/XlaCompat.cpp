@@ -102,12 +102,12 @@ llvm::Expected<int64_t> xla::arraySize(const Shape &shape) {
       return detail::overflowError(shape);
     sizes.push_back(*rounded);
   }
-  std::optional<int64_t> places = detail::checkedProduct(sizes);
-  if (places)
-    places = roundUp(*places, layout.tailPaddingAlignment);
-  if (!places)
+  std::optional<int64_t> positions = detail::checkedProduct(sizes);
+  if (positions)
+    positions = roundUp(*positions, layout.tailPaddingAlignment);
+  if (!positions)
     return detail::overflowError(shape);
-  return getStorageBytes(*places, shape.elementType(), layout);
+  return getStorageBytes(*positions, shape.elementType(), layout);
 }
 
 llvm::Expected<int64_t> xla::arrayDataSize(const Shape &shape) {

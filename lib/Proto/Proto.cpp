@@ -276,16 +276,17 @@ private:
 
   bool fail(size_t at, StringRef rule, const Twine &field,
             const Twine &expected, const Twine &remedy = "");
-  void note(Field field, int64_t i = Place::kWhole, int64_t j = Place::kWhole) {
+  void note(Field field, int64_t i = FieldEntry::kWhole,
+            int64_t j = FieldEntry::kWhole) {
     peek();
-    places[{field, i, j}] = pos;
+    positions[{field, i, j}] = pos;
   }
 
   StringRef text;
   size_t pos = 0;
   Diagnostic error;
-  /// Places of the array that is being read.
-  PlaceMap places;
+  /// Positions in the text of the array that is being read.
+  FieldPositions positions;
 };
 } // namespace
 
@@ -304,7 +305,8 @@ bool ProtoParser::check(MaybeViolation violation) {
   if (!violation)
     return true;
   error = std::move(violation->diagnostic);
-  error.position = static_cast<int64_t>(findPlace(places, violation->place, 0));
+  error.position =
+      static_cast<int64_t>(findPosition(positions, violation->entry, 0));
   return false;
 }
 
@@ -407,7 +409,7 @@ bool ProtoParser::parseColon() {
 //===----------------------------------------------------------------------===//
 
 /// Fields up to the end of the message; `,` and `;` may stand between them.
-/// `parseField` gets the name and its place, and parses what follows.
+/// `parseField` gets the name and its position, and parses what follows.
 bool ProtoParser::parseFields(
     llvm::function_ref<bool(StringRef, size_t)> parseField) {
   // Fields that are not repeated, and those that come more than once.
@@ -467,7 +469,7 @@ bool ProtoParser::parseIntegers(llvm::SmallVectorImpl<int64_t> &values,
                                 Field field, int64_t i) {
   return parseColon() && parseRepeated([&] {
            auto entry = static_cast<int64_t>(values.size());
-           if (i == Place::kWhole)
+           if (i == FieldEntry::kWhole)
              note(field, entry);
            else
              note(field, i, entry);
@@ -499,13 +501,13 @@ bool ProtoParser::parseShape(Shape &shape, int depth) {
   peek();
   ShapeFields fields;
   fields.start = pos;
-  PlaceMap outer = std::move(places);
-  places.clear();
+  FieldPositions outer = std::move(positions);
+  positions.clear();
   bool isOk = parseFields([&](StringRef name, size_t at) {
     return parseShapeField(fields, name, at, depth);
   });
   isOk = isOk && makeShape(shape, fields);
-  places = std::move(outer);
+  positions = std::move(outer);
   return isOk;
 }
 
@@ -519,7 +521,8 @@ bool ProtoParser::parseShapeField(ShapeFields &fields, StringRef name,
     return parseEnum(fields.elementType, kTypeNames);
   }
   if (name == "dimensions")
-    return parseIntegers(fields.dimensions, Field::Dimensions, Place::kWhole);
+    return parseIntegers(fields.dimensions, Field::Dimensions,
+                         FieldEntry::kWhole);
   if (name == "tuple_shapes")
     return consumeIf(':'), parseRepeated([&] {
              return parseMessage([&] {
@@ -579,8 +582,8 @@ bool ProtoParser::makeArray(Shape &shape, ShapeFields &fields,
   shape = Shape::array(type, fields.dimensions, std::move(fields.layout));
   for (int64_t dim = 0; dim < shape.rank(); ++dim)
     shape.setDynamicDimension(dim, flags != 0 && fields.isDynamic[dim]);
-  places.try_emplace({Field::MinorToMajor}, fields.start);
-  places.try_emplace({Field::Dimensions}, fields.start);
+  positions.try_emplace({Field::MinorToMajor}, fields.start);
+  positions.try_emplace({Field::Dimensions}, fields.start);
   return check(checkArray(shape));
 }
 
@@ -597,7 +600,7 @@ bool ProtoParser::parseLayout(Layout &layout) {
 bool ProtoParser::parseLayoutField(Layout &layout, StringRef name, size_t at) {
   if (name == "minor_to_major")
     return parseIntegers(layout.minorToMajor, Field::MinorToMajor,
-                         Place::kWhole);
+                         FieldEntry::kWhole);
 #define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, NUMBER, NAME,  \
                       ...)                                                     \
   if (name == NAME)                                                            \
@@ -610,9 +613,9 @@ bool ProtoParser::parseLayoutField(Layout &layout, StringRef name, size_t at) {
 }
 
 bool ProtoParser::parsePaddedDimensions(Layout &layout, size_t at) {
-  places.try_emplace({Field::PaddedDimensions}, at);
+  positions.try_emplace({Field::PaddedDimensions}, at);
   return parseIntegers(layout.paddedDimensions, Field::PaddedDimensions,
-                       Place::kWhole);
+                       FieldEntry::kWhole);
 }
 
 bool ProtoParser::parseTiles(Layout &layout, size_t) {

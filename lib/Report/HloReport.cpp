@@ -466,7 +466,7 @@ void TimelineBuilder::finishJoins() {
 }
 
 /// Whether one can be written over the other: equally large, in one space.
-static bool haveEqualPlaces(const Shape &lhs, const Shape &rhs) {
+static bool haveEqualPositions(const Shape &lhs, const Shape &rhs) {
   if (!lhs.isArray() || !rhs.isArray() ||
       lhs.layoutOrDefault().memorySpace != rhs.layoutOrDefault().memorySpace)
     return false;
@@ -486,7 +486,7 @@ void TimelineBuilder::writeInPlace() {
     unsigned operand = find(write.operand), result = find(write.result);
     if (!readOnly.contains(operand) && buffers[operand].end <= write.step &&
         buffers[result].begin == write.step &&
-        haveEqualPlaces(*buffers[operand].shape, *buffers[result].shape))
+        haveEqualPositions(*buffers[operand].shape, *buffers[result].shape))
       unite(operand, result);
   }
 }

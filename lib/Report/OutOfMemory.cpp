@@ -196,11 +196,11 @@ answerAll(llvm::ArrayRef<LoggedAllocation> allocations) {
     std::string label = each.shapeText.empty() ? each.label : "";
     Identity identity(each.size.bytes, each.shapeText, each.origin, each.file,
                       each.line, each.type, label);
-    auto [place, isNew] = known.try_emplace(identity, answers.size());
+    auto [position, isNew] = known.try_emplace(identity, answers.size());
     if (isNew)
       answers.push_back(answerAllocation(each));
     else
-      ++answers[place->second].count;
+      ++answers[position->second].count;
   }
   std::multimap<int64_t, AllocationAnswer, std::greater<>> sorted;
   for (AllocationAnswer &answer : answers)

@@ -240,7 +240,7 @@ static std::vector<Shortage> findShortages(StringRef text) {
   }
   std::vector<Shortage> result;
   std::set<decltype(getFacts(Shortage()))> seen;
-  for (auto &[place, shortage] : found)
+  for (auto &[position, shortage] : found)
     if (seen.insert(getFacts(shortage)).second)
       result.push_back(std::move(shortage));
   return result;

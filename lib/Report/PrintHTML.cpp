@@ -241,7 +241,7 @@ static void printPictures(const Report &report, raw_ostream &os) {
     if (drawn.size() == 1)
       printHeading(os, "Pictures of the layouts that waste most",
                    "First tiles and ragged edges; hover over a cell for its "
-                   "element and place.");
+                   "element and position.");
     os << "<h3>"
        << code("%" + report.values[i].value.name + " = " + shape.toString())
        // Each picture brings styles and names of its own.

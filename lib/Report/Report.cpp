@@ -184,8 +184,8 @@ void ReportBuilder::addLiveBytes() {
         int64_t &most = extra[{space, step}];
         most = std::max(most, bytes);
       }
-    for (auto [place, bytes] : extra)
-      at(place.first)[place.second] += bytes;
+    for (auto [position, bytes] : extra)
+      at(position.first)[position.second] += bytes;
     std::map<int64_t, int64_t> &peak = peaks.emplace_back();
     for (auto &[space, steps] : live) {
       steps.resize(length);

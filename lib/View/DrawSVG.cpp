@@ -161,7 +161,7 @@ std::string GridSVG::getLabel(const PictureCell &cell) const {
   if (!cell.element)
     return "";
   if (grid.kind == PictureGrid::Kind::Logical)
-    return llvm::itostr(cell.place);
+    return llvm::itostr(cell.position);
   return cell.element->empty() ? "()" : getElementText(cell);
 }
 
@@ -172,15 +172,15 @@ std::string GridSVG::getHoverText(const PictureCell &cell) const {
     os << "element (" << getElementText(cell) << ")";
   else
     os << "padding";
-  os << " at place " << cell.place;
+  os << " at position " << cell.position;
   if (storageBits % 8 == 0)
-    os << ", byte " << getProductText(cell.place, storageBits / 8);
+    os << ", byte " << getProductText(cell.position, storageBits / 8);
   else
-    os << ", bit " << getProductText(cell.place, storageBits);
-  if (cell.otherPlace)
-    os << (cell.otherPlace == cell.place
+    os << ", bit " << getProductText(cell.position, storageBits);
+  if (cell.otherPosition)
+    os << (cell.otherPosition == cell.position
                ? "; stays there"
-               : "; on the other side at " + llvm::itostr(*cell.otherPlace));
+               : "; on the other side at " + llvm::itostr(*cell.otherPosition));
   return text;
 }
 
@@ -206,11 +206,12 @@ void GridSVG::drawHeaders(llvm::raw_ostream &os) const {
 
 void GridSVG::drawCell(llvm::raw_ostream &os, size_t row, size_t column) const {
   const PictureCell &cell = grid.cell(row, column);
-  if (cell.place == PictureCell::kNoPlace)
+  if (cell.position == PictureCell::kNoPosition)
     return;
-  bool isStaying = cell.otherPlace == cell.place;
+  bool isStaying = cell.otherPosition == cell.position;
   os << "<g class=\"cell" << (cell.element ? "" : " pad")
-     << (isStaying ? " stay" : "") << "\" data-place=\"" << cell.place << '"';
+     << (isStaying ? " stay" : "") << "\" data-position=\"" << cell.position
+     << '"';
   if (cell.element)
     os << " data-element=\"" << getElementText(cell) << '"';
   os << "><title>" << getHoverText(cell) << "</title>";
@@ -229,7 +230,7 @@ const PictureCell *GridSVG::getCell(int64_t row, int64_t column) const {
       column >= static_cast<int64_t>(grid.columns.size()))
     return nullptr;
   const PictureCell &cell = grid.cell(row, column);
-  return cell.place == PictureCell::kNoPlace ? nullptr : &cell;
+  return cell.position == PictureCell::kNoPosition ? nullptr : &cell;
 }
 
 void GridSVG::drawBorder(llvm::raw_ostream &os, const PictureCell *one,
@@ -237,7 +238,8 @@ void GridSVG::drawBorder(llvm::raw_ostream &os, const PictureCell *one,
                          double x2, double y2) const {
   if (!one && !other)
     return;
-  size_t level = one && other ? grid.getBorder(one->place, other->place) : 0;
+  size_t level =
+      one && other ? grid.getBorder(one->position, other->position) : 0;
   bool isFrame = !one || !other;
   if (!isFrame && level == grid.blocks.size())
     return;

@@ -112,7 +112,7 @@ const PictureCell *GridText::getCell(size_t row, size_t column) const {
       columns[column] == kIsGap)
     return nullptr;
   const PictureCell &cell = grid.cell(rows[row], columns[column]);
-  return cell.place == PictureCell::kNoPlace ? nullptr : &cell;
+  return cell.position == PictureCell::kNoPosition ? nullptr : &cell;
 }
 
 /// The weight of the line between two neighbours: the frame and the border of
@@ -124,7 +124,7 @@ unsigned GridText::getWeight(const PictureCell *one,
   unsigned heaviest = grid.blocks.empty() ? 1 : 2;
   if (!one || !other)
     return heaviest;
-  size_t level = grid.getBorder(one->place, other->place);
+  size_t level = grid.getBorder(one->position, other->position);
   return level == grid.blocks.size() ? 0 : level == 0 ? 2 : 1;
 }
 
@@ -158,20 +158,20 @@ bool GridText::isBorderRow(size_t row) const {
   return false;
 }
 
-/// What a cell shows: its place in a logical view; in a memory view its
+/// What a cell shows: its position in a logical view; in a memory view its
 /// element, with `=` where a relayout leaves it.
 std::string GridText::getLabel(const PictureCell &cell) const {
   if (!cell.element)
     return "";
   if (grid.kind == PictureGrid::Kind::Logical)
-    return llvm::itostr(cell.place);
-  std::string label = cell.otherPlace == cell.place ? "=" : "";
+    return llvm::itostr(cell.position);
+  std::string label = cell.otherPosition == cell.position ? "=" : "";
   label += llvm::join(llvm::map_range(*cell.element, llvm::itostr), ",");
   // A scalar's index has no numbers.
   return cell.element->empty() ? label + "()" : label;
 }
 
-/// Columns of memory are distances from the place at the row's beginning.
+/// Columns of memory are distances from the position at the row's beginning.
 std::string GridText::getColumnNumber(const PictureLine &column) const {
   bool isMemory = grid.kind == PictureGrid::Kind::Memory;
   return (isMemory ? "+" : "") + llvm::itostr(column.number);
@@ -330,7 +330,7 @@ std::string getLegend(const Picture &picture) {
   if (isAnyCell([](const PictureCell &cell) { return !cell.element; }))
     parts.push_back("· padding");
   if (isAnyCell([](const PictureCell &cell) {
-        return cell.otherPlace == cell.place;
+        return cell.otherPosition == cell.position;
       }))
     parts.push_back("= stays where it is");
   return llvm::join(parts, "   ");

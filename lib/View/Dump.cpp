@@ -75,31 +75,32 @@ static std::string formatIndex(llvm::ArrayRef<int64_t> index) {
   return llvm::join(llvm::map_range(index, llvm::itostr), ",");
 }
 
-/// Element number `place` of a little-endian buffer of elements of `width`
+/// Element number `position` of a little-endian buffer of elements of `width`
 /// bits. (The number of a bit fits in 64 bits: no buffer in memory has 2^60
 /// bytes.)
-static llvm::APInt readBits(llvm::StringRef buffer, int64_t place,
+static llvm::APInt readBits(llvm::StringRef buffer, int64_t position,
                             unsigned width) {
   llvm::APInt bits(width, 0);
   for (unsigned i = 0; i < width; ++i) {
-    int64_t position = place * width + i;
-    if (buffer[position / 8] >> (position % 8) & 1)
+    int64_t at = position * width + i;
+    if (buffer[at / 8] >> (at % 8) & 1)
       bits.setBit(i);
   }
   return bits;
 }
 
-void BufferDump::printPlace(int64_t place, llvm::raw_ostream &os) const {
-  auto index = axes.logicalIndex(place);
-  os << (index ? formatIndex(*index) : "padding") << '\t' << place << '\t'
-     << formatValue(shape.elementType(), readBits(*buffer, place, storageBits))
+void BufferDump::printPosition(int64_t position, llvm::raw_ostream &os) const {
+  auto index = axes.logicalIndex(position);
+  os << (index ? formatIndex(*index) : "padding") << '\t' << position << '\t'
+     << formatValue(shape.elementType(),
+                    readBits(*buffer, position, storageBits))
      << '\n';
 }
 
 void BufferDump::print(llvm::raw_ostream &os, bool withPadding) const {
   if (withPadding) {
-    for (int64_t place = 0; place < axes.numAllocated(); ++place)
-      printPlace(place, os);
+    for (int64_t position = 0; position < axes.numAllocated(); ++position)
+      printPosition(position, os);
     return;
   }
   llvm::ArrayRef<int64_t> sizes = axes.dimensions();
@@ -107,7 +108,7 @@ void BufferDump::print(llvm::raw_ostream &os, bool withPadding) const {
     return;
   llvm::SmallVector<int64_t, 6> index(sizes.size(), 0);
   for (;;) {
-    printPlace(axes.linearIndex(index), os);
+    printPosition(axes.linearIndex(index), os);
     int64_t dim = sizes.size();
     while (dim-- > 0) {
       if (++index[dim] < sizes[dim])
@@ -119,30 +120,32 @@ void BufferDump::print(llvm::raw_ostream &os, bool withPadding) const {
   }
 }
 
-/// The place that has bit `bit` of byte `offset`. In bits, positions may need
-/// more than 64.
-static int64_t getPlace(int64_t offset, int64_t bit, int64_t storageBits) {
+/// The position that has bit `bit` of byte `offset`. In bits, positions may
+/// need more than 64.
+static int64_t getPosition(int64_t offset, int64_t bit, int64_t storageBits) {
   return (llvm::APInt(128, offset) * 8 + bit).udiv(storageBits).getSExtValue();
 }
 
-/// Bits from the beginning of byte `offset` to that of the element at `place`.
-static int64_t getDistance(int64_t offset, int64_t place, int64_t storageBits) {
-  llvm::APInt begin = llvm::APInt(128, place) * storageBits;
+/// Bits from the beginning of byte `offset` to that of the element at
+/// `position`.
+static int64_t getDistance(int64_t offset, int64_t position,
+                           int64_t storageBits) {
+  llvm::APInt begin = llvm::APInt(128, position) * storageBits;
   return (begin - llvm::APInt(128, offset) * 8).getSExtValue();
 }
 
 void BufferDump::describeByte(int64_t offset, llvm::raw_ostream &os) const {
-  int64_t first = getPlace(offset, 0, storageBits);
+  int64_t first = getPosition(offset, 0, storageBits);
   int64_t last =
-      std::min(getPlace(offset, 7, storageBits), axes.numAllocated() - 1);
-  for (int64_t place = first; place <= last; ++place) {
-    auto index = axes.logicalIndex(place);
+      std::min(getPosition(offset, 7, storageBits), axes.numAllocated() - 1);
+  for (int64_t position = first; position <= last; ++position) {
+    auto index = axes.logicalIndex(position);
     if (index)
       os << "element (" << formatIndex(*index) << ")";
     else
       os << "padding";
-    os << " at place " << place;
-    int64_t distance = getDistance(offset, place, storageBits);
+    os << " at position " << position;
+    int64_t distance = getDistance(offset, position, storageBits);
     if (storageBits > 8)
       os << ", byte " << -llvm::divideFloorSigned(distance, 8) << " of "
          << storageBits / 8;
@@ -151,7 +154,7 @@ void BufferDump::describeByte(int64_t offset, llvm::raw_ostream &os) const {
     if (buffer)
       os << ": "
          << formatValue(shape.elementType(),
-                        readBits(*buffer, place, storageBits));
+                        readBits(*buffer, position, storageBits));
     os << '\n';
   }
 }

@@ -152,9 +152,9 @@ std::string describeTile(const Tile &tile, const AxisList &before,
           joinNumbers(sizes, " x ") + ": " +
           inBrackets(before.physicalShape()) + " becomes " +
           inBrackets(after.physicalShape());
-  if (after.isStatic() && after.numPlaces() != before.numPlaces())
-    text += ", padded from " + count(before.numPlaces(), "place") + " to " +
-            toText(after.numPlaces());
+  if (after.isStatic() && after.numPositions() != before.numPositions())
+    text += ", padded from " + count(before.numPositions(), "position") +
+            " to " + toText(after.numPositions());
   return text;
 }
 
@@ -338,7 +338,7 @@ llvm::Error ArrayExplainer::addSizes() {
     return size.takeError();
   lines.addBlank();
   add("in memory", inBrackets(size->physicalShape) + ", row-major: " +
-                       count(size->allocatedElements, "place") + " for " +
+                       count(size->allocatedElements, "position") + " for " +
                        count(size->logicalElements, "element"));
   add("size", count(size->bytes, "byte"));
   add("padding", describePadding(*size));
@@ -346,7 +346,7 @@ llvm::Error ArrayExplainer::addSizes() {
   return llvm::Error::success();
 }
 
-/// `(2 * 2 + 1) * 128 + 71`: how axis indices make a place.
+/// `(2 * 2 + 1) * 128 + 71`: how axis indices make a position.
 std::string describeMixedRadix(llvm::ArrayRef<int64_t> extents,
                                llvm::ArrayRef<int64_t> indices) {
   std::string text;
@@ -391,16 +391,16 @@ llvm::Error ArrayExplainer::addAddress() {
         inBrackets(stage->axisIndices(last)) + " of " +
             inBrackets(stage->physicalShape()));
   }
-  int64_t place = axes->linearIndex(last);
+  int64_t position = axes->linearIndex(last);
   std::string sum =
       describeMixedRadix(axes->physicalShape(), axes->axisIndices(last));
   bool isSum = llvm::StringRef(sum).contains('+');
-  add("place", (isSum ? sum + " = " : "") + toText(place));
+  add("position", (isSum ? sum + " = " : "") + toText(position));
   int64_t bits = getStorageBits(shape.elementType(), layout);
   bool isBytes = bits % 8 == 0;
   int64_t factor = isBytes ? bits / 8 : bits;
-  add(isBytes ? "byte" : "bit", toText(place) + " * " + toText(factor) + " = " +
-                                    getProductText(place, factor));
+  add(isBytes ? "byte" : "bit", toText(position) + " * " + toText(factor) +
+                                    " = " + getProductText(position, factor));
   return llvm::Error::success();
 }
 

@@ -270,14 +270,15 @@ void LineExplainer::printAttributes() {
     }
     // Where it comes from, without the numbers of tables that are not here.
     std::string origin = hlo::getMetadata(&attribute, "op_name").value_or("");
-    std::string place;
+    std::string location;
     if (auto file = hlo::getMetadata(&attribute, "source_file"))
-      place = *file + ":" +
-              hlo::getMetadata(&attribute, "source_line").value_or("?");
-    list.add(attribute.name, origin.empty() && place.empty()
-                                 ? value
-                                 : "it comes from " + shorten(origin) +
-                                       (place.empty() ? "" : " in " + place));
+      location = *file + ":" +
+                 hlo::getMetadata(&attribute, "source_line").value_or("?");
+    list.add(attribute.name,
+             origin.empty() && location.empty()
+                 ? value
+                 : "it comes from " + shorten(origin) +
+                       (location.empty() ? "" : " in " + location));
   }
   os << "  attributes\n";
   list.print(os, /*indent=*/4);

@@ -15,7 +15,7 @@ using namespace tessera;
 /// Whether the elements of `axes` are where `larger` has them. A `*` numbers
 /// the elements of several dimensions, and so differently once one grows; it
 /// does so by digits, thus the first step of each tells.
-static bool keepsPlaces(const AxisList &axes, const AxisList &larger) {
+static bool keepsPositions(const AxisList &axes, const AxisList &larger) {
   llvm::SmallVector<int64_t, 6> index(axes.dimensions().size(), 0);
   for (auto [dim, size] : llvm::enumerate(axes.dimensions())) {
     if (size <= 1)
@@ -48,7 +48,7 @@ std::optional<AxisList> tessera::getPaddedAxes(const Layout &layout,
   auto getAxes = [&]() -> std::optional<AxisList> {
     llvm::Expected<AxisList> list = AxisList::get(sizes, unpadded);
     if (list && list->physicalShape() == physicalShape &&
-        keepsPlaces(axes, *list))
+        keepsPositions(axes, *list))
       return std::move(*list);
     if (!list)
       llvm::consumeError(list.takeError());
@@ -56,8 +56,9 @@ std::optional<AxisList> tessera::getPaddedAxes(const Layout &layout,
   };
   for (auto [size, index] : llvm::zip_equal(sizes, axes.inverse().indices)) {
     // The largest size is in [size, high]: the index takes no other values in
-    // this memory. At most 63 dimensions of it have two places or more.
-    int64_t high = index.range() == kDynamic ? axes.numPlaces() : index.range();
+    // this memory. At most 63 dimensions of it have two positions or more.
+    int64_t high =
+        index.range() == kDynamic ? axes.numPositions() : index.range();
     int64_t low = size;
     while (low < high) {
       size = low + (high - low) / 2 + 1;

@@ -24,10 +24,10 @@ using namespace tessera;
 using Index = llvm::SmallVector<int64_t, 6>;
 using Numbers = llvm::SmallVector<int64_t, 16>;
 
-/// A line of memory has at least so many places, where there are as many: lines
-/// of pairs would be hard to read.
+/// A line of memory has at least so many positions, where there are as many:
+/// lines of pairs would be hard to read.
 static constexpr int64_t kMinLineWidth = 3;
-/// Places of a line or column that are searched for the edge of the padding.
+/// Positions of a line or column that are searched for the edge of the padding.
 static constexpr int64_t kMaxScan = 4096;
 /// Cells of a grid.
 static constexpr int64_t kMaxCells = 262144;
@@ -36,10 +36,10 @@ static constexpr int64_t kMaxDrawnSizes = 256;
 /// Slices of an array of more than two dimensions that are drawn.
 static constexpr int64_t kMaxSlices = 2;
 
-size_t PictureGrid::getBorder(int64_t place, int64_t otherPlace) const {
+size_t PictureGrid::getBorder(int64_t position, int64_t otherPosition) const {
   size_t level = 0;
-  while (level < blocks.size() &&
-         place / blocks[level].places == otherPlace / blocks[level].places)
+  while (level < blocks.size() && position / blocks[level].positions ==
+                                      otherPosition / blocks[level].positions)
     ++level;
   return level;
 }
@@ -105,9 +105,9 @@ llvm::SmallVector<PictureBlock, 2> getBlocks(const Layout &layout,
   llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
   llvm::SmallVector<PictureBlock, 2> blocks;
   for (const Inner &block : inner) {
-    int64_t places = 1;
+    int64_t positions = 1;
     for (int64_t extent : llvm::ArrayRef(extents).take_back(block.axes))
-      places *= extent;
+      positions *= extent;
     std::string name;
     llvm::raw_string_ostream os(name);
     auto printSize = [&](int64_t size) {
@@ -116,9 +116,10 @@ llvm::SmallVector<PictureBlock, 2> getBlocks(const Layout &layout,
     os << '(';
     llvm::interleave(block.tile->sizes, os, printSize, ",");
     os << ')';
-    // A block of one place would put a border around every cell.
-    if (places > 1 && (blocks.empty() || places < blocks.back().places))
-      blocks.push_back({places, name});
+    // A block of one position would put a border around every cell.
+    if (positions > 1 &&
+        (blocks.empty() || positions < blocks.back().positions))
+      blocks.push_back({positions, name});
   }
   return blocks;
 }
@@ -132,15 +133,15 @@ struct Drawn {
   /// nothing where padding is not at the ends of dimensions alone.
   std::optional<AxisList> padded;
   llvm::SmallVector<PictureBlock, 2> blocks;
-  /// Places of one colour.
+  /// Positions of one colour.
   int64_t colorUnit = 1;
 };
 
-/// Places of one colour: a tile, or else a line of the most minor axis.
+/// Positions of one colour: a tile, or else a line of the most minor axis.
 int64_t getColorUnit(const AxisList &axes,
                      llvm::ArrayRef<PictureBlock> blocks) {
   if (!blocks.empty())
-    return blocks.front().places;
+    return blocks.front().positions;
   llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
   for (int64_t extent : llvm::reverse(extents))
     if (extent > 1)
@@ -170,7 +171,7 @@ llvm::Expected<Drawn> getDrawn(const Shape &shape) {
     return axes.takeError();
   Drawn drawn{shape, shape.layoutOrDefault(), std::move(*axes), {}, {}, 1};
   // An empty array has nothing to draw, and extents of any product.
-  if (drawn.axes.numPlaces() == 0)
+  if (drawn.axes.numPositions() == 0)
     return drawn;
   drawn.padded = getPaddedAxes(drawn.layout, drawn.axes);
   drawn.blocks = getBlocks(drawn.layout, drawn.axes);
@@ -221,7 +222,7 @@ PictureGrid makeSlice(const Drawn &array, Index index,
   grid.rows = makeLines(rows, 1);
   grid.columns = makeLines(columns, 1);
   grid.blocks = array.blocks;
-  const AxisList &places = array.padded ? *array.padded : array.axes;
+  const AxisList &positions = array.padded ? *array.padded : array.axes;
   for (int64_t row : rows)
     for (int64_t column : columns) {
       if (dims.row)
@@ -229,9 +230,9 @@ PictureGrid makeSlice(const Drawn &array, Index index,
       if (dims.column)
         index[*dims.column] = column;
       PictureCell &cell = grid.cells.emplace_back();
-      cell.place = places.linearIndex(index);
-      cell.element = array.axes.logicalIndex(cell.place);
-      cell.color = cell.place / array.colorUnit;
+      cell.position = positions.linearIndex(index);
+      cell.element = array.axes.logicalIndex(cell.position);
+      cell.color = cell.position / array.colorUnit;
     }
   return grid;
 }
@@ -277,7 +278,7 @@ void addLogicalGrids(const Drawn &array, const PictureOptions &options,
   for (; isMore && slices < kMaxSlices; ++slices) {
     PictureGrid &grid =
         picture.left.emplace_back(makeSlice(array, index, dims, rows, columns));
-    grid.title = "logical: place of each element";
+    grid.title = "logical: position of each element";
     grid.subtitle = getSliceSubtitle(dims, index);
     isMore = nextSlice(index, dims, sizes);
   }
@@ -290,7 +291,7 @@ void addLogicalGrids(const Drawn &array, const PictureOptions &options,
 // Memory views
 //===----------------------------------------------------------------------===//
 
-/// Places in a line of the memory view: whole minor axes.
+/// Positions in a line of the memory view: whole minor axes.
 int64_t getLineWidth(const AxisList &axes) {
   int64_t width = 1;
   llvm::SmallVector<int64_t, 8> extents = axes.physicalShape();
@@ -302,7 +303,7 @@ int64_t getLineWidth(const AxisList &axes) {
   return width;
 }
 
-/// Where elements turn into padding among `count` places at a distance of
+/// Where elements turn into padding among `count` positions at a distance of
 /// `stride`, at the first turns only.
 void addPaddingEdges(const AxisList &axes, int64_t count, int64_t stride,
                      llvm::SmallVectorImpl<int64_t> &edges) {
@@ -320,7 +321,7 @@ void addPaddingEdges(const AxisList &axes, int64_t count, int64_t stride,
 PictureGrid makeMemoryGrid(const Drawn &array, const PictureOptions &options) {
   PictureGrid grid;
   grid.kind = PictureGrid::Kind::Memory;
-  grid.subtitle = "place = number of row + column";
+  grid.subtitle = "position = number of row + column";
   grid.blocks = array.blocks;
   int64_t allocated = array.axes.numAllocated();
   int64_t width = std::min(getLineWidth(array.axes), allocated);
@@ -328,10 +329,10 @@ PictureGrid makeMemoryGrid(const Drawn &array, const PictureOptions &options) {
 
   llvm::SmallVector<int64_t, 4> lineEdges, columnEdges;
   for (const PictureBlock &block : array.blocks) {
-    if (block.places > width && block.places % width == 0)
-      lineEdges.push_back(block.places / width);
-    if (block.places < width)
-      columnEdges.push_back(block.places);
+    if (block.positions > width && block.positions % width == 0)
+      lineEdges.push_back(block.positions / width);
+    if (block.positions < width)
+      columnEdges.push_back(block.positions);
   }
   addPaddingEdges(array.axes, lines, width, lineEdges);
   addPaddingEdges(array.axes, width, 1, columnEdges);
@@ -344,12 +345,12 @@ PictureGrid makeMemoryGrid(const Drawn &array, const PictureOptions &options) {
       PictureCell &cell = grid.cells.emplace_back();
       // The last line may be shorter; what it lacks is drawn as nothing.
       if (column >= allocated - row * width) {
-        cell.place = PictureCell::kNoPlace;
+        cell.position = PictureCell::kNoPosition;
         continue;
       }
-      cell.place = row * width + column;
-      cell.element = array.axes.logicalIndex(cell.place);
-      cell.color = cell.place / array.colorUnit;
+      cell.position = row * width + column;
+      cell.element = array.axes.logicalIndex(cell.position);
+      cell.color = cell.position / array.colorUnit;
     }
   return grid;
 }
@@ -367,7 +368,7 @@ std::string describe(const Shape &shape, const ShapeSize &size) {
   os << shape << ": ";
   printCount(size.logicalElements, "element");
   os << " in ";
-  printCount(size.allocatedElements, "place");
+  printCount(size.allocatedElements, "position");
   os << ", ";
   printCount(size.bytes, "byte");
   if (size.paddingBytes != 0)
@@ -429,12 +430,12 @@ llvm::Expected<Picture> tessera::makePicture(const Shape &shape,
   }
   addLogicalGrids(*array, options, picture);
   picture.right.push_back(makeMemoryGrid(*array, options));
-  picture.right.back().title = "memory: element at each place";
+  picture.right.back().title = "memory: element at each position";
   addGapNote(picture);
   return picture;
 }
 
-/// One side of a relayout, whose cells know the other side's places. Colours
+/// One side of a relayout, whose cells know the other side's positions. Colours
 /// are those of the first side, so that its tiles can be found in the second.
 static void addRelayoutSide(const Drawn &side, const Drawn &other,
                             const Drawn &first, const PictureOptions &options,
@@ -444,7 +445,7 @@ static void addRelayoutSide(const Drawn &side, const Drawn &other,
   grid.title = (title + " " + side.layout.toString()).str();
   for (PictureCell &cell : grid.cells)
     if (cell.element) {
-      cell.otherPlace = other.axes.linearIndex(*cell.element);
+      cell.otherPosition = other.axes.linearIndex(*cell.element);
       cell.color = first.axes.linearIndex(*cell.element) / first.colorUnit;
     }
 }

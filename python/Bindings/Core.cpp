@@ -154,16 +154,17 @@ public:
   }
 
   int64_t getLinearIndex(const std::vector<int64_t> &index) const {
-    int64_t place = 0;
+    int64_t position = 0;
     check(tesseraShapeGetLinearIndex(get(), {index.data(), index.size()},
-                                     &place));
-    return place;
+                                     &position));
+    return position;
   }
 
-  nb::object getLogicalIndex(int64_t place) const {
+  nb::object getLogicalIndex(int64_t position) const {
     std::vector<int64_t> index(tesseraShapeGetDimensions(get()).size);
     bool isPadding = false;
-    check(tesseraShapeGetLogicalIndex(get(), place, index.data(), &isPadding));
+    check(
+        tesseraShapeGetLogicalIndex(get(), position, index.data(), &isPadding));
     if (isPadding)
       return nb::none();
     return toTuple({index.data(), index.size()});
@@ -294,7 +295,7 @@ static void defineShape(nb::module_ &module) {
       "A shape in XLA's notation, such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}'.\n"
       "\n"
       "It never changes, and compares by all its fields. Raises InvalidError\n"
-      "for other texts. Questions about places and sizes raise\n"
+      "for other texts. Questions about positions and sizes raise\n"
       "UnsupportedError where a dimension is '?', and InvalidError for what "
       "is\n"
       "no array.")
@@ -372,7 +373,7 @@ static void defineShape(nb::module_ &module) {
       .def_prop_ro(
           "allocated_elements",
           [](const Shape &self) { return self.getSize().allocatedElements; },
-          "Places of the buffer.")
+          "Positions of the buffer.")
       .def_prop_ro(
           "bytes", [](const Shape &self) { return self.getSize().bytes; },
           "Bytes of the buffer.")
@@ -381,11 +382,12 @@ static void defineShape(nb::module_ &module) {
           [](const Shape &self) { return self.getSize().paddingBytes; },
           "Bytes of the buffer that hold no element.")
       .def("linear_index", &Shape::getLinearIndex, "index"_a,
-           "The place of an element in the buffer, in elements.")
-      .def("logical_index", &Shape::getLogicalIndex, "place"_a,
-           "The index of the element at a place, or None for padding.",
-           nb::sig("def logical_index(self, place: int) -> tuple[int, ...] | "
-                   "None"))
+           "The position of an element in the buffer, in elements.")
+      .def(
+          "logical_index", &Shape::getLogicalIndex, "position"_a,
+          "The index of the element at a position, or None for padding.",
+          nb::sig("def logical_index(self, position: int) -> tuple[int, ...] | "
+                  "None"))
       .def("with_default_layout", &getDefault, "target"_a,
            "The shape with the layout that a target would choose, such as\n"
            "'tpu_v5e' (docs/targets.md has their names).")

@@ -73,8 +73,8 @@ class Program:
         for number, (array, (shape, offset, size)) in inputs:
             array = np.asarray(array)
             check_array(array, shape, f"argument {number}")
-            place = memory[offset : offset + size].view(array.dtype)
-            place.reshape(array.shape)[...] = array
+            slot = memory[offset : offset + size].view(array.dtype)
+            slot.reshape(array.shape)[...] = array
         results = allocate(self._program.output_bytes)
         self._program(memory, results)
         outputs = tuple(

@@ -38,7 +38,7 @@ static TesseraShape *parse(const char *text) {
   return shape;
 }
 
-// Moves 3 x 5 numbers into tiles; every place is looked up, one by one.
+// Moves 3 x 5 numbers into tiles; every position is looked up, one by one.
 static void testRun(const TesseraRelayoutRequest *request) {
   printf("@run\n");
   int64_t source[15], destination[24];

@@ -91,9 +91,9 @@ static void testLayout(MlirContext context) {
          tesseraLayoutAttrGetElementSizeInBits(layout),
          tesseraLayoutAttrGetMemorySpace(layout),
          tesseraLayoutAttrGetDynamicShapeMetadataPrefixBytes(layout));
-  // CHECK-NEXT: 1 split, dimension 0, 2 places, the last 8
+  // CHECK-NEXT: 1 split, dimension 0, 2 positions, the last 8
   printf("%" PRIdPTR " split, dimension %" PRId64 ", %" PRIdPTR
-         " places, the last %" PRId64 "\n",
+         " positions, the last %" PRId64 "\n",
          tesseraLayoutAttrGetNumSplitConfigs(layout),
          tesseraLayoutAttrGetSplitConfigDimension(layout, 0),
          tesseraLayoutAttrGetSplitConfigNumIndices(layout, 0),

@@ -60,7 +60,7 @@ static void testArray(void) {
   TesseraShapeSize size;
   if (!failed(tesseraShapeGetSize(shape, &size))) {
     printNumbers("physical", size.physicalShape);
-    printf("%" PRId64 " elements in %" PRId64 " places, %" PRId64
+    printf("%" PRId64 " elements in %" PRId64 " positions, %" PRId64
            " bytes, %" PRId64 " padding\n",
            size.logicalElements, size.allocatedElements, size.bytes,
            size.paddingBytes);
@@ -76,40 +76,42 @@ static void testArray(void) {
 // CHECK-NEXT: tile: 2 2
 // CHECK-NEXT: tile: * 4
 // CHECK-NEXT: physical: 2 3 1 4
-// CHECK-NEXT: 15 elements in 24 places, 48 bytes, 18 padding
+// CHECK-NEXT: 15 elements in 24 positions, 48 bytes, 18 padding
 
-static void testPlaces(void) {
-  printf("@places\n");
+static void testPositions(void) {
+  printf("@positions\n");
   TesseraShape *shape = parse("f32[3,5]{1,0:T(2,2)}");
-  int64_t index[2] = {2, 3}, place = -1;
+  int64_t index[2] = {2, 3}, position = -1;
   bool isPadding = true;
-  if (!failed(
-          tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 2}, &place)))
-    printf("2,3 lies at %" PRId64 "\n", place);
+  if (!failed(tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 2},
+                                         &position)))
+    printf("2,3 lies at %" PRId64 "\n", position);
   if (!failed(tesseraShapeGetLogicalIndex(shape, 5, index, &isPadding)))
     printf("at 5 lies %" PRId64 ",%" PRId64 ", padding %d\n", index[0],
            index[1], isPadding);
   if (!failed(tesseraShapeGetLogicalIndex(shape, 18, index, &isPadding)))
     printf("at 18 lies padding %d\n", isPadding);
   index[0] = 3;
-  failed(tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 2}, &place));
-  failed(tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 1}, &place));
+  failed(
+      tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 2}, &position));
+  failed(
+      tesseraShapeGetLinearIndex(shape, (TesseraInt64s){index, 1}, &position));
   failed(tesseraShapeGetLogicalIndex(shape, 24, index, &isPadding));
   failed(tesseraShapeGetLogicalIndex(shape, -1, index, &isPadding));
   tesseraShapeDestroy(shape);
 }
-// CHECK-LABEL: @places
+// CHECK-LABEL: @positions
 // CHECK-NEXT: 2,3 lies at 17
 // CHECK-NEXT: at 5 lies 0,3, padding 0
 // CHECK-NEXT: at 18 lies padding 1
 // CHECK-NEXT: invalid: invalid index of dimension 0: expected a number from 0 to below its size 3, found 3
 // CHECK-NEXT: invalid: invalid index: expected 2 numbers, found 1
-// CHECK-NEXT: invalid: invalid place: expected a number from 0 to below 24, the size of the buffer, found 24
-// CHECK-NEXT: invalid: invalid place: {{.*}}, found -1
+// CHECK-NEXT: invalid: invalid position: expected a number from 0 to below 24, the size of the buffer, found 24
+// CHECK-NEXT: invalid: invalid position: {{.*}}, found -1
 
 static void testOtherShapes(void) {
   printf("@others\n");
-  int64_t place = 0;
+  int64_t position = 0;
   bool isPadding = false;
   TesseraShapeSize size;
   TesseraShape *tuple = parse("(f32[2], token[])");
@@ -125,13 +127,14 @@ static void testOtherShapes(void) {
   printf("%d %d\n", tesseraShapeGetDimensions(dynamic).data[0] == INT64_MIN,
          tesseraShapeGetDimensions(dynamic).data[1] == 3);
   failed(tesseraShapeGetSize(dynamic, &size));
-  failed(tesseraShapeGetLinearIndex(dynamic, (TesseraInt64s){NULL, 0}, &place));
+  failed(
+      tesseraShapeGetLinearIndex(dynamic, (TesseraInt64s){NULL, 0}, &position));
   failed(tesseraShapeGetLogicalIndex(dynamic, 0, NULL, &isPadding));
   tesseraShapeDestroy(dynamic);
   TesseraShape *scalar = parse("pred[]");
-  if (!failed(
-          tesseraShapeGetLinearIndex(scalar, (TesseraInt64s){NULL, 0}, &place)))
-    printf("a scalar lies at %" PRId64 "\n", place);
+  if (!failed(tesseraShapeGetLinearIndex(scalar, (TesseraInt64s){NULL, 0},
+                                         &position)))
+    printf("a scalar lies at %" PRId64 "\n", position);
   tesseraShapeDestroy(scalar);
   parse("f32[2]{0:T(0)}");
   parse("");
@@ -206,7 +209,7 @@ static void testPictures(void) {
   tesseraShapeDestroy(other);
 }
 // CHECK-LABEL: @pictures
-// CHECK-NEXT: f32[3,5]{1,0:T(2,2)}: 15 elements in 24 places
+// CHECK-NEXT: f32[3,5]{1,0:T(2,2)}: 15 elements in 24 positions
 // CHECK: f32[3,5]{0,1}
 // CHECK: <svg
 // CHECK: </svg>
@@ -250,7 +253,7 @@ static void testReport(void) {
 
 int main(void) {
   testArray();
-  testPlaces();
+  testPositions();
   testOtherShapes();
   testPairs();
   testPictures();

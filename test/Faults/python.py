@@ -61,7 +61,7 @@ def test_forks():
 
 
 def test_contexts():
-    """Python and its threads end well with contexts, locations and places entered."""
+    """Python and its threads end well with contexts and locations entered."""
     in_a_thread = "import threading; t = threading.Thread(target=lambda: {}); t.start(); t.join()"
     for body in [
         in_a_thread.format("ir.Context().__enter__()"),

@@ -37,7 +37,7 @@ def split(memory, tile):
 
 
 def memory_of(dims, minor_to_major, tiles, widths, alignment):
-    """The physical shape, and the element number at each place."""
+    """The physical shape, and the element number at each position."""
     memory = np.arange(math.prod(dims)).reshape(dims)
     if widths and 0 not in dims:
         padding = [(0, width - dim) for dim, width in zip(dims, widths)]

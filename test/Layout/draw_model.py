@@ -53,13 +53,13 @@ class Layout:
         self.element_at = dict(
             line.split("\t") for line in run("index", "--table", text).splitlines()
         )
-        self.place_of = {e: p for p, e in self.element_at.items() if e != "padding"}
+        self.position_of = {e: p for p, e in self.element_at.items() if e != "padding"}
 
-    def check_memory(self, place, element):
-        assert self.element_at[str(place)] == element, (place, element)
+    def check_memory(self, position, element):
+        assert self.element_at[str(position)] == element, (position, element)
 
-    def check_logical(self, subtitle, row, column, place):
-        """A cell of a slice; `place` is "padding" where it shows no place."""
+    def check_logical(self, subtitle, row, column, position):
+        """A cell of a slice; `position` is "padding" where it shows no position."""
         index = [0] * len(self.dims)
         for dim, value in re.findall(r"d(\d+) = (\d+)", subtitle):
             index[int(dim)] = int(value)
@@ -67,10 +67,10 @@ class Layout:
             for dim in re.findall(r"d(\d+) " + way, subtitle):
                 index[int(dim)] = value
         element = ",".join(map(str, index))
-        if place == "padding":
-            assert element not in self.place_of, element
+        if position == "padding":
+            assert element not in self.position_of, element
         else:
-            assert self.place_of[element] == place, element
+            assert self.position_of[element] == position, element
 
 
 def check_text(text, layout, options):
@@ -112,16 +112,16 @@ def check_svg(path, text, layout, options):
             row = numbers["row"][rect["y"] + 16]
             middle = rect["x"] + rect["width"] / 2
             column = next(n for x, n in numbers["column"].items() if abs(x - middle) < 0.2)
-            place, label = cell.get("data-place"), cell.find(SVG + "text")
+            position, label = cell.get("data-position"), cell.find(SVG + "text")
             element = cell.get("data-element", "padding")
-            layout.check_memory(int(place), element)
+            layout.check_memory(int(position), element)
             hover = "padding" if element == "padding" else "element (%s)" % element
-            assert cell.find(SVG + "title").text.startswith("%s at place %s" % (hover, place))
+            assert cell.find(SVG + "title").text.startswith("%s at position %s" % (hover, position))
             if grid.get("class") == "memory":
-                assert int(place) == row + column
+                assert int(position) == row + column
                 shown = None if element == "padding" else element or "()"
             else:
-                shown = None if element == "padding" else place
+                shown = None if element == "padding" else position
                 layout.check_logical(subtitle, row, column, shown or "padding")
             assert (label is None and shown is None) or label.text == shown
             cells += 1

@@ -33,8 +33,8 @@ def check_bytes():
         byte = 2**exponent + 5
         for name, bits in (("u8", 8), ("f32", 32), ("c128", 128)):
             count = (2**63 - 1) * 8 // bits
-            place, part = divmod(byte * 8, bits)
-            expected = f"element ({place}) at place {place}"
+            position, part = divmod(byte * 8, bits)
+            expected = f"element ({position}) at position {position}"
             if bits > 8:
                 expected += f", byte {part // 8} of {bits // 8}"
             found = run("dump", f"--byte={byte}", f"{name}[{count}]")
@@ -42,7 +42,7 @@ def check_bytes():
     byte = 2**61 + 5
     found = run("dump", f"--byte={byte}", f"s4[{2**63 - 1}]{{0:E(4)}}")
     expected = [f"element ({2 * byte})", f"element ({2 * byte + 1})"]
-    expected = [f"{text} at place {2 * byte + i}, from bit {4 * i}" for i, text in enumerate(expected)]
+    expected = [f"{text} at position {2 * byte + i}, from bit {4 * i}" for i, text in enumerate(expected)]
     assert found.splitlines() == expected, found
 
 

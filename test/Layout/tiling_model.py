@@ -66,9 +66,9 @@ def check(rng):
     assert table == ["%d\t%s" % entry for entry in enumerate(map(name, memory))], text
     if math.prod(dims):
         number = rng.randrange(math.prod(dims))
-        place = int(np.flatnonzero(memory == number)[0])
-        assert run("index", text, name(number)) == "%d\n" % place, text
-        assert run("index", "--inverse", text, str(place)) == name(number) + "\n", text
+        position = int(np.flatnonzero(memory == number)[0])
+        assert run("index", text, name(number)) == "%d\n" % position, text
+        assert run("index", "--inverse", text, str(position)) == name(number) + "\n", text
     return True
 
 

@@ -24,7 +24,7 @@ from tiling import PADDING, memory_of
 @seed(test_seed())
 @settings(max_examples=test_count(1000), deadline=None, database=None)
 @given(st.data(), st.lists(st.integers(0, 7), max_size=4))
-def test_places(data, dims):
+def test_positions(data, dims):
     order = data.draw(st.permutations(range(len(dims))))
     tile = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=len(dims) + 1))
     align = data.draw(st.integers(2, 9))
@@ -39,11 +39,11 @@ def test_places(data, dims):
     assert shape.allocated_elements == shape.bytes == memory.size, text
     assert shape.logical_elements == math.prod(dims), text
     assert shape.padding_bytes == memory.size - math.prod(dims), text
-    for place, number in enumerate(memory):
+    for position, number in enumerate(memory):
         index = None if number == PADDING else np.unravel_index(number, dims)
         index = index and tuple(map(int, index))
-        assert shape.logical_index(place) == (() if number == 0 and not dims else index), text
-        assert index is None or shape.linear_index(index) == place, text
+        assert shape.logical_index(position) == (() if number == 0 and not dims else index), text
+        assert index is None or shape.linear_index(index) == position, text
 
 
 def test_fields():
@@ -93,7 +93,7 @@ def test_pairs():
     columns = ts.Shape("f32[2,3]{0,1}")
     assert columns.may_bitcast("f32[3,2]") and columns.may_bitcast("f32[3,2]").reason == ""
     answer = columns.may_bitcast(ts.Shape("f32[2,3]"), "relayout")
-    assert not answer and answer.answer == "no" and "place" in answer.reason
+    assert not answer and answer.answer == "no" and "position" in answer.reason
     assert not columns.may_bitcast("f32[3,2]", kind="reshape")
     assert str(ts.Shape("f32[4096,129]").with_default_layout("tpu_v5e")) == (
         "f32[4096,129]{0,1:T(8,128)}"

@@ -30,8 +30,8 @@ static cl::opt<std::string> after(cl::Positional, cl::desc("AFTER.hlo"),
                                   cl::Required, cl::sub(command));
 
 /// `file:line: %name` of an instruction that differs.
-static void printPlace(const hlo::Module &module, llvm::StringRef file,
-                       const hlo::Instruction *instruction) {
+static void printPosition(const hlo::Module &module, llvm::StringRef file,
+                          const hlo::Instruction *instruction) {
   if (instruction)
     llvm::outs() << "  " << file << ':'
                  << module.getLocation(instruction->name).line << ": %"
@@ -47,8 +47,8 @@ static int print(const FlowAnswer &answer, const hlo::Module &old,
   }
   bool isNo = answer.answer == Answer::No;
   llvm::outs() << (isNo ? "no: " : "unknown: ") << answer.reason << '\n';
-  printPlace(old, before, answer.before);
-  printPlace(now, after, answer.after);
+  printPosition(old, before, answer.before);
+  printPosition(now, after, answer.after);
   return isNo ? kExitNo : kExitUnknown;
 }
 

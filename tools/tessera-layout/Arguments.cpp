@@ -45,20 +45,20 @@ tessera::parseIndex(llvm::StringRef text, llvm::ArrayRef<int64_t> dimensions) {
   return index;
 }
 
-llvm::Expected<int64_t> tessera::parsePlace(llvm::StringRef text,
-                                            llvm::StringRef field,
-                                            int64_t places) {
-  int64_t place;
+llvm::Expected<int64_t> tessera::parsePosition(llvm::StringRef text,
+                                               llvm::StringRef field,
+                                               int64_t positions) {
+  int64_t position;
   // Radix 0 takes `0x`; an octal reading of a leading 0 would surprise.
   llvm::StringRef digits = text.trim();
   bool isHex = digits.consume_front("0x");
-  if (digits.getAsInteger(isHex ? 16 : 10, place) || place < 0 ||
-      place >= places)
+  if (digits.getAsInteger(isHex ? 16 : 10, position) || position < 0 ||
+      position >= positions)
     return invalidError("", field,
-                        "a number from 0 to below " + llvm::Twine(places) +
+                        "a number from 0 to below " + llvm::Twine(positions) +
                             ", the size of the buffer",
                         "`" + text + "`");
-  return place;
+  return position;
 }
 
 std::string tessera::formatIndex(llvm::ArrayRef<int64_t> index) {

@@ -22,9 +22,9 @@ parseNumbers(llvm::StringRef text, llvm::StringRef field);
 llvm::Expected<llvm::SmallVector<int64_t, 6>>
 parseIndex(llvm::StringRef text, llvm::ArrayRef<int64_t> dimensions);
 
-/// A place `17`, or `0x11`, of a buffer of `places` elements or bytes.
-llvm::Expected<int64_t> parsePlace(llvm::StringRef text, llvm::StringRef field,
-                                   int64_t places);
+/// A position `17`, or `0x11`, of a buffer of `positions` elements or bytes.
+llvm::Expected<int64_t> parsePosition(llvm::StringRef text,
+                                      llvm::StringRef field, int64_t positions);
 
 /// `2,3`: a logical index as arguments and results have it.
 std::string formatIndex(llvm::ArrayRef<int64_t> index);

@@ -34,7 +34,7 @@ static cl::opt<bool> withPadding("padding", cl::sub(command),
                                  cl::desc("Print the padding too"));
 
 static int describeByte(const ArrayArgument &array, const BufferDump &dump) {
-  auto offset = parsePlace(byte, "byte", dump.bytes());
+  auto offset = parsePosition(byte, "byte", dump.bytes());
   if (!offset)
     return reportError(offset.takeError());
   dump.describeByte(*offset, llvm::outs());

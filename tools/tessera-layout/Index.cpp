@@ -25,18 +25,18 @@ static cl::opt<std::string> argument(cl::Positional,
                                      cl::sub(command));
 static cl::opt<bool>
     isInverse("inverse", cl::sub(command),
-              cl::desc("From a place to its element, or `padding`"));
+              cl::desc("From a position to its element, or `padding`"));
 static cl::opt<bool> isTable(
     "table", cl::sub(command),
-    cl::desc("A line for each place: place, tab, element or `padding`"));
+    cl::desc("A line for each position: position, tab, element or `padding`"));
 
-/// The element at `place`, or `padding`.
-static std::string describePlace(const AxisList &axes, int64_t place) {
-  auto index = axes.logicalIndex(place);
+/// The element at `position`, or `padding`.
+static std::string describePosition(const AxisList &axes, int64_t position) {
+  auto index = axes.logicalIndex(position);
   return index ? formatIndex(*index) : "padding";
 }
 
-static int printPlace(const AxisList &axes) {
+static int printPosition(const AxisList &axes) {
   auto index = parseIndex(argument, axes.dimensions());
   if (!index)
     return reportError(index.takeError());
@@ -45,16 +45,17 @@ static int printPlace(const AxisList &axes) {
 }
 
 static int printElement(const AxisList &axes) {
-  auto place = parsePlace(argument, "place", axes.numAllocated());
-  if (!place)
-    return reportError(place.takeError());
-  llvm::outs() << describePlace(axes, *place) << '\n';
+  auto position = parsePosition(argument, "position", axes.numAllocated());
+  if (!position)
+    return reportError(position.takeError());
+  llvm::outs() << describePosition(axes, *position) << '\n';
   return kExitSuccess;
 }
 
 static int printTable(const AxisList &axes) {
-  for (int64_t place = 0; place < axes.numAllocated(); ++place) {
-    llvm::outs() << place << '\t' << describePlace(axes, place) << '\n';
+  for (int64_t position = 0; position < axes.numAllocated(); ++position) {
+    llvm::outs() << position << '\t' << describePosition(axes, position)
+                 << '\n';
     // A reader such as `head` may have had enough.
     if (llvm::outs().has_error())
       break;
@@ -68,12 +69,12 @@ static int run() {
                                     "an index or --inverse with it"));
   if (!isTable && !argument.getNumOccurrences())
     return reportError(invalidError("", "command line",
-                                    isInverse ? "a place" : "an index", "none",
-                                    "a scalar's index is ''"));
+                                    isInverse ? "a position" : "an index",
+                                    "none", "a scalar's index is ''"));
   std::optional<ArrayArgument> array = readArrayArgument(shapeText);
   if (!array)
     return kExitBadInput;
   if (isTable)
     return printTable(array->axes);
-  return isInverse ? printElement(array->axes) : printPlace(array->axes);
+  return isInverse ? printElement(array->axes) : printPosition(array->axes);
 }

@@ -169,15 +169,15 @@ ProgramMaker::Subscript ProgramMaker::makeSubscript() {
 
 std::string ProgramMaker::makeSubscripts(SmallVectorImpl<int64_t> &dims) {
   std::string text;
-  int64_t places = 2000;
+  int64_t positions = 2000;
   for (int64_t rank = random.number(0, 4); rank > 0; --rank) {
     Subscript subscript = makeSubscript();
-    if (subscript.size > places)
+    if (subscript.size > positions)
       subscript = {"0", 1};
     text += (text.empty() ? "" : ", ") + subscript.text;
     int64_t more = random.oneIn(2) ? 0 : random.number(0, 3);
-    dims.push_back(std::min(subscript.size + more, places));
-    places /= dims.back();
+    dims.push_back(std::min(subscript.size + more, positions));
+    positions /= dims.back();
   }
   return text;
 }

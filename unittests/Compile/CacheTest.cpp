@@ -131,7 +131,7 @@ TEST(CompileCache, ServesManyThreads) {
 }
 
 /// The code of `symbol` in an object file. The tables behind it are addressed
-/// by relocations, whose places are set to zero; `holes` lists them.
+/// by relocations, whose positions are set to zero; `holes` lists them.
 static std::string getCode(llvm::StringRef object, llvm::StringRef symbol,
                            std::vector<uint64_t> &holes) {
   auto file = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(

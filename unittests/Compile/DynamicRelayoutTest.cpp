@@ -51,11 +51,11 @@ public:
       : bytes(bytes), width(getBitWidth(type)),
         storageBits(getStorageBits(type, layout)) {}
 
-  /// The bits of the element at `place`; those above its width don't count.
-  uint64_t get(int64_t place) const {
+  /// The bits of the element at `position`; those above its width don't count.
+  uint64_t get(int64_t position) const {
     uint64_t value = 0;
     for (int64_t bit = 0; bit < width; ++bit)
-      value |= uint64_t(getBit(place * storageBits + bit)) << bit;
+      value |= uint64_t(getBit(position * storageBits + bit)) << bit;
     return value;
   }
   /// Bits behind `count` elements that differ from what the buffer was filled
@@ -89,7 +89,7 @@ static Value viewBuffer(OpBuilder &builder, Location loc, Value bytes,
   } else if (type.getRank() != static_cast<int64_t>(access.axes().size()) ||
              layout.tailPaddingAlignment > 1 ||
              layout.elementSizeInBits % 8 != 0) {
-    // Flat: all places, in units of what the memref has.
+    // Flat: all positions, in units of what the memref has.
     Value count = access.buildNumAllocated(builder, loc, sizes);
     int64_t bits = layout.elementSizeInBits;
     Value perUnit = arith::ConstantIndexOp::create(
@@ -157,7 +157,7 @@ static bool addFunction(ModuleOp module, const DynamicPair &pair) {
 
 using Function = void(const void *, void *, int64_t, int64_t);
 
-/// Runs the function for one pair of sizes and compares every place.
+/// Runs the function for one pair of sizes and compares every position.
 static void checkSizes(Function *function, const DynamicPair &pair,
                        llvm::ArrayRef<int64_t> sizes, RandomLayouts &random) {
   auto from = cantFail(AxisList::get(sizes, pair.source));
@@ -181,10 +181,11 @@ static void checkSizes(Function *function, const DynamicPair &pair,
   uint64_t padding = llvm::APInt(getBitWidth(pair.type), kPadding,
                                  /*isSigned=*/true, /*implicitTrunc=*/true)
                          .getZExtValue();
-  for (int64_t place = 0; place < to.numAllocated(); ++place) {
-    auto index = to.logicalIndex(place);
+  for (int64_t position = 0; position < to.numAllocated(); ++position) {
+    auto index = to.logicalIndex(position);
     uint64_t expected = index ? source.get(from.linearIndex(*index)) : padding;
-    ASSERT_EQ(destination.get(place), expected) << "at place " << place;
+    ASSERT_EQ(destination.get(position), expected)
+        << "at position " << position;
   }
   ASSERT_EQ(destination.countTouchedBehind(to.numAllocated()), 0);
 }

@@ -207,12 +207,12 @@ inline ExpectedBytes getExpected(const Shape &source, const Shape &destination,
   result.bytes.resize(dst.numAllocated() * width);
   result.known.resize(result.bytes.size());
   auto padding = destination.layoutOrDefault().paddingValue;
-  for (int64_t place = 0; place < dst.numAllocated(); ++place) {
-    auto index = dst.logicalIndex(place);
+  for (int64_t position = 0; position < dst.numAllocated(); ++position) {
+    auto index = dst.logicalIndex(position);
     if (!index && !padding)
       continue;
     for (int64_t byte = 0; byte < width; ++byte) {
-      int64_t at = place * width + byte;
+      int64_t at = position * width + byte;
       result.known[at] = true;
       if (index)
         result.bytes[at] = input[src.linearIndex(*index) * width + byte];
@@ -290,7 +290,7 @@ inline std::vector<std::pair<Shape, Shape>> getKernelPairs() {
        std::pair("f32[2,3,23,30]{3,2,1,0}", "f32[2,3,23,30]{1,3,2,0}"),
        std::pair("s8[3,1700]{0,1}", "s8[3,1700]{1,0}"),
        std::pair("bf16[7,300]{1,0}", "bf16[7,300]{0,1}"),
-       // Elements that change places within a unit.
+       // Elements that are permuted within a unit.
        std::pair("bf16[40,264]{1,0:T(8,128)(2,1)}",
                  "bf16[40,264]{0,1:T(8,128)(2,1)}"),
        std::pair("s8[64,136]{1,0:T(8,128)(4,1)}",

@@ -124,10 +124,10 @@ static llvm::Expected<CompiledModule> compile(OwningOpRef<ModuleOp> module) {
 static void runAndCompare(const Case &tested, int number, CompiledModule &ours,
                           CompiledModule &theirs) {
   AxisList axes = llvm::cantFail(AxisList::get(tested.dims, tested.layout));
-  std::vector<int32_t> numbers(axes.numPlaces());
+  std::vector<int32_t> numbers(axes.numPositions());
   std::iota(numbers.begin(), numbers.end(), 1);
   std::vector<int32_t> flat[] = {numbers, numbers};
-  std::vector<int32_t> untouched(axes.numPlaces(), -1);
+  std::vector<int32_t> untouched(axes.numPositions(), -1);
   std::vector<int32_t> memory[] = {untouched, untouched};
   CompiledModule *modules[] = {&ours, &theirs};
   for (int i = 0; i < 2; ++i) {

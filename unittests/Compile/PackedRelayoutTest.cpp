@@ -29,25 +29,25 @@ struct BitSide {
         bits(getStorageBits(part.shape.elementType(),
                             part.shape.layoutOrDefault())) {}
 
-  /// The place of an index of the part.
-  int64_t getPlace(llvm::ArrayRef<int64_t> index) const {
+  /// The position of an index of the part.
+  int64_t getPosition(llvm::ArrayRef<int64_t> index) const {
     llvm::SmallVector<int64_t> whole(index);
     for (size_t i = 0; i < whole.size() && !part.isWhole(); ++i)
       whole[i] = part.box[i].begin + index[i] * part.box[i].step;
     return axes.linearIndex(whole);
   }
-  uint64_t read(llvm::ArrayRef<uint8_t> bytes, int64_t place) const {
+  uint64_t read(llvm::ArrayRef<uint8_t> bytes, int64_t position) const {
     uint64_t value = 0;
     for (int64_t bit = 0; bit < bits; ++bit) {
-      int64_t at = place * bits + bit;
+      int64_t at = position * bits + bit;
       value |= uint64_t((bytes[at / 8] >> (at % 8)) & 1) << bit;
     }
     return value;
   }
-  void write(llvm::MutableArrayRef<uint8_t> bytes, int64_t place,
+  void write(llvm::MutableArrayRef<uint8_t> bytes, int64_t position,
              uint64_t value) const {
     for (int64_t bit = 0; bit < bits; ++bit) {
-      int64_t at = place * bits + bit;
+      int64_t at = position * bits + bit;
       auto mask = static_cast<uint8_t>(1 << (at % 8));
       bytes[at / 8] &= ~mask;
       if ((value >> bit) & 1)
@@ -147,8 +147,8 @@ static void expectBits(llvm::MutableArrayRef<uint8_t> expected,
                        llvm::ArrayRef<uint8_t> input, const BitSide &from,
                        const BitSide &to) {
   forEachIndex(to.part.dimensions(), [&](llvm::ArrayRef<int64_t> index) {
-    uint64_t value = from.read(input, from.getPlace(index));
-    to.write(expected, to.getPlace(index), resize(value, from, to));
+    uint64_t value = from.read(input, from.getPosition(index));
+    to.write(expected, to.getPosition(index), resize(value, from, to));
   });
   const Shape &shape = to.part.shape;
   auto padding = shape.layoutOrDefault().paddingValue;
@@ -157,9 +157,9 @@ static void expectBits(llvm::MutableArrayRef<uint8_t> expected,
   llvm::APInt bits = getPaddingBits(shape.elementType(), *padding);
   bits = isSignedIntegral(shape.elementType()) ? bits.sextOrTrunc(64)
                                                : bits.zextOrTrunc(64);
-  for (int64_t place = 0; place < to.axes.numAllocated(); ++place)
-    if (!to.axes.logicalIndex(place))
-      to.write(expected, place, bits.getZExtValue());
+  for (int64_t position = 0; position < to.axes.numAllocated(); ++position)
+    if (!to.axes.logicalIndex(position))
+      to.write(expected, position, bits.getZExtValue());
 }
 
 static void checkBits(CompiledModule::Relayout *relayout,

@@ -28,8 +28,8 @@ static std::string joinDims(int64_t rank, int64_t skip = -1) {
 }
 
 /// Where the elements of an array lie that has its dimensions in `order`.
-static int64_t permutedPlace(llvm::ArrayRef<int64_t> sizes,
-                             llvm::ArrayRef<int64_t> order, int64_t n) {
+static int64_t permutedPosition(llvm::ArrayRef<int64_t> sizes,
+                                llvm::ArrayRef<int64_t> order, int64_t n) {
   SmallVector<int64_t> permuted, index(sizes.size());
   for (int64_t dim : order)
     permuted.push_back(sizes[dim]);
@@ -188,7 +188,7 @@ void ProgramMaker::addTranspose() {
               join(order))
           .str(),
       gather(source.number, out.type.numElements(),
-             [=](int64_t n) { return permutedPlace(sizes, order, n); })));
+             [=](int64_t n) { return permutedPosition(sizes, order, n); })));
 }
 
 /// The operand along one more dimension.

@@ -58,7 +58,8 @@ using ScalarValue = std::function<int64_t(const ProgramState &)>;
 /// The number of an element in row-major order.
 int64_t rowMajor(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> index);
 /// The inverse of rowMajor.
-llvm::SmallVector<int64_t> indexOf(llvm::ArrayRef<int64_t> dims, int64_t place);
+llvm::SmallVector<int64_t> indexOf(llvm::ArrayRef<int64_t> dims,
+                                   int64_t position);
 /// What a step that copies a tensor computes.
 TensorValue copyOf(unsigned source);
 /// The indices that the scalars hold.
@@ -90,7 +91,7 @@ private:
   llvm::SmallVector<int64_t> makeBitcastOrder(const ArrayType &type);
   llvm::SmallVector<int64_t> makeFactors(int64_t count);
   /// Where the elements of an array are in its buffer, in row-major order.
-  std::vector<int64_t> getPlaces(const ArrayType &type) const;
+  std::vector<int64_t> getPositions(const ArrayType &type) const;
   Shape getShape(const ArrayType &type) const;
 
   // Values in scope.
@@ -144,7 +145,7 @@ private:
   bool mayCast(const ArrayType &type) const;
   Tensor extractSlice(const Tensor &source, const struct SliceBounds &slice,
                       const ArrayType &type, llvm::StringRef offsets);
-  /// `linalg.generic` over `out`; `read` is the place in `source` that an
+  /// `linalg.generic` over `out`; `read` is the position in `source` that an
   /// element of the result comes from.
   Tensor makeGeneric(const Tensor &source, const Tensor &out,
                      llvm::StringRef sourceMap,
@@ -227,7 +228,7 @@ private:
   std::string functions; ///< Those that it calls.
   unsigned numValues = 0, numFunctions = 0, numTransposes = 0, depth = 0;
   std::vector<Tensor> scope;
-  std::vector<Scalar> indices; ///< Loop variables, sizes and places.
+  std::vector<Scalar> indices; ///< Loop variables, sizes and positions.
   Steps steps;
 };
 

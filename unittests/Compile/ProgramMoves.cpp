@@ -96,7 +96,7 @@ void ProgramMaker::addReshape() {
 //===----------------------------------------------------------------------===//
 
 /// The type that has the dimensions in another order, and all elements at their
-/// places.
+/// positions.
 ArrayType ProgramMaker::permuteInMemory(const ArrayType &type,
                                         llvm::ArrayRef<int64_t> order) const {
   ArrayType result = type.permuted(order);
@@ -123,13 +123,13 @@ std::optional<ArrayType> ProgramMaker::tryBitcastType(const ArrayType &type) {
     result.layout = layout;
     for (int64_t &dim : result.dims)
       dim = std::max<int64_t>(0, dim + random.number(-2, 1));
-  } else if (kind == 1) { // Every place is an element.
+  } else if (kind == 1) { // Every position is an element.
     llvm::Expected<AxisList> axes = AxisList::get(type.dims, layout);
     if (!axes) {
       llvm::consumeError(axes.takeError());
       return std::nullopt;
     }
-    result = ArrayType::getStatic(makeFactors(axes->numPlaces()));
+    result = ArrayType::getStatic(makeFactors(axes->numPositions()));
     result.layout = Layout::descending(result.rank());
     result.layout->tailPaddingAlignment = layout.tailPaddingAlignment;
   } else { // The same elements in another shape.
@@ -137,7 +137,7 @@ std::optional<ArrayType> ProgramMaker::tryBitcastType(const ArrayType &type) {
     result.layout = random.layout(result.dims, program.type);
     result.layout->paddingValue.reset();
   }
-  // One width, so that places can be compared.
+  // One width, so that positions can be compared.
   result.layout->elementSizeInBits = layout.elementSizeInBits;
   result.layout->memorySpace = layout.memorySpace;
   if (!isLegal(*result.layout, result.dims) ||
@@ -146,14 +146,14 @@ std::optional<ArrayType> ProgramMaker::tryBitcastType(const ArrayType &type) {
   return result;
 }
 
-/// Every element of the result is the operand's at the same place.
+/// Every element of the result is the operand's at the same position.
 Tensor ProgramMaker::bitcast(const Tensor &source, const ArrayType &type) {
   std::unordered_map<int64_t, int64_t> elementAt;
-  for (auto [n, place] : llvm::enumerate(getPlaces(source.type)))
-    elementAt[place] = n;
+  for (auto [n, position] : llvm::enumerate(getPositions(source.type)))
+    elementAt[position] = n;
   std::vector<int64_t> origins;
-  for (int64_t place : getPlaces(type))
-    origins.push_back(elementAt.at(place));
+  for (int64_t position : getPositions(type))
+    origins.push_back(elementAt.at(position));
   unsigned from = source.number;
   return define(type,
                 formatv("tessera.bitcast {0} : {1} to {2}", source.name(),
@@ -195,7 +195,7 @@ void ProgramMaker::addBitcast() {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
 /// Sizes of dimensions that the layout does not bound, in parentheses.
@@ -214,30 +214,30 @@ void ProgramMaker::addLinearize() {
     if (isUnbounded(type, d))
       sizes.push_back(constant(dim));
   std::string suffix = sizes.empty() ? "" : "(" + joinNames(sizes) + ")";
-  std::vector<int64_t> places = getPlaces(type);
+  std::vector<int64_t> positions = getPositions(type);
   SmallVector<int64_t> dims = type.dims;
   indices.push_back(
       defineScalar(formatv("tessera.linearize_index {0} in {1}{2}",
                            joinNames(index), toText(type), suffix)
                        .str(),
                    [=](const ProgramState &state) {
-                     return places[rowMajor(dims, evaluate(state, index))];
+                     return positions[rowMajor(dims, evaluate(state, index))];
                    }));
 }
 
-/// An index of the element at some place, or 0 on padding.
+/// An index of the element at some position, or 0 on padding.
 void ProgramMaker::addDelinearize() {
   Tensor array = pick();
   const ArrayType &type = array.type;
-  std::vector<int64_t> places = getPlaces(type);
-  if (places.empty() || type.dims.empty() || type.hasDynamicDims())
+  std::vector<int64_t> positions = getPositions(type);
+  if (positions.empty() || type.dims.empty() || type.hasDynamicDims())
     return;
-  int64_t last = *llvm::max_element(places);
+  int64_t last = *llvm::max_element(positions);
   Scalar position = anyIndex(last + 1);
   int64_t dim = random.number(0, type.rank() - 1);
   std::unordered_map<int64_t, int64_t> elementAt;
-  for (auto [n, place] : llvm::enumerate(places))
-    elementAt[place] = indexOf(type.dims, n)[dim];
+  for (auto [n, at] : llvm::enumerate(positions))
+    elementAt[at] = indexOf(type.dims, n)[dim];
   unsigned results = nextNumber();
   emit(formatv("%d{0}:{1} = tessera.delinearize_index {2} in {3}", results,
                type.rank() + 1, position.name(), toText(type)));

@@ -76,8 +76,8 @@ struct tessera::SliceBounds {
     }
   }
 
-  /// The place in the array of element number `n` of the slice.
-  int64_t place(int64_t n) const {
+  /// The position in the array of element number `n` of the slice.
+  int64_t position(int64_t n) const {
     SmallVector<int64_t> index = indexOf(sizes, n);
     for (auto [i, offset, stride] : llvm::zip_equal(index, offsets, strides))
       i = offset + i * stride;
@@ -102,7 +102,8 @@ Tensor ProgramMaker::extractSlice(const Tensor &source,
                 [=](const ProgramState &state) {
                   Elements elements;
                   for (int64_t n = 0; n < slice.numElements(); ++n)
-                    elements.push_back(state.tensors.at(from)[slice.place(n)]);
+                    elements.push_back(
+                        state.tensors.at(from)[slice.position(n)]);
                   return elements;
                 });
 }
@@ -140,7 +141,7 @@ void ProgramMaker::addInsertSlice() {
       [=](const ProgramState &state) {
         Elements elements = state.tensors.at(to);
         for (int64_t n = 0; n < slice.numElements(); ++n)
-          elements[slice.place(n)] = state.tensors.at(inserted)[n];
+          elements[slice.position(n)] = state.tensors.at(inserted)[n];
         return elements;
       }));
 }

@@ -30,7 +30,7 @@ using llvm::formatv;
 using llvm::SmallVector;
 
 /// Of an array, padding included.
-static constexpr int64_t kMaxPlaces = 600;
+static constexpr int64_t kMaxPositions = 600;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -97,16 +97,16 @@ std::optional<Layout> ProgramMaker::makeLayout(const ArrayType &type) {
     SmallVector<int64_t> dims = type.dims;
     SmallVector<int64_t> bounds(dims.size(), tessera::kDynamic);
     bool isBounded = !options.isFolded && random.oneIn(2);
-    // Bounds must leave room for a layout of at most as many places.
-    int64_t places = type.numElements();
+    // Bounds must leave room for a layout of at most as many positions.
+    int64_t positions = type.numElements();
     for (auto [dim, bound, isDynamic] :
          llvm::zip_equal(dims, bounds, type.isDynamic)) {
       if (!isDynamic || !isBounded)
         continue;
       bound = dim + random.number(0, 4);
-      if (dim == 0 || places / dim * bound > 300)
+      if (dim == 0 || positions / dim * bound > 300)
         bound = dim;
-      places = dim == 0 ? 0 : places / dim * bound;
+      positions = dim == 0 ? 0 : positions / dim * bound;
       dim = bound;
     }
     Layout layout = random.layout(dims, program.type);
@@ -163,16 +163,16 @@ SmallVector<int64_t> ProgramMaker::makeFactors(int64_t count) {
   return dims;
 }
 
-std::vector<int64_t> ProgramMaker::getPlaces(const ArrayType &type) const {
+std::vector<int64_t> ProgramMaker::getPositions(const ArrayType &type) const {
   Layout layout = type.layout.value_or(Layout::descending(type.rank()));
   SmallVector<int64_t> sizes = type.dims;
   for (auto [size, bound] : llvm::zip(sizes, layout.bounds))
     if (bound != tessera::kDynamic)
       size = bound;
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   for (llvm::ArrayRef<int64_t> index : allIndices(type.dims))
-    places.push_back(TiledElement(sizes, layout, index).position());
-  return places;
+    positions.push_back(TiledElement(sizes, layout, index).position());
+  return positions;
 }
 
 Shape ProgramMaker::getShape(const ArrayType &type) const {
@@ -215,18 +215,18 @@ std::optional<Tensor> ProgramMaker::pickNonEmpty() {
 
 int64_t tessera::rowMajor(llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> index) {
-  int64_t place = 0;
+  int64_t position = 0;
   for (auto [dim, i] : llvm::zip_equal(dims, index))
-    place = place * dim + i;
-  return place;
+    position = position * dim + i;
+  return position;
 }
 
 SmallVector<int64_t> tessera::indexOf(llvm::ArrayRef<int64_t> dims,
-                                      int64_t place) {
+                                      int64_t position) {
   SmallVector<int64_t> index(dims.size());
   for (size_t d = dims.size(); d-- > 0;) {
-    index[d] = place % dims[d];
-    place /= dims[d];
+    index[d] = position % dims[d];
+    position /= dims[d];
   }
   return index;
 }
@@ -347,8 +347,9 @@ Scalar ProgramMaker::extract(const Tensor &source) {
                               joinNames(index), toText(source.type))
                           .str(),
                       [=](const ProgramState &state) {
-                        int64_t place = rowMajor(dims, evaluate(state, index));
-                        return state.tensors.at(from)[place];
+                        int64_t position =
+                            rowMajor(dims, evaluate(state, index));
+                        return state.tensors.at(from)[position];
                       });
 }
 
@@ -370,7 +371,7 @@ Scalar ProgramMaker::condition() {
 
 ProgramMaker::ProgramMaker(uint64_t seed, MLIRContext *context, int number,
                            const ProgramOptions &options)
-    : random(seed, kMaxPlaces), context(context), number(number),
+    : random(seed, kMaxPositions), context(context), number(number),
       options(options) {
   static constexpr PrimitiveType kTypes[] = {
       PrimitiveType::Pred, PrimitiveType::S4, PrimitiveType::S8,
@@ -402,7 +403,8 @@ void ProgramMaker::addStatement() {
   program.statements.push_back(name);
   if (options.skipped.count(name))
     return;
-  RandomLayouts outer = std::exchange(random, RandomLayouts(name, kMaxPlaces));
+  RandomLayouts outer =
+      std::exchange(random, RandomLayouts(name, kMaxPositions));
   addAnyStatement();
   random = outer;
 }

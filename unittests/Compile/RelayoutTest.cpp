@@ -66,8 +66,8 @@ struct Side {
   llvm::APInt read(const GuardedBuffer &buffer, int64_t position) const {
     llvm::APInt value(bits, 0);
     for (int64_t bit = 0; bit < bits; ++bit) {
-      int64_t place = position * bits + bit;
-      value.setBitVal(bit, (buffer.data()[place / 8] >> (place % 8)) & 1);
+      int64_t at = position * bits + bit;
+      value.setBitVal(bit, (buffer.data()[at / 8] >> (at % 8)) & 1);
     }
     return value;
   }
@@ -120,19 +120,20 @@ static void checkRun(CompiledModule::Relayout *relayout, const Shape &source,
       std::equal(input.data(), input.data() + input.size(), before.data()))
       << "the source was written";
   forEachIndex(source.dimensions(), [&](llvm::ArrayRef<int64_t> index) {
-    int64_t place = to.axes.linearIndex(index);
+    int64_t position = to.axes.linearIndex(index);
     llvm::APInt expected =
         resize(from.read(input, from.axes.linearIndex(index)), to);
-    ASSERT_EQ(to.read(output, place), expected) << "at place " << place;
+    ASSERT_EQ(to.read(output, position), expected)
+        << "at position " << position;
   });
   auto padding = destination.layoutOrDefault().paddingValue;
   if (!padding)
     return;
   llvm::APInt expected = resize(getPaddingBits(to.type, *padding), to);
-  for (int64_t place = 0; place < to.axes.numAllocated(); ++place) {
-    if (to.axes.logicalIndex(place))
+  for (int64_t position = 0; position < to.axes.numAllocated(); ++position) {
+    if (to.axes.logicalIndex(position))
       continue;
-    ASSERT_EQ(to.read(output, place), expected) << "padding at " << place;
+    ASSERT_EQ(to.read(output, position), expected) << "padding at " << position;
   }
 }
 
@@ -346,14 +347,14 @@ static std::vector<Shape> readTpuShapes() {
   return shapes;
 }
 
-/// Row-major to `shape` and back, every element looked up at its place.
+/// Row-major to `shape` and back, every element looked up at its position.
 static void checkRoundTrip(const Shape &shape, CompiledModule::Relayout *there,
                            CompiledModule::Relayout *back) {
   SCOPED_TRACE(shape.toString());
   Shape rows = Shape::array(shape.elementType(), shape.dimensions());
   Side from(rows), to(shape);
   GuardedBuffer input(from.bytes), output(to.bytes), returned(from.bytes, 0xFF);
-  // Bytes that tell places apart; small enough for every narrow type.
+  // Bytes that tell positions apart; small enough for every narrow type.
   for (size_t i = 0; i < input.size(); ++i)
     input.data()[i] = static_cast<uint8_t>((i * 2654435761u) >> 13) &
                       (from.bits < 8 || getBitWidth(from.type) < 8 ? 1 : 255);
@@ -367,9 +368,8 @@ static void checkRoundTrip(const Shape &shape, CompiledModule::Relayout *there,
     return;
   int64_t bytes = to.bits / 8, position = 0;
   forEachIndex(shape.dimensions(), [&](llvm::ArrayRef<int64_t> index) {
-    const uint8_t *place = output.data() + to.axes.linearIndex(index) * bytes;
-    ASSERT_TRUE(
-        std::equal(place, place + bytes, input.data() + position * bytes));
+    const uint8_t *at = output.data() + to.axes.linearIndex(index) * bytes;
+    ASSERT_TRUE(std::equal(at, at + bytes, input.data() + position * bytes));
     ++position;
   });
 }

@@ -11,7 +11,7 @@
 // and `module` the rest of the input is the text.
 //
 //   shape 0 bf16[32,40]{1,0:T(8,128)(2,1)}
-//   place 0 1,2
+//   position 0 1,2
 //   emit 0 1 2 symbol 0:3,: 0:3,:
 //
 // Calls keep to what the headers demand of callers: positions in range, objects
@@ -109,7 +109,7 @@ private:
   }
   void parse(Call &call);
   void look(const TesseraShape *shape);
-  void findPlace(const TesseraShape *shape, Call &call);
+  void findPosition(const TesseraShape *shape, Call &call);
   void draw(const TesseraShape *shape, Call &call);
   void emit(Call &call, bool isRun);
   void runRelayout(const TesseraRelayout *relayout, const TesseraShape *from,
@@ -171,16 +171,16 @@ void Session::look(const TesseraShape *shape) {
     require(size.bytes >= 0 && size.paddingBytes >= 0, "a negative size");
 }
 
-void Session::findPlace(const TesseraShape *shape, Call &call) {
+void Session::findPosition(const TesseraShape *shape, Call &call) {
   llvm::SmallVector<int64_t, 4> index = call.numbers();
-  int64_t place = call.number();
-  if (succeeds(tesseraShapeGetLinearIndex(shape, wrap(index), &place))) {
+  int64_t position = call.number();
+  if (succeeds(tesseraShapeGetLinearIndex(shape, wrap(index), &position))) {
     std::vector<int64_t> found(index.size());
     bool isPadding = true;
-    require(succeeds(tesseraShapeGetLogicalIndex(shape, place, found.data(),
+    require(succeeds(tesseraShapeGetLogicalIndex(shape, position, found.data(),
                                                  &isPadding)) &&
                 !isPadding && llvm::ArrayRef(found) == llvm::ArrayRef(index),
-            "an index is not at its place");
+            "an index is not at its position");
   }
   std::vector<int64_t> found(tesseraShapeGetDimensions(shape).size);
   bool isPadding;
@@ -393,8 +393,8 @@ void Session::runLine(Call call, StringRef below) {
     return;
   if (name == "look")
     return look(shape);
-  if (name == "place")
-    return findPlace(shape, call);
+  if (name == "position")
+    return findPosition(shape, call);
   if (name == "draw")
     return draw(shape, call);
   if (name == "explain") {

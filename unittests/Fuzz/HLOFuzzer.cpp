@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Any text is either refused with a place and a reason, or its printed form
+// Any text is either refused with a location and a reason, or its printed form
 // parses and verifies likewise and prints the same. What verifies can be
 // reported on, as a whole and instruction by instruction, and imports into IR
 // that verifies; what is exported again verifies too, and is exported the same
@@ -36,7 +36,7 @@ static void checkErrors(llvm::ArrayRef<hlo::SourceDiagnostic> errors) {
   require(!errors.empty(), "refused without an error");
   for (const hlo::SourceDiagnostic &error : errors) {
     require(error.location.line > 0 && error.location.column > 0,
-            "an error without a place");
+            "an error without a location");
     require(!error.diagnostic.message().empty(), "an error without a message");
   }
 }

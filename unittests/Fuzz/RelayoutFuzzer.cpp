@@ -129,22 +129,23 @@ public:
         bits(getStorageBits(part.shape.elementType(),
                             part.shape.layoutOrDefault())) {}
 
-  int64_t getPlace(ArrayRef<int64_t> index) const {
+  int64_t getPosition(ArrayRef<int64_t> index) const {
     SmallVector<int64_t> whole(index);
     for (size_t i = 0; i < whole.size() && !part.isWhole(); ++i)
       whole[i] = part.box[i].begin + index[i] * part.box[i].step;
     return axes.linearIndex(whole);
   }
-  llvm::APInt read(int64_t place) const {
+  llvm::APInt read(int64_t position) const {
     llvm::APInt value(bits, 0);
     for (int64_t bit = 0; bit < bits; ++bit)
-      value.setBitVal(bit, getByte(place, bit) >> getShift(place, bit) & 1);
+      value.setBitVal(bit,
+                      getByte(position, bit) >> getShift(position, bit) & 1);
     return value;
   }
-  void write(int64_t place, const llvm::APInt &value) {
+  void write(int64_t position, const llvm::APInt &value) {
     for (int64_t bit = 0; bit < bits; ++bit) {
-      auto mask = static_cast<uint8_t>(1 << getShift(place, bit));
-      uint8_t &byte = getByte(place, bit);
+      auto mask = static_cast<uint8_t>(1 << getShift(position, bit));
+      uint8_t &byte = getByte(position, bit);
       byte = value[bit] ? byte | mask : byte & ~mask;
     }
   }
@@ -154,11 +155,11 @@ public:
   }
 
 private:
-  uint8_t &getByte(int64_t place, int64_t bit) const {
-    return bytes[(place * bits + bit) / 8];
+  uint8_t &getByte(int64_t position, int64_t bit) const {
+    return bytes[(position * bits + bit) / 8];
   }
-  int64_t getShift(int64_t place, int64_t bit) const {
-    return (place * bits + bit) % 8;
+  int64_t getShift(int64_t position, int64_t bit) const {
+    return (position * bits + bit) % 8;
   }
 
   const ArrayPart &part;
@@ -184,7 +185,8 @@ static void copyElements(const Elements &from, Elements &to,
     return;
   SmallVector<int64_t> index(sizes.size(), 0);
   do
-    to.write(to.getPlace(index), to.resize(from.read(from.getPlace(index))));
+    to.write(to.getPosition(index),
+             to.resize(from.read(from.getPosition(index))));
   while (advance(index, sizes));
 }
 
@@ -195,9 +197,9 @@ static void fillPadding(const ArrayPart &part, const AxisList &axes,
     return;
   llvm::APInt value =
       elements.resize(getPaddingBits(part.shape.elementType(), *padding));
-  for (int64_t place = 0; place < axes.numAllocated(); ++place)
-    if (!axes.logicalIndex(place))
-      elements.write(place, value);
+  for (int64_t position = 0; position < axes.numAllocated(); ++position)
+    if (!axes.logicalIndex(position))
+      elements.write(position, value);
 }
 
 //===----------------------------------------------------------------------===//

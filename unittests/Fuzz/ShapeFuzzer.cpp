@@ -42,26 +42,26 @@ static void checkError(llvm::Error error, size_t textSize) {
   require(!diagnostic.rule.empty(), "an error without a rule");
 }
 
-/// An error that names no place in a text.
+/// An error that names no position in a text.
 static void checkRefusal(llvm::Error error) {
   if (error)
     require(!takeDiagnostic(std::move(error)).message().empty(),
             "an error without a message");
 }
 
-/// The axes give each element a place of its own, and back.
+/// The axes give each element a position of its own, and back.
 static void checkAxes(const Shape &shape) {
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
     return checkRefusal(axes.takeError());
   int64_t allocated = axes->numAllocated();
-  for (int64_t place :
+  for (int64_t position :
        {int64_t(0), allocated / 3, allocated / 2, allocated - 1}) {
-    if (place < 0 || place >= allocated)
+    if (position < 0 || position >= allocated)
       continue;
-    if (auto index = axes->logicalIndex(place))
-      require(axes->linearIndex(*index) == place,
-              "an element is not where its place says");
+    if (auto index = axes->logicalIndex(position))
+      require(axes->linearIndex(*index) == position,
+              "an element is not where its position says");
   }
 }
 

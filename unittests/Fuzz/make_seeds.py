@@ -77,7 +77,7 @@ def main():
     write("relayout", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
 
     calls = [
-        f"shape 0 {a}\nshape 1 {b}\nlook 0\nplace 0 1,1 7\ndraw 0 {i} {i // 2} 1\n"
+        f"shape 0 {a}\nshape 1 {b}\nlook 0\nposition 0 1,1 7\ndraw 0 {i} {i // 2} 1\n"
         f"explain 1 {i}\ndefault 0 2 tpu_v5e\nbitcast 0 1 {i}\nemit 0 1 {i} f\n"
         for i, (a, b) in enumerate(pairs)
     ]

@@ -391,7 +391,7 @@ TEST(HloParser, Prefixes) {
   }
 }
 
-// Random bytes put into a module: no crash, and errors have their place.
+// Random bytes put into a module: no crash, and errors have their location.
 TEST(HloParser, RandomBytes) {
   SCOPED_TRACE("TESSERA_SEED=" + std::to_string(testSeed()));
   std::mt19937_64 random(testSeed());

@@ -28,20 +28,20 @@ static std::string describe(llvm::ArrayRef<int64_t> dimensions,
 /// Sizes of the model and of the list agree.
 static void checkExtents(const AxisList &list, const TiledElement &model,
                          const Layout &layout) {
-  int64_t places = 1;
+  int64_t positions = 1;
   std::vector<int64_t> extents(model.sizes.begin(), model.sizes.end());
   std::vector<int64_t> strides(extents.size());
   for (size_t i = extents.size(); i-- > 0;) {
-    strides[i] = places;
-    places *= extents[i];
+    strides[i] = positions;
+    positions *= extents[i];
   }
   EXPECT_EQ(list.physicalShape(), llvm::ArrayRef(extents));
-  EXPECT_EQ(list.numPlaces(), places);
+  EXPECT_EQ(list.numPositions(), positions);
   int64_t alignment = layout.tailPaddingAlignment;
   EXPECT_EQ(list.numAllocated(),
-            (places + alignment - 1) / alignment * alignment);
+            (positions + alignment - 1) / alignment * alignment);
   // Strides of an empty array are of no use to anybody.
-  if (places == 0)
+  if (positions == 0)
     return;
   EXPECT_EQ(list.strides(), llvm::ArrayRef(strides));
 }
@@ -112,25 +112,25 @@ static void checkAgainstModel(llvm::ArrayRef<int64_t> dimensions,
     checkElement(*list, model, index);
     EXPECT_TRUE(elements.emplace(model.position(), index).second);
   }
-  for (int64_t place = 0; place < list->numAllocated(); ++place) {
-    auto it = elements.find(place);
+  for (int64_t position = 0; position < list->numAllocated(); ++position) {
+    auto it = elements.find(position);
     std::optional<Index> expected;
     if (it != elements.end())
       expected = it->second;
-    EXPECT_EQ(list->logicalIndex(place), expected) << place;
-    if (place >= list->numPlaces())
+    EXPECT_EQ(list->logicalIndex(position), expected) << position;
+    if (position >= list->numPositions())
       continue;
-    EXPECT_EQ(evaluateInverse(*list, place), expected) << place;
+    EXPECT_EQ(evaluateInverse(*list, position), expected) << position;
   }
 }
 
-/// Elements and places stay few enough to visit all of them.
+/// Elements and positions stay few enough to visit all of them.
 static bool isSmall(llvm::ArrayRef<int64_t> dimensions, const Layout &layout) {
   TiledElement model(dimensions, layout, Index(dimensions.size(), 0));
-  TiledElement::Wide places = 1;
+  TiledElement::Wide positions = 1;
   for (TiledElement::Wide size : model.sizes)
-    places *= size;
-  return places <= 5000;
+    positions *= size;
+  return positions <= 5000;
 }
 
 TEST(AxisListModel, RandomLayouts) {
@@ -167,19 +167,19 @@ TEST(AxisListModel, OverflowIsFound) {
     __extension__ using Wide = __int128;
     const Wide limit = INT64_MAX;
     // Elements alone may be more than even the model can count.
-    Wide places = 1;
+    Wide positions = 1;
     for (int64_t size : dimensions)
-      places = std::min(places * size, limit + 1);
-    if (places <= limit) {
-      places = 1;
+      positions = std::min(positions * size, limit + 1);
+    if (positions <= limit) {
+      positions = 1;
       TiledElement model(dimensions, layout, Index(dimensions.size(), 0));
       for (TiledElement::Wide size : model.sizes)
-        places = std::min(places * std::min(size, limit + 1), limit + 1);
+        positions = std::min(positions * std::min(size, limit + 1), limit + 1);
     }
     llvm::Expected<AxisList> list = AxisList::get(dimensions, layout);
-    if (places <= limit) {
+    if (positions <= limit) {
       ASSERT_TRUE(bool(list)) << llvm::toString(list.takeError());
-      EXPECT_EQ(list->numPlaces(), static_cast<int64_t>(places));
+      EXPECT_EQ(list->numPositions(), static_cast<int64_t>(positions));
       continue;
     }
     ASSERT_FALSE(bool(list));
@@ -195,8 +195,8 @@ static std::string getMemory(llvm::ArrayRef<int64_t> dimensions,
   llvm::Expected<AxisList> list = AxisList::get(dimensions, layout);
   EXPECT_TRUE(bool(list)) << llvm::toString(list.takeError());
   std::string memory;
-  for (int64_t place = 0; place < list->numAllocated(); ++place) {
-    auto index = list->logicalIndex(place);
+  for (int64_t position = 0; position < list->numAllocated(); ++position) {
+    auto index = list->logicalIndex(position);
     memory += index ? "abcdef"[(*index)[0] * 3 + (*index)[1]] : '0';
   }
   return memory;

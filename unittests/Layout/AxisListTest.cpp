@@ -37,7 +37,7 @@ constexpr int64_t kStar = Tile::kCombine;
 TEST(AxisList, TiledLayoutPage) {
   AxisList list = getAxes({3, 5}, makeLayout({1, 0}, {{2, 2}}));
   EXPECT_THAT(list.physicalShape(), ElementsAre(2, 3, 2, 2));
-  EXPECT_EQ(list.numPlaces(), 24);
+  EXPECT_EQ(list.numPositions(), 24);
   EXPECT_EQ(list.linearIndex({2, 3}), 17);
   EXPECT_EQ(*list.logicalIndex(17), (llvm::SmallVector<int64_t, 6>{2, 3}));
   EXPECT_FALSE(list.logicalIndex(23));
@@ -116,7 +116,7 @@ TEST(AxisList, DynamicExtents) {
   AxisList list = getAxes({kDynamic, 5}, makeLayout({1, 0}, {{2, 2}, {2, 1}}));
   EXPECT_FALSE(list.isStatic());
   EXPECT_EQ(list[0].extent.evaluate({3, 5}), 2);
-  EXPECT_EQ(list.numPlaces(), kDynamic);
+  EXPECT_EQ(list.numPositions(), kDynamic);
   std::string text;
   llvm::raw_string_ostream os(text);
   list.print(os);
@@ -145,7 +145,7 @@ TEST(AxisList, OverflowIsAnError) {
   EXPECT_EQ(takeDiagnostic(list.takeError()).kind, DiagnosticKind::Invalid);
   EXPECT_EQ(
       getAxes({0, int64_t(1) << 40, int64_t(1) << 40}, makeLayout({2, 1, 0}))
-          .numPlaces(),
+          .numPositions(),
       0);
 }
 

@@ -127,11 +127,13 @@ TEST(Bitcast, MemorySpaces) {
 TEST(Bitcast, WitnessIsAnElementThatMoves) {
   BitcastAnswer answer = isRelayoutBitcast(parse("f32[16,256]"),
                                            parse("f32[16,256]{1,0:T(8,128)}"));
-  EXPECT_EQ(answer.reason, "element (1,0) is at place 256 of the first, but at "
-                           "128 of the second");
+  EXPECT_EQ(answer.reason,
+            "element (1,0) is at position 256 of the first, but at "
+            "128 of the second");
   answer = isTransposeBitcast(parse("f32[2,3]"), parse("f32[3,2]"), {1, 0});
-  EXPECT_EQ(answer.reason, "element (1,0) is at place 3 of the first, but as "
-                           "(0,1) at 1 of the second");
+  EXPECT_EQ(answer.reason,
+            "element (1,0) is at position 3 of the first, but as "
+            "(0,1) at 1 of the second");
 }
 
 TEST(Bitcast, PaddingValues) {
@@ -145,13 +147,13 @@ TEST(Bitcast, PaddingValues) {
   EXPECT_EQ(bitcast("f32[5]{0:T(8)}", "f32[4]{0:T(8)}"), 'y');
 }
 
-TEST(Bitcast, PlacesWithinPlaces) {
+TEST(Bitcast, PositionsWithinPlaces) {
   // A slice, as the TPU compiler writes it.
   EXPECT_EQ(bitcast("f32[40,256]{1,0:T(8,128)}", "f32[40,200]{1,0:T(8,128)}"),
             'y');
   BitcastAnswer answer = mayBitcast(parse("f32[40,200]{1,0:T(8,128)}"),
                                     parse("f32[40,256]{1,0:T(8,128)}"));
-  EXPECT_EQ(answer.reason, "element (0,255) of the second is at place 1151, "
+  EXPECT_EQ(answer.reason, "element (0,255) of the second is at position 1151, "
                            "which is padding in the first");
   EXPECT_EQ(bitcast("f32[4]", "u8[16]"), 'y');
   EXPECT_EQ(bitcast("u8[16]", "c64[2]"), 'y');
@@ -206,12 +208,12 @@ TEST(Bitcast, NoArrays) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An array with every element's place by the model.
+/// An array with every element's position by the model.
 struct Brute {
   explicit Brute(const Shape &shape)
       : bits(getStorageBits(shape.elementType(), shape.layout())) {
     for (const Index &index : allIndices(shape.dimensions()))
-      places.push_back(
+      positions.push_back(
           TiledElement(shape.dimensions(), shape.layout(), index).position());
     footprint = bits;
     TiledElement zero(shape.dimensions(), shape.layout(),
@@ -225,15 +227,15 @@ struct Brute {
   /// All bits that elements occupy.
   std::set<int64_t> occupied() const {
     std::set<int64_t> result;
-    for (int64_t place : places)
+    for (int64_t position : positions)
       for (int64_t bit = 0; bit < bits; ++bit)
-        result.insert(place * bits + bit);
+        result.insert(position * bits + bit);
     return result;
   }
 
   int64_t bits;
   int64_t footprint;
-  std::vector<int64_t> places; ///< In row-major order of the elements.
+  std::vector<int64_t> positions; ///< In row-major order of the elements.
 };
 
 /// Pairs of arrays of which a good part shares its bytes.
@@ -243,10 +245,10 @@ public:
 
   bool isSmall(llvm::ArrayRef<int64_t> dimensions, const Layout &layout) {
     TiledElement zero(dimensions, layout, Index(dimensions.size(), 0));
-    TiledElement::Wide places = 1;
+    TiledElement::Wide positions = 1;
     for (TiledElement::Wide size : zero.sizes)
-      places *= size;
-    return places <= 4000;
+      positions *= size;
+    return positions <= 4000;
   }
 
   Layout smallLayout(llvm::ArrayRef<int64_t> dimensions) {
@@ -320,7 +322,8 @@ TEST(BitcastModel, Reshapes) {
                          random.similar(others, from.layout()));
     SCOPED_TRACE(describe(from, to));
     Brute lhs(from), rhs(to);
-    bool expected = lhs.footprint == rhs.footprint && lhs.places == rhs.places;
+    bool expected =
+        lhs.footprint == rhs.footprint && lhs.positions == rhs.positions;
     BitcastAnswer answer = isReshapeBitcast(from, to);
     EXPECT_EQ(answer.answer, expected ? Answer::Yes : Answer::No)
         << answer.reason;
@@ -372,7 +375,7 @@ TEST(BitcastModel, Transpositions) {
   EXPECT_GT(yes, 0);
 }
 
-TEST(BitcastModel, PlacesWithinPlaces) {
+TEST(BitcastModel, PositionsWithinPlaces) {
   RandomPairs random(testSeed());
   int yes = 0, sameFootprint = 0;
   const PrimitiveType types[] = {PrimitiveType::U8, PrimitiveType::U16,
@@ -464,12 +467,13 @@ TEST(ContiguousRunModel, RunsAreWhole) {
     SCOPED_TRACE(describe(from, to));
     int64_t length = llvm::cantFail(largestContiguousRun(from, to));
     Brute lhs(from), rhs(to);
-    std::map<int64_t, int64_t> elements; // Place in `from` -> place in `to`.
-    for (auto [place, other] : llvm::zip_equal(lhs.places, rhs.places))
-      elements[place] = other;
+    std::map<int64_t, int64_t>
+        elements; // Position in `from` -> position in `to`.
+    for (auto [position, other] : llvm::zip_equal(lhs.positions, rhs.positions))
+      elements[position] = other;
     std::vector<int64_t> runs;
-    for (auto [place, other] : elements) {
-      auto before = elements.find(place - 1);
+    for (auto [position, other] : elements) {
+      auto before = elements.find(position - 1);
       if (before != elements.end() && before->second == other - 1)
         ++runs.back();
       else

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // For each label of docs/notation-rules.md: texts that violate it, with the
-// place that the error points at, and neighbours that do not.
+// position that the error points at, and neighbours that do not.
 //
 //===----------------------------------------------------------------------===//
 

@@ -247,7 +247,7 @@ TEST(XlaCompatUtil, ReshapeOrTranspose) {
             (Dims{2, 0, 1}));
 }
 
-/// Whether following a decomposition keeps every element in its place.
+/// Whether following a decomposition keeps every element at its position.
 static void checkDecomposition(const Shape &from, const Shape &to) {
   auto parts = get(xla::decomposeBitcast(from, to));
   ASSERT_TRUE(parts) << from.toString() << to.toString();

@@ -123,7 +123,7 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxNests", "max-nests", "unsigned", /*default=*/"16",
            "Main and remainder nests for the elements of a relayout, and for "
-           "each condition that makes a place padding">,
+           "each condition that makes a position padding">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "Threads for which a loop of each nest becomes affine.parallel, but "
            "for packed elements and sizes known at run time only">,
@@ -267,7 +267,7 @@ def AssertFaults : Pass<"tessera-assert-faults"> {
     and operands of `linalg` out of bounds, by upstream's
     `RuntimeVerifiableOpInterface`, and those of `affine` and of loads and stores
     of vectors; arrays of negative sizes, or of 2^44 elements and more; loops
-    whose step is not positive. Messages begin with the place in the source and
+    whose step is not positive. Messages begin with the location in the source and
     the name of the operation, those of assertions that were there too.
     `memref.alloca` becomes `memref.alloc`, as stacks are short.
 

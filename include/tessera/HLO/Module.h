@@ -37,7 +37,7 @@ class Module;
 struct Instruction;
 struct SourceDiagnostic;
 
-/// A place in the text, counted from 1; columns in bytes.
+/// A location in the text, counted from 1; columns in bytes.
 struct SourceLocation {
   unsigned line = 0;
   unsigned column = 0;

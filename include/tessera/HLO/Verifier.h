@@ -11,7 +11,7 @@
 //
 //   hlo_c1  a bitcast reads the operand's bytes: footprints are equal in bits;
 //           the space stays, but for values inside fusions, where spaces are
-//           not kept. Places of padding may be read, with what is there
+//           not kept. Positions of padding may be read, with what is there
 //   hlo_c2  elementwise and the like keep layouts: operands of the result's
 //           rank have its layout, but for tiles, space and split configurations
 //           (and element size for convert, compare, select). In modules with

@@ -44,7 +44,7 @@ struct Extent {
 
 /// One axis of memory.
 struct Axis {
-  /// Places that it spans, padding included.
+  /// Positions that it spans, padding included.
   Extent extent;
   /// Its index as an expression of the logical indices (variable i is
   /// dimension i). Its range() is the number of values that it really takes,
@@ -52,17 +52,18 @@ struct Axis {
   IndexExpr index;
 };
 
-/// `index < limit`, one of the conditions under which a place holds an element.
+/// `index < limit`, one of the conditions under which a position holds an
+/// element.
 struct AxisCondition {
   IndexExpr index; ///< Over axis indices: variable i is axis i.
   Extent limit;
 };
 
-/// The way back from places to elements.
+/// The way back from positions to elements.
 struct InverseIndex {
   /// A logical index for each dimension, over axis indices.
   llvm::SmallVector<IndexExpr, 6> indices;
-  /// All must hold, else the place is padding. Those that always hold are
+  /// All must hold, else the position is padding. Those that always hold are
   /// left out.
   llvm::SmallVector<AxisCondition, 6> conditions;
 };
@@ -100,8 +101,8 @@ public:
   llvm::SmallVector<int64_t, 8> physicalShape() const;
 
   /// Product of the extents, without L; kDynamic when not static.
-  int64_t numPlaces() const { return places; }
-  /// numPlaces rounded up to L: elements of the buffer; kDynamic when not
+  int64_t numPositions() const { return positions; }
+  /// numPositions rounded up to L: elements of the buffer; kDynamic when not
   /// static.
   int64_t numAllocated() const { return allocated; }
 
@@ -118,7 +119,7 @@ public:
   axisIndices(llvm::ArrayRef<int64_t> index) const;
 
   /// The logical index at `position` in [0, numAllocated), or nothing when
-  /// that place is padding. The list must be static.
+  /// that position is padding. The list must be static.
   std::optional<llvm::SmallVector<int64_t, 6>>
   logicalIndex(int64_t position) const;
 
@@ -138,7 +139,7 @@ private:
   llvm::SmallVector<Axis, 8> axisList;
   llvm::SmallVector<int64_t, 6> dims;
   InverseIndex inverseIndex;
-  int64_t places = 1;
+  int64_t positions = 1;
   int64_t allocated = 1;
 };
 

@@ -24,8 +24,8 @@ enum class Answer : uint8_t { Yes, No, Unknown };
 
 struct BitcastAnswer {
   Answer answer = Answer::Unknown;
-  /// For No and Unknown: why, with both numbers. For a place that differs, the
-  /// witness: an index and its two places.
+  /// For No and Unknown: why, with both numbers. For a position that differs,
+  /// the witness: an index and its two positions.
   std::string reason;
 
   explicit operator bool() const { return answer == Answer::Yes; }
@@ -39,15 +39,15 @@ struct BitcastOptions {
 };
 
 /// The rule of tessera.bitcast: footprints equal in bits, spaces equal, and
-/// every place that `to` reads as an element is an element's place in `from`;
-/// element widths may differ (places are then compared as bits). PV may be
-/// dropped, never gained.
+/// every position that `to` reads as an element is an element's position in
+/// `from`; element widths may differ (positions are then compared as bits). PV
+/// may be dropped, never gained.
 BitcastAnswer mayBitcast(const Shape &from, const Shape &to,
                          BitcastOptions options = {});
 
 /// Whether a relayout `from` -> `to` (same dimensions and type) moves nothing:
-/// equal footprints in bits, equal spaces, every element at the same place, and
-/// no PV gained.
+/// equal footprints in bits, equal spaces, every element at the same position,
+/// and no PV gained.
 BitcastAnswer isRelayoutBitcast(const Shape &from, const Shape &to,
                                 BitcastOptions options = {});
 
@@ -65,7 +65,7 @@ BitcastAnswer isTransposeBitcast(const Shape &from, const Shape &to,
 /// largest n such that both buffers are made of whole runs of n neighbours
 /// that are the same n elements, in the same order, on both sides (the last run
 /// of a ragged row may be shorter). At least 1; 0 for an empty array. Beyond
-/// 65,536 places, a run that only happens to go on behind a ragged row ends
+/// 65,536 positions, a run that only happens to go on behind a ragged row ends
 /// there.
 llvm::Expected<int64_t> largestContiguousRun(const Shape &from,
                                              const Shape &to);

@@ -33,14 +33,14 @@ enum class Field : uint8_t {
 
 /// A part of an array shape: entry `j` of entry `i` of a field. kWhole stands
 /// for all entries.
-struct Place {
+struct FieldEntry {
   static constexpr int64_t kWhole = -1;
 
   Field field;
   int64_t i = kWhole;
   int64_t j = kWhole;
 
-  bool operator<(const Place &other) const {
+  bool operator<(const FieldEntry &other) const {
     return std::tie(field, i, j) < std::tie(other.field, other.i, other.j);
   }
 };
@@ -50,17 +50,18 @@ struct Place {
 std::string describeToken(llvm::StringRef text, size_t position);
 
 /// Where in a text the parts of an array are.
-using PlaceMap = std::map<Place, size_t>;
+using FieldPositions = std::map<FieldEntry, size_t>;
 
-/// The position of `place`, or of what it is a part of, or `fallback`.
-size_t findPlace(const PlaceMap &places, Place place, size_t fallback);
+/// The position of `entry`, or of what it is a part of, or `fallback`.
+size_t findPosition(const FieldPositions &positions, FieldEntry entry,
+                    size_t fallback);
 
 /// Tuples nest at most so deep in texts (text_c8): values of this depth can be
 /// copied, compared and destroyed on any stack.
 inline constexpr int kMaxNesting = 256;
 
 struct Violation {
-  Place place;
+  FieldEntry entry;
   Diagnostic diagnostic;
 
   /// The error without a position.

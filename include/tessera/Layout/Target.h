@@ -67,7 +67,7 @@ std::string getTargetNames();
 llvm::Expected<const Target *> getTarget(llvm::StringRef name);
 
 /// `shape` with the layout that `rule` gives to each of its arrays, in the
-/// place of whatever layout it has. A `<=N` dimension counts with its bound;
+/// position of whatever layout it has. A `<=N` dimension counts with its bound;
 /// tuples and buffers are filled leaf by leaf; tokens and opaques stay.
 ///
 /// Errors: *unsupported* for an unbounded dimension and for types that the

@@ -48,7 +48,7 @@ struct ReportBuffer {
   bool isCallers = false;
 };
 
-/// A move of data that changes nothing but layout, place, or element type.
+/// A move of data that changes nothing but layout, position, or element type.
 struct ReportMove {
   enum class Kind : uint8_t {
     Relayout, ///< copy, transpose or reshape that is no bitcast

@@ -16,9 +16,9 @@ namespace tessera {
 /// The bytes of an array, looked at element by element.
 class BufferDump {
 public:
-  /// `buffer` may be left out when only places are asked for; it must outlive
-  /// this. Errors: those of AxisList::getStatic; *invalid* where the buffer has
-  /// another number of bytes than the array.
+  /// `buffer` may be left out when only positions are asked for; it must
+  /// outlive this. Errors: those of AxisList::getStatic; *invalid* where the
+  /// buffer has another number of bytes than the array.
   static llvm::Expected<BufferDump> get(const Shape &shape,
                                         std::optional<llvm::StringRef> buffer);
 
@@ -26,18 +26,18 @@ public:
   int64_t bytes() const { return numBytes; }
 
   /// A line for each element in row-major order, or with `withPadding` for each
-  /// place: index, place, value. Needs the buffer.
+  /// position: index, position, value. Needs the buffer.
   void print(llvm::raw_ostream &os, bool withPadding) const;
 
   /// A line for each element that has bits in byte `offset`: what lies there,
-  /// at which place, and its value where there is a buffer.
+  /// at which position, and its value where there is a buffer.
   void describeByte(int64_t offset, llvm::raw_ostream &os) const;
 
 private:
   BufferDump(const Shape &shape, AxisList axes)
       : shape(shape), axes(std::move(axes)) {}
 
-  void printPlace(int64_t place, llvm::raw_ostream &os) const;
+  void printPosition(int64_t position, llvm::raw_ostream &os) const;
 
   Shape shape;
   AxisList axes;

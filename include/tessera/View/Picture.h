@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A picture is a few grids of cells. A cell is a place of the buffer; it shows
-// the element that lies there, or that it is padding. Two kinds of grid show
-// the same cells in two orders: *logical* (by index, padding at the high ends)
-// and *memory* (by place). What is drawn is decided here, how it looks in
-// DrawText.cpp and DrawSVG.cpp. All places come from AxisList.
+// A picture is a few grids of cells. A cell is a position of the buffer; it
+// shows the element that lies there, or that it is padding. Two kinds of grid
+// show the same cells in two orders: *logical* (by index, padding at the high
+// ends) and *memory* (by position). What is drawn is decided here, how it looks
+// in DrawText.cpp and DrawSVG.cpp. All positions come from AxisList.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,25 +30,25 @@ struct PictureOptions {
   int64_t maxColumns = 16;
 };
 
-/// A place of the buffer.
+/// A position of the buffer.
 struct PictureCell {
   /// Behind the end of the buffer, in its last line.
-  static constexpr int64_t kNoPlace = -1;
+  static constexpr int64_t kNoPosition = -1;
 
   /// In elements.
-  int64_t place = 0;
-  /// The logical index; nothing when the place is padding.
+  int64_t position = 0;
+  /// The logical index; nothing when the position is padding.
   std::optional<llvm::SmallVector<int64_t, 6>> element;
   /// Cells of one tile have the same number, its neighbours another; the same
   /// element has the same number in all grids.
   int64_t color = 0;
-  /// In the picture of a relayout: the place on the other side.
-  std::optional<int64_t> otherPlace;
+  /// In the picture of a relayout: the position on the other side.
+  std::optional<int64_t> otherPosition;
 };
 
 /// A row or column of a grid.
 struct PictureLine {
-  /// Index along a dimension, or place, at its beginning.
+  /// Index along a dimension, or position, at its beginning.
   int64_t number = 0;
   /// Whether rows or columns before it were left out.
   bool followsGap = false;
@@ -57,7 +57,7 @@ struct PictureLine {
 /// A contiguous block of memory that gets a border, `(8,128)` of T(8,128).
 struct PictureBlock {
   /// In elements; a block starts at each multiple.
-  int64_t places = 0;
+  int64_t positions = 0;
   /// The tile's text.
   std::string name;
 };
@@ -79,9 +79,9 @@ struct PictureGrid {
   const PictureCell &cell(size_t row, size_t column) const {
     return cells[row * columns.size() + column];
   }
-  /// The number of the largest block that ends between two places;
+  /// The number of the largest block that ends between two positions;
   /// blocks.size() when both are in the same smallest one.
-  size_t getBorder(int64_t place, int64_t otherPlace) const;
+  size_t getBorder(int64_t position, int64_t otherPosition) const;
 };
 
 /// Grids that belong together, drawn side by side.
@@ -92,7 +92,7 @@ struct Picture {
   std::vector<PictureGrid> right;
   /// What was left out, and other remarks, a line each.
   std::vector<std::string> notes;
-  /// Bits between neighbouring elements, for the byte of a place.
+  /// Bits between neighbouring elements, for the byte of a position.
   int64_t storageBits = 8;
   bool isRelayout = false;
 };
@@ -119,8 +119,8 @@ void drawText(const Picture &picture, llvm::raw_ostream &os,
               DrawTextOptions options = {});
 
 /// An SVG document for light and dark backgrounds, with hover texts. Each cell
-/// is a group of class `cell` with the attributes data-place and, unless it is
-/// padding, data-element.
+/// is a group of class `cell` with the attributes data-position and, unless it
+/// is padding, data-element.
 void drawSVG(const Picture &picture, llvm::raw_ostream &os);
 
 } // namespace tessera

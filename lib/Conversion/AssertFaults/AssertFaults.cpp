@@ -40,9 +40,9 @@ static constexpr int64_t kMaxElements = int64_t(1) << 44;
 static std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    os << place.getFilename().getValue() << ':' << place.getLine() << ':'
-       << place.getColumn() << ": ";
+  if (auto location = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    os << location.getFilename().getValue() << ':' << location.getLine() << ':'
+       << location.getColumn() << ": ";
   os << "'" << op->getName() << "': ";
   return text;
 }
@@ -353,7 +353,7 @@ struct AssertFaultsPass : tessera::impl::AssertFaultsBase<AssertFaultsPass> {
       ops.push_back(op);
       if (auto buffer = dyn_cast<memref::AllocaOp>(op))
         buffers.push_back(buffer);
-      // Messages that come without a place get one.
+      // Messages that come without a location get one.
       if (auto assertion = dyn_cast<cf::AssertOp>(op))
         assertion.setMsg(describe(op) + assertion.getMsg().str());
     });

@@ -218,22 +218,22 @@ void tessera::buildElementCopy(OpBuilder &builder, Location loc,
 }
 
 bool tessera::mayHavePadding(const AxisList &list) {
-  return list.numPlaces() != 0 &&
+  return list.numPositions() != 0 &&
          (!list.inverse().conditions.empty() || !list.isStatic() ||
-          list.numAllocated() != list.numPlaces());
+          list.numAllocated() != list.numPositions());
 }
 
-/// Opens a loop over the places that L adds; returns its variable.
+/// Opens a loop over the positions that L adds; returns its variable.
 static Value buildTailLoop(OpBuilder &builder, Location loc,
                            const ElementAccess &access, ValueRange sizes) {
   const AxisList &axes = access.axes();
   if (axes.isStatic()) {
-    auto loop = affine::AffineForOp::create(builder, loc, axes.numPlaces(),
+    auto loop = affine::AffineForOp::create(builder, loc, axes.numPositions(),
                                             axes.numAllocated());
     builder.setInsertionPointToStart(loop.getBody());
     return loop.getInductionVar();
   }
-  Value first = access.buildNumPlaces(builder, loc, sizes);
+  Value first = access.buildNumPositions(builder, loc, sizes);
   Value end = access.buildNumAllocated(builder, loc, sizes);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto loop = scf::ForOp::create(builder, loc, first, end, one);
@@ -251,13 +251,13 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                                               axes, /*minorCut=*/1, options))
     buildNest(builder, loc, nest, sizes.values, access, options,
               [&](OpBuilder &builder, ValueRange operands) {
-                access.storeAtPlace(builder, loc, value, destination.memref,
-                                    makeSubscripts(builder, loc,
-                                                   nest.getVariableMap(),
-                                                   operands),
-                                    destination.sizes);
+                access.storeAtAxes(builder, loc, value, destination.memref,
+                                   makeSubscripts(builder, loc,
+                                                  nest.getVariableMap(),
+                                                  operands),
+                                   destination.sizes);
               });
-  if (axes.isStatic() ? axes.numAllocated() == axes.numPlaces()
+  if (axes.isStatic() ? axes.numAllocated() == axes.numPositions()
                       : !access.mayHaveTail())
     return;
   OpBuilder::InsertionGuard guard(builder);

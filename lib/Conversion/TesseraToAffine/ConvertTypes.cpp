@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
-#include "tessera/Dialect/Tessera/IR/PlaceElements.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -412,7 +412,7 @@ struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
       op.setType(llvm::cantFail(getPhysicalMemRefType(type)));
       if (auto elements =
               dyn_cast_or_null<DenseElementsAttr>(op.getInitialValueAttr()))
-        op.setInitialValueAttr(placeElements(type, elements));
+        op.setInitialValueAttr(layOutElements(type, elements));
     });
     return success();
   }
@@ -420,10 +420,10 @@ struct GlobalPattern : OpConversionPattern<memref::GlobalOp> {
 } // namespace
 
 /// Whether the initial value of a global, if there is one, can be placed.
-static bool canPlaceGlobal(memref::GlobalOp global) {
+static bool canLayOutGlobal(memref::GlobalOp global) {
   Attribute value = global.getInitialValueAttr();
   return !value || isa<UnitAttr>(value) ||
-         canPlaceElements(global.getType(), value);
+         canLayOutElements(global.getType(), value);
 }
 
 /// Whether the physical memref of the operand can be seen as that of the
@@ -471,7 +471,7 @@ static bool canCast(MemRefType from, MemRefType to) {
 
 bool tessera::isConvertedByType(Operation *op) {
   if (auto global = dyn_cast<memref::GlobalOp>(op))
-    return canPlaceGlobal(global);
+    return canLayOutGlobal(global);
   if (auto view = dyn_cast<BitcastViewOp>(op))
     return canView(view);
   if (auto cast = dyn_cast<memref::CastOp>(op)) {

@@ -116,17 +116,18 @@ static void createStore(OpBuilder &builder, Location loc, Value value,
 namespace {
 /// Where a packed element is: its byte, and the first of its bits there as a
 /// number of type i8.
-struct PackedPlace {
+struct PackedSubscripts {
   Subscripts byte;
   Value shift;
 };
 } // namespace
 
 /// Splits the position of an element into its byte and the bits within.
-static PackedPlace getPackedPlace(OpBuilder &builder, Location loc,
-                                  const Subscripts &position, int64_t bits) {
+static PackedSubscripts getPackedSubscripts(OpBuilder &builder, Location loc,
+                                            const Subscripts &position,
+                                            int64_t bits) {
   int64_t perByte = 8 / bits;
-  PackedPlace place;
+  PackedSubscripts result;
   Value shift;
   if (position.isAffine) {
     auto ranges = getOperandRanges(position.operands);
@@ -137,7 +138,7 @@ static PackedPlace getPackedPlace(OpBuilder &builder, Location loc,
       return AffineMap::get(numDims, numSymbols,
                             simplifyWithRanges(expr, numDims, ranges));
     };
-    place.byte = {makeMap(index.floorDiv(perByte)), position.operands, true};
+    result.byte = {makeMap(index.floorDiv(perByte)), position.operands, true};
     shift = affine::AffineApplyOp::create(
         builder, loc, makeMap((index % perByte) * bits), position.operands);
   } else {
@@ -145,13 +146,13 @@ static PackedPlace getPackedPlace(OpBuilder &builder, Location loc,
     Value divisor = createIndex(builder, loc, perByte);
     Value byte = arith::DivUIOp::create(builder, loc, index, divisor);
     Value rest = arith::RemUIOp::create(builder, loc, index, divisor);
-    place.byte = makeValueSubscripts(builder, {byte});
+    result.byte = makeValueSubscripts(builder, {byte});
     shift = arith::MulIOp::create(builder, loc, rest,
                                   createIndex(builder, loc, bits));
   }
-  place.shift =
+  result.shift =
       arith::IndexCastUIOp::create(builder, loc, builder.getI8Type(), shift);
-  return place;
+  return result;
 }
 
 llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
@@ -204,7 +205,7 @@ ElementAccess::get(AxisList axes, Type elementType, int64_t storageBits) {
   access.storageBits = storageBits;
   // Bare pointers to memrefs with an inner size of 0 do not lower to LLVM.
   access.isFlat = access.isPacked() || list.numAllocated() == 0 ||
-                  list.numAllocated() != list.numPlaces();
+                  list.numAllocated() != list.numPositions();
   if (access.isPacked())
     access.physical =
         MemRefType::get(llvm::divideCeil(bits, 8),
@@ -237,7 +238,7 @@ Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
 }
 
 //===----------------------------------------------------------------------===//
-// Places in flat buffers
+// Positions in flat buffers
 //===----------------------------------------------------------------------===//
 
 bool ElementAccess::needsSizes() const {
@@ -257,8 +258,8 @@ Value ElementAccess::buildExtent(OpBuilder &builder, Location loc,
                                     createIndex(builder, loc, extent.divisor));
 }
 
-Value ElementAccess::buildNumPlaces(OpBuilder &builder, Location loc,
-                                    ValueRange sizes) const {
+Value ElementAccess::buildNumPositions(OpBuilder &builder, Location loc,
+                                       ValueRange sizes) const {
   Value count = createIndex(builder, loc, 1);
   for (const Axis &axis : axisList.axes())
     count = arith::MulIOp::create(
@@ -268,7 +269,7 @@ Value ElementAccess::buildNumPlaces(OpBuilder &builder, Location loc,
 
 Value ElementAccess::buildNumAllocated(OpBuilder &builder, Location loc,
                                        ValueRange sizes) const {
-  Value count = buildNumPlaces(builder, loc, sizes);
+  Value count = buildNumPositions(builder, loc, sizes);
   Value unit = createIndex(builder, loc, tailPaddingAlignment);
   Value units = arith::CeilDivUIOp::create(builder, loc, count, unit);
   return arith::MulIOp::create(builder, loc, units, unit);
@@ -344,12 +345,13 @@ Value ElementAccess::toStored(OpBuilder &builder, Location loc,
 
 Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
                           const Subscripts &logical, ValueRange sizes) const {
-  Subscripts place = getAxisSubscripts(builder, loc, logical);
+  Subscripts position = getAxisSubscripts(builder, loc, logical);
   if (isFlat)
-    place = linearize(builder, loc, place, sizes);
+    position = linearize(builder, loc, position, sizes);
   if (!isPacked())
-    return toElement(builder, loc, createLoad(builder, loc, memref, place));
-  PackedPlace packed = getPackedPlace(builder, loc, place, storageBits);
+    return toElement(builder, loc, createLoad(builder, loc, memref, position));
+  PackedSubscripts packed =
+      getPackedSubscripts(builder, loc, position, storageBits);
   Value byte = createLoad(builder, loc, memref, packed.byte);
   return toElement(builder, loc,
                    arith::ShRUIOp::create(builder, loc, byte, packed.shift));
@@ -358,13 +360,13 @@ Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
 void ElementAccess::store(OpBuilder &builder, Location loc, Value value,
                           Value memref, const Subscripts &logical,
                           ValueRange sizes) const {
-  storeAtPlace(builder, loc, value, memref,
-               getAxisSubscripts(builder, loc, logical), sizes);
+  storeAtAxes(builder, loc, value, memref,
+              getAxisSubscripts(builder, loc, logical), sizes);
 }
 
-void ElementAccess::storeAtPlace(OpBuilder &builder, Location loc, Value value,
-                                 Value memref, const Subscripts &axes,
-                                 ValueRange sizes) const {
+void ElementAccess::storeAtAxes(OpBuilder &builder, Location loc, Value value,
+                                Value memref, const Subscripts &axes,
+                                ValueRange sizes) const {
   storeInPhysical(builder, loc, value, memref,
                   isFlat ? linearize(builder, loc, axes, sizes) : axes);
 }
@@ -372,17 +374,18 @@ void ElementAccess::storeAtPlace(OpBuilder &builder, Location loc, Value value,
 void ElementAccess::storeAtPosition(OpBuilder &builder, Location loc,
                                     Value value, Value memref,
                                     const Subscripts &position) const {
-  assert(physical.getRank() == 1 && "only L puts places behind the axes");
+  assert(physical.getRank() == 1 && "only L puts positions behind the axes");
   storeInPhysical(builder, loc, value, memref, position);
 }
 
 void ElementAccess::storeInPhysical(OpBuilder &builder, Location loc,
                                     Value value, Value memref,
-                                    const Subscripts &place) const {
+                                    const Subscripts &position) const {
   Value stored = toStored(builder, loc, value);
   if (!isPacked())
-    return createStore(builder, loc, stored, memref, place);
-  PackedPlace packed = getPackedPlace(builder, loc, place, storageBits);
+    return createStore(builder, loc, stored, memref, position);
+  PackedSubscripts packed =
+      getPackedSubscripts(builder, loc, position, storageBits);
   Value byte = createLoad(builder, loc, memref, packed.byte);
   auto createByte = [&](int64_t number) -> Value {
     return arith::ConstantOp::create(builder, loc,

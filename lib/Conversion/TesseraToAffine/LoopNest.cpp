@@ -323,7 +323,7 @@ Box NestPlanner::getBounds(const Radix &radix) const {
 }
 
 /// The order of loops, but with the pieces of each bounded radix from major to
-/// minor, at the places that they have together.
+/// minor, at the positions that they have together.
 SmallVector<unsigned> NestPlanner::placeInOrder(ArrayRef<bool> bounded) const {
   SmallVector<unsigned> result = order;
   for (auto [radix, isBounded] : llvm::zip_equal(radixes, bounded)) {
@@ -337,7 +337,7 @@ SmallVector<unsigned> NestPlanner::placeInOrder(ArrayRef<bool> bounded) const {
   return result;
 }
 
-/// Bounds that decide; a constant keeps its place in front.
+/// Bounds that decide; a constant keeps its position in front.
 static SmallVector<AffineExpr> dropRedundant(ArrayRef<AffineExpr> bounds,
                                              bool isLower) {
   SmallVector<AffineExpr> result;
@@ -446,8 +446,8 @@ void NestPlanner::plan(std::vector<LoopNest> &nests) const {
 
 /// Where a piece of a dimension goes in `target`: the axis, and how far a step
 /// moves along it (negated, so that smaller is more major).
-static std::pair<size_t, int64_t> getPlace(const Piece &piece,
-                                           const AxisList &target) {
+static std::pair<size_t, int64_t> getSortKey(const Piece &piece,
+                                             const AxisList &target) {
   for (size_t i = 0; i < target.size(); ++i) {
     auto sum = target[i].index.asDigitSum();
     if (!sum) {
@@ -482,7 +482,7 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
   SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, planner.getPieces().size()));
   auto getKey = [&](unsigned piece) {
-    return std::pair(getPlace(planner.getPieces()[piece], target), piece);
+    return std::pair(getSortKey(planner.getPieces()[piece], target), piece);
   };
   llvm::sort(order, [&](unsigned lhs, unsigned rhs) {
     return getKey(lhs) < getKey(rhs);
@@ -498,7 +498,7 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
 //===----------------------------------------------------------------------===//
 
 /// The divisors at which digits of the conditions cut each axis, or nothing
-/// where they form no chain, or their places don't fill the axis.
+/// where they form no chain, or their positions don't fill the axis.
 static std::optional<SmallVector<SmallVector<int64_t, 4>>>
 getAxisCuts(const AxisList &list, int64_t minorCut) {
   SmallVector<SmallVector<int64_t, 4>> cuts(list.size());
@@ -566,9 +566,9 @@ getRadixPieces(const AxisCondition &condition, const NestPlanner &planner,
   return result;
 }
 
-/// The nests over padding as boxes of digits: places where condition k is the
-/// first that fails, for each k. Nothing when the conditions share digits or
-/// are no mixed-radix numbers.
+/// The nests over padding as boxes of digits: positions where condition k is
+/// the first that fails, for each k. Nothing when the conditions share digits
+/// or are no mixed-radix numbers.
 static std::optional<std::vector<LoopNest>>
 getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
                 const AxisList &list, int64_t minorCut,
@@ -606,10 +606,10 @@ getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
   return nests;
 }
 
-/// All places, guarded by the conditions.
-static std::vector<LoopNest> getGuardedPlaces(MLIRContext *context,
-                                              ArrayRef<int64_t> sizes,
-                                              const AxisList &list) {
+/// All positions, guarded by the conditions.
+static std::vector<LoopNest> getGuardedPositions(MLIRContext *context,
+                                                 ArrayRef<int64_t> sizes,
+                                                 const AxisList &list) {
   NestPlanner planner(context, sizes, list.size(), {});
   for (size_t i = 0; i < list.size(); ++i)
     planner.cut(i, planner.getExtent(list[i].extent), {});
@@ -632,9 +632,9 @@ std::vector<LoopNest> tessera::getPaddingNests(MLIRContext *context,
                                                const AxisList &list,
                                                int64_t minorCut,
                                                LoopNestOptions options) {
-  if (list.inverse().conditions.empty() || list.numPlaces() == 0)
+  if (list.inverse().conditions.empty() || list.numPositions() == 0)
     return {};
   if (auto nests = getPaddingBoxes(context, sizes, list, minorCut, options))
     return std::move(*nests);
-  return getGuardedPlaces(context, sizes, list);
+  return getGuardedPositions(context, sizes, list);
 }

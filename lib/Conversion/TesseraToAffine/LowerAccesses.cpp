@@ -481,7 +481,7 @@ static LogicalResult checkOp(Operation *op) {
   if (isa<memref::GlobalOp>(op))
     return op->emitOpError(
         "unsupported initial value: expected dense elements in at most 2^24 "
-        "places; take smaller tiles, or leave the global uninitialized");
+        "positions; take smaller tiles, or leave the global uninitialized");
   if (isa<memref::CastOp>(op))
     return op->emitOpError(
         "unsupported cast of a laid-out memref: expected a memref of the same "

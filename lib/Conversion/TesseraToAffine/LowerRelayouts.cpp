@@ -115,9 +115,8 @@ bool tessera::isLoweredRelayout(Operation *op) {
 LogicalResult tessera::checkRelayoutLowerable(Operation *op) {
   if (!isInFunction(op))
     return emitLayoutError([&] { return op->emitOpError(); },
-                           unsupportedError("place of a relayout",
-                                            "a function around it", "none",
-                                            "move it into a function"));
+                           unsupportedError("relayout", "a function around it",
+                                            "none", "move it into a function"));
   for (Type type : op->getOperandTypes())
     if (failed(checkAccess(op, type)))
       return failure();

@@ -32,19 +32,19 @@ void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
 }
 
 /// Copies rows into tiles, the lines of all rows one behind the other.
-void NestEmitter::packPanel(Place from, llvm::ArrayRef<int64_t> rows) {
+void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
   int64_t line = lineElements(), width = nest.panelColumns() * nest.unit;
   int64_t lines = width / line, rest = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
-  Place tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
+  Position tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
   repeatInLoop(rows.size(), [&](Value row) {
-    Place first = advance(from, row, stride), to = advance(tiles, row, line);
-    Place ahead = getAhead(first, nest.prefetch * stride, width);
+    Position first = advance(from, row, stride), to = advance(tiles, row, line);
+    Position ahead = getAhead(first, nest.prefetch * stride, width);
     auto copyLine = [&](Value i, int64_t count) {
       if (nest.prefetch)
         emitPrefetchOfLine(advance(ahead, i, line));
-      Place source = advance(first, i, line);
-      Place target = advance(to, i, countTile());
+      Position source = advance(first, i, line);
+      Position target = advance(to, i, countTile());
       kernels.copy(source, target, count);
     };
     repeat(lines, [&](Value i) { copyLine(i, line); });

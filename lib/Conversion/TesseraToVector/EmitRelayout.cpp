@@ -112,10 +112,10 @@ static void emitVersions(ImplicitLocOpBuilder &b, Scratch &scratch,
   };
   if (alignment == 1)
     return emitFirst();
-  Value place = getAddress(b, destination, alignment);
+  Value address = getAddress(b, destination, alignment);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value isAligned =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, place, zero);
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, address, zero);
   auto choice = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());

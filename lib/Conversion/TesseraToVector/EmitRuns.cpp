@@ -22,19 +22,19 @@ static constexpr int64_t kMinLines = 4;
 
 /// Rows one behind the other into the buffer, which is then written as one run.
 /// A single row needs no buffer.
-void NestEmitter::emitStagedCopy(Place from, Place to,
+void NestEmitter::emitStagedCopy(Position from, Position to,
                                  llvm::ArrayRef<int64_t> rows, bool isAligned) {
   int64_t numRows = rows.size();
   if (numRows == 1)
     return emitNontemporalRun(from, to, nest.unit, isAligned);
-  Place stage = getStage();
-  auto copyRow = [&](Place row, Place place) {
-    kernels.copy(row, place, nest.unit);
+  Position stage = getStage();
+  auto copyRow = [&](Position row, Position position) {
+    kernels.copy(row, position, nest.unit);
   };
   if (std::optional<int64_t> stride = getUniformStride(rows, 1))
     repeat(numRows, [&](Value i) {
-      Place source = advance(from, i, *stride);
-      Place target = advance(stage, i, nest.unit);
+      Position source = advance(from, i, *stride);
+      Position target = advance(stage, i, nest.unit);
       copyRow(source, target);
     });
   else
@@ -78,15 +78,16 @@ int64_t NestEmitter::countStage() const {
 }
 
 /// The buffer of a block.
-Place NestEmitter::getStage(int64_t elements) {
+Position NestEmitter::getStage(int64_t elements) {
   return {scratch.get(elements), arith::ConstantIndexOp::create(b, 0)};
 }
 
-void NestEmitter::emitStagedColumns(Place stage, Place to,
+void NestEmitter::emitStagedColumns(Position stage, Position to,
                                     llvm::ArrayRef<int64_t> columns,
                                     int64_t length, bool isAligned) {
   // Columns that all follow one another are one run.
-  auto emitColumns = [&](Place from, Place at, int64_t count, bool aligned) {
+  auto emitColumns = [&](Position from, Position at, int64_t count,
+                         bool aligned) {
     emitNontemporalRun(from, at, count * length, aligned);
   };
   int64_t numColumns = columns.size(), group = 1;
@@ -98,8 +99,8 @@ void NestEmitter::emitStagedColumns(Place stage, Place to,
     stride = getUniformStride(columns, group);
   if (stride)
     return repeat(numColumns / group, [&](Value i) {
-      Place source = advance(stage, i, group * length);
-      Place target = advance(to, i, *stride);
+      Position source = advance(stage, i, group * length);
+      Position target = advance(to, i, *stride);
       emitColumns(source, target, group,
                   isAligned && *stride % lineElements() == 0);
     });
@@ -108,7 +109,7 @@ void NestEmitter::emitStagedColumns(Place stage, Place to,
                 isAligned && column % lineElements() == 0);
 }
 
-void NestEmitter::emitNontemporalRun(Place from, Place to, int64_t count,
+void NestEmitter::emitNontemporalRun(Position from, Position to, int64_t count,
                                      bool isAligned) {
   int64_t line = lineElements();
   if (isAligned)
@@ -129,8 +130,8 @@ void NestEmitter::emitNontemporalRun(Place from, Place to, int64_t count,
   emitElements(from, to, constant(0), head);
   Value zero = constant(0);
   repeatBetween(zero, apply(lines, head), [&](Value i) {
-    Place source = advance(skip(from, head), i, line);
-    Place target = advance(skip(to, head), i, line);
+    Position source = advance(skip(from, head), i, line);
+    Position target = advance(skip(to, head), i, line);
     kernels.copy(source, target, line, /*isNontemporal=*/true);
   });
   Value rest = apply(start + lines * line, head);
@@ -140,7 +141,7 @@ void NestEmitter::emitNontemporalRun(Place from, Place to, int64_t count,
 /// A run that begins anywhere, without a branch: one masked store up to the
 /// first line, as many lines as there are wherever it begins, and masked stores
 /// for the one or two lines that are left.
-void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count,
+void NestEmitter::emitMaskedRun(Position from, Position to, int64_t count,
                                 bool hasHead) {
   int64_t line = lineElements(), lines = (count - line + 1) / line;
   Value head = createHead(to);
@@ -156,35 +157,36 @@ void NestEmitter::emitMaskedRun(Place from, Place to, int64_t count,
   }
 }
 
-Value NestEmitter::createHead(Place to) {
+Value NestEmitter::createHead(Position to) {
   return createInLine(to, /*isNegative=*/true);
 }
 
-Value NestEmitter::createShift(Place to) {
+Value NestEmitter::createShift(Position to) {
   return createInLine(to, /*isNegative=*/false);
 }
 
-Value NestEmitter::createInLine(Place to, bool isNegative) {
-  AffineExpr place = b.getAffineDimExpr(0) + to.offset;
+Value NestEmitter::createInLine(Position to, bool isNegative) {
+  AffineExpr position = b.getAffineDimExpr(0) + to.offset;
   llvm::SmallVector<Value, 2> operands = {to.index};
   if (phase) {
-    place = place + b.getAffineDimExpr(1);
+    position = position + b.getAffineDimExpr(1);
     operands.push_back(phase);
   }
-  place = (isNegative ? -place : place) % lineElements();
+  position = (isNegative ? -position : position) % lineElements();
   return affine::AffineApplyOp::create(
-      b, AffineMap::get(operands.size(), 0, place), operands);
+      b, AffineMap::get(operands.size(), 0, position), operands);
 }
 
-Place NestEmitter::skip(Place place, Value elements) {
-  return {place.memref, arith::AddIOp::create(b, place.index, elements),
-          place.offset};
+Position NestEmitter::skip(Position position, Value elements) {
+  return {position.memref, arith::AddIOp::create(b, position.index, elements),
+          position.offset};
 }
 
 /// A run writes whole lines, the first one that it has a part of, which it
 /// shares with the run before, up to the last one that ends in it. The first
 /// run and the last one have masked stores at their ends.
-void NestEmitter::emitCoalescedRun(Place from, Place to, AffineExpr number) {
+void NestEmitter::emitCoalescedRun(Position from, Position to,
+                                   AffineExpr number) {
   int64_t line = lineElements(), count = nest.unit;
   emitCopyPrefetch(from, {0}, count);
   if (!kernels.hasMasks())
@@ -213,7 +215,7 @@ void NestEmitter::emitCoalescedRun(Place from, Place to, AffineExpr number) {
 
 /// What is left behind the last line that every run has: `shift` elements, and
 /// `rest` more. Runs that begin late in a line end one more.
-void NestEmitter::emitCoalescedEnd(Place from, Place to, Value shift,
+void NestEmitter::emitCoalescedEnd(Position from, Position to, Value shift,
                                    int64_t rest, Value isLast) {
   if (rest > 0) {
     Value line = arith::ConstantIndexOp::create(b, lineElements());
@@ -244,12 +246,12 @@ void NestEmitter::emitChoice(Value condition, llvm::function_ref<void()> then,
   otherwise();
 }
 
-void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
+void NestEmitter::emitAlignedRun(Position from, Position to, int64_t count) {
   int64_t line = lineElements(), chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = count / chunk;
   repeat(chunks, [&](Value i) {
-    Place source = advance(from, i, chunk);
-    Place target = advance(to, i, chunk);
+    Position source = advance(from, i, chunk);
+    Position target = advance(to, i, chunk);
     kernels.copy(source, target, chunk, /*isNontemporal=*/true);
   });
   int64_t done = chunks * chunk, lines = (count - done) / line * line;
@@ -260,7 +262,8 @@ void NestEmitter::emitAlignedRun(Place from, Place to, int64_t count) {
     kernels.copy(from + done, to + done, count - done);
 }
 
-void NestEmitter::emitElements(Place from, Place to, Value begin, Value end) {
+void NestEmitter::emitElements(Position from, Position to, Value begin,
+                               Value end) {
   repeatBetween(begin, end, [&](Value i) {
     Value element = kernels.load(advance(from, i, 1), 1);
     kernels.store(element, advance(to, i, 1));

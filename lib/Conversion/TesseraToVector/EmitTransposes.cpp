@@ -34,7 +34,7 @@ static constexpr int64_t kMaxFirstLevelShuffles = 512;
 /// Lines that are stored under one condition: half the registers.
 static constexpr size_t kCarriedGroup = 16;
 
-void NestEmitter::emitTranspose(Place from, Place to,
+void NestEmitter::emitTranspose(Position from, Position to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns,
                                 bool isAligned) {
@@ -43,7 +43,7 @@ void NestEmitter::emitTranspose(Place from, Place to,
   if (nest.stores != StoreKind::Staged)
     return emitRowChunks(from, to, rows, columns);
   // In the buffer, columns lie one behind the other.
-  Place stage = getStage();
+  Position stage = getStage();
   int64_t length = rows.size() * nest.unit;
   Table stageColumns;
   for (size_t i = 0; i < columns.size(); ++i)
@@ -52,13 +52,14 @@ void NestEmitter::emitTranspose(Place from, Place to,
   emitStagedColumns(stage, to, columns, length, isAligned);
 }
 
-void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+void NestEmitter::emitTiles(Position from, Position to,
+                            llvm::ArrayRef<int64_t> rows,
                             llvm::ArrayRef<int64_t> columns, bool fillsLines,
                             bool unrolls) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
-    Place source = advanceUnits(from, part);
-    Place target = advance(to, part.iteration, part.stride);
+    Position source = advanceUnits(from, part);
+    Position target = advance(to, part.iteration, part.stride);
     kernels.transpose(source, rows, target, part.entries, fillsLines);
   };
   forEachPart(columns, width, kernels.laneUnits(), unrolls,
@@ -68,7 +69,7 @@ void NestEmitter::emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
 /// Transposes squares of whole registers in two steps, where that is what the
 /// block consists of: rows are unpacked into the buffer of the block, and
 /// columns put together from there.
-bool NestEmitter::emitSquares(Place from, Place to,
+bool NestEmitter::emitSquares(Position from, Position to,
                               llvm::ArrayRef<int64_t> rows,
                               llvm::ArrayRef<int64_t> columns) {
   int64_t q = kernels.laneUnits(), line = lineElements(),
@@ -79,25 +80,27 @@ bool NestEmitter::emitSquares(Place from, Place to,
   if (numColumns != side || numRows % height != 0 || height % side != 0 ||
       !columnStride || !getUniformStride(rows, q))
     return false;
-  Place stage = getStage();
+  Position stage = getStage();
   Table lanes;
   for (int64_t i = 0; i < side; i += q)
     lanes.push_back(columns[i]);
   forEachPart(
       rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
       [&](const Part &part) {
-        Place first = advance(from, part.iteration, part.stride);
-        Place column = advance(to, part.iteration, height * nest.unit);
+        Position first = advance(from, part.iteration, part.stride);
+        Position column = advance(to, part.iteration, height * nest.unit);
         forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
                     /*overlaps=*/false, [&](const Part &set) {
-                      Place source = advance(first, set.iteration, set.stride);
-                      Place target = advance(stage, set.iteration, q * line);
+                      Position source =
+                          advance(first, set.iteration, set.stride);
+                      Position target = advance(stage, set.iteration, q * line);
                       kernels.unpackRows(source, set.entries, target);
                     });
         repeatTiles(q, /*unrolls=*/false, [&](Value i) {
           for (int64_t row = 0; row < height; row += side) {
-            Place source = advance(stage + row * line, i, line);
-            Place target = advance(column + row * nest.unit, i, *columnStride);
+            Position source = advance(stage + row * line, i, line);
+            Position target =
+                advance(column + row * nest.unit, i, *columnStride);
             kernels.splitColumns(source, target, lanes, isNontemporal());
           }
         });
@@ -107,7 +110,7 @@ bool NestEmitter::emitSquares(Place from, Place to,
 
 /// Loads each row once, side by side into the buffer of the block, from where
 /// the kernel takes its parts.
-void NestEmitter::emitGatheredRows(Place from, Place to,
+void NestEmitter::emitGatheredRows(Position from, Position to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
   if (hasWideLoads && emitSquares(from, to, rows, columns))
@@ -115,9 +118,9 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
   int64_t size =
       std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
   int64_t length = columns.size() * nest.unit;
-  Place stage = getStage();
+  Position stage = getStage();
   auto emitRows = [&](const Part &part) {
-    Place first = advance(from, part.iteration, part.stride);
+    Position first = advance(from, part.iteration, part.stride);
     Table stageRows;
     for (auto [i, row] : llvm::enumerate(part.entries)) {
       stageRows.push_back(i * length);
@@ -132,16 +135,16 @@ void NestEmitter::emitGatheredRows(Place from, Place to,
 
 /// As many columns at a time as one load takes, each from its first row to the
 /// last, so that memory gets long runs.
-void NestEmitter::emitLongColumns(Place from, Place to,
+void NestEmitter::emitLongColumns(Position from, Position to,
                                   llvm::ArrayRef<int64_t> rows,
                                   llvm::ArrayRef<int64_t> columns) {
   int64_t height = kernels.registerRows(rows.size());
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &tile, const Part &part) {
-    Place first = advance(from, part.iteration, part.stride);
-    Place column = advanceUnits(to, part);
-    Place source = advanceUnits(first, tile);
-    Place target = advance(column, tile.iteration, tile.stride);
+    Position first = advance(from, part.iteration, part.stride);
+    Position column = advanceUnits(to, part);
+    Position source = advanceUnits(first, tile);
+    Position target = advance(column, tile.iteration, tile.stride);
     kernels.transpose(source, part.entries, target, tile.entries,
                       isNontemporal() && part.begin % height == 0);
   };
@@ -154,24 +157,24 @@ void NestEmitter::emitLongColumns(Place from, Place to,
 }
 
 /// The same through a buffer, where columns begin anywhere in a line.
-void NestEmitter::emitRaggedColumns(Place from, Place to,
+void NestEmitter::emitRaggedColumns(Position from, Position to,
                                     llvm::ArrayRef<int64_t> rows,
                                     llvm::ArrayRef<int64_t> columns) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   int64_t length = rows.size() * nest.unit;
   int64_t pitch = llvm::alignTo(length, lineElements());
   int64_t stride = columns.size() > 1 ? columns[1] : 0;
-  Place stage = getStage(width * pitch);
+  Position stage = getStage(width * pitch);
   auto emitColumns = [&](const Part &tile) {
     Table stageColumns;
     for (size_t i = 0; i < tile.entries.size(); ++i)
       stageColumns.push_back(i * pitch);
     emitLongColumns(advanceUnits(from, tile), stage, rows, stageColumns);
-    Place column =
+    Position column =
         advance(to + tile.entries.front(), tile.iteration, tile.stride);
     repeat(tile.entries.size(), [&](Value i) {
-      Place source = advance(stage, i, pitch);
-      Place target = advance(column, i, stride);
+      Position source = advance(stage, i, pitch);
+      Position target = advance(column, i, stride);
       emitRaggedColumn(source, target, length);
     });
   };
@@ -181,7 +184,7 @@ void NestEmitter::emitRaggedColumns(Place from, Place to,
 
 /// The lines that begin in a panel's part of a column; the first panel also has
 /// what comes before them, and the last one what is left behind.
-void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
+void NestEmitter::emitRaggedColumn(Position from, Position to, int64_t count) {
   if (!panel) {
     bool isOnly = llvm::all_of(nest.loops, [&](const PlanLoop &loop) {
       return loop.role != PlanLoop::Role::Rows || countFullBlocks(loop) == 0;
@@ -192,12 +195,12 @@ void NestEmitter::emitRaggedColumn(Place from, Place to, int64_t count) {
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, panel,
                                         arith::ConstantIndexOp::create(b, 0));
   emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
-  Place source = skip(from, head);
-  Place target = skip(to, head);
+  Position source = skip(from, head);
+  Position target = skip(to, head);
   emitAlignedRun(source, target, count - haloRows() * nest.unit);
 }
 
-void NestEmitter::emitRowChunks(Place from, Place to,
+void NestEmitter::emitRowChunks(Position from, Position to,
                                 llvm::ArrayRef<int64_t> rows,
                                 llvm::ArrayRef<int64_t> columns) {
   if (!nest.packedBytes.empty())
@@ -212,7 +215,7 @@ void NestEmitter::emitRowChunks(Place from, Place to,
   if (unrolls && prefetches)
     emitPrefetch(from, rows);
   auto emitRows = [&](const Part &part) {
-    Place first = advance(from, part.iteration, part.stride);
+    Position first = advance(from, part.iteration, part.stride);
     if (!unrolls && prefetches)
       emitPrefetch(first, part.entries);
     emitTiles(first, advanceUnits(to, part), part.entries, columns,
@@ -287,38 +290,38 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
 /// Copies the rows of a block side by side in the buffer of the block, once for
 /// each byte of a unit, and transposes them from there as bytes: there is one
 /// piece of code for all columns, and but a loop for each byte.
-void NestEmitter::emitPackedTranspose(Place from, Place to,
+void NestEmitter::emitPackedTranspose(Position from, Position to,
                                       llvm::ArrayRef<int64_t> rows,
                                       llvm::ArrayRef<int64_t> columns) {
   int64_t length = columns.size() * nest.unit, run = nest.packedRun();
   int64_t numRows = rows.size() * run, numPackedBytes = nest.packedBytes.size();
-  Place stage = getStage();
-  Table stageRows, places;
+  Position stage = getStage();
+  Table stageRows, positions;
   for (int64_t i = 0; i < numPackedBytes; ++i) {
     if (i % run == 0)
-      places.push_back(nest.packedBytes[i].dstOffset);
+      positions.push_back(nest.packedBytes[i].dstOffset);
     int64_t row = i / run * numRows + i % run;
     emitPackedRows(i, from, stage + row * length, rows, length);
   }
   for (int64_t i = 0; i < numRows; ++i)
     stageRows.push_back(i * length);
-  auto transposeAll = [&](Place rowsAt, Place columnsAt) {
+  auto transposeAll = [&](Position rowsAt, Position columnsAt) {
     emitColumnChunks(rowsAt, columnsAt, stageRows, columns);
   };
-  if (std::optional<int64_t> stride = getUniformStride(places, 1);
-      stride && places.size() > 1)
-    return repeatInLoop(places.size(), [&](Value i) {
-      Place source = advance(stage, i, numRows * length);
-      Place target = advance(to, i, *stride);
+  if (std::optional<int64_t> stride = getUniformStride(positions, 1);
+      stride && positions.size() > 1)
+    return repeatInLoop(positions.size(), [&](Value i) {
+      Position source = advance(stage, i, numRows * length);
+      Position target = advance(to, i, *stride);
       transposeAll(source, target);
     });
-  for (auto [i, place] : llvm::enumerate(places))
-    transposeAll(stage + i * numRows * length, to + place);
+  for (auto [i, position] : llvm::enumerate(positions))
+    transposeAll(stage + i * numRows * length, to + position);
 }
 
 /// The rows of a block in the buffer, of the packed bytes of one number: at a
 /// distance where others come between.
-void NestEmitter::emitPackedRows(size_t number, Place from, Place stage,
+void NestEmitter::emitPackedRows(size_t number, Position from, Position stage,
                                  llvm::ArrayRef<int64_t> rows, int64_t length) {
   int64_t numRows = rows.size(), size = 1;
   int64_t distance = nest.packedRun() * length;
@@ -331,12 +334,12 @@ void NestEmitter::emitPackedRows(size_t number, Place from, Place stage,
     size = numRows;
   std::optional<int64_t> inner = getUniformStride(rows.take_front(size), 1);
   repeat(numRows / size, [&](Value i) {
-    Place group = advance(from, i, stride.value_or(0));
-    Place to = advance(stage, i, size * distance);
+    Position group = advance(from, i, stride.value_or(0));
+    Position to = advance(stage, i, size * distance);
     if (inner)
       return repeat(size, [&](Value k) {
-        Place source = advance(group, k, *inner);
-        Place target = advance(to, k, distance);
+        Position source = advance(group, k, *inner);
+        Position target = advance(to, k, distance);
         kernels.pack(number, source, target, length, nest.columnPitch);
       });
     for (int64_t k = 0; k < size; ++k)
@@ -346,7 +349,7 @@ void NestEmitter::emitPackedRows(size_t number, Place from, Place stage,
 }
 
 /// As many columns at a time as one load takes, the last of which overlap.
-void NestEmitter::emitColumnChunks(Place from, Place to,
+void NestEmitter::emitColumnChunks(Position from, Position to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
   int64_t size = 16 / nest.unit, numColumns = columns.size();
@@ -358,14 +361,14 @@ void NestEmitter::emitColumnChunks(Place from, Place to,
   repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
     Value begin = affine::AffineMinOp::create(
         b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
-    Place source = advance(from, begin, nest.unit);
-    Place target = advance(to, begin, *stride);
+    Position source = advance(from, begin, nest.unit);
+    Position target = advance(to, begin, *stride);
     kernels.transpose(source, rows, target, columns.take_front(size),
                       isNontemporal());
   });
 }
 
-void NestEmitter::emitCarried(Place from, Place to, Place carry,
+void NestEmitter::emitCarried(Position from, Position to, Position carry,
                               llvm::ArrayRef<int64_t> rows,
                               llvm::ArrayRef<int64_t> columns, int64_t phase) {
   int64_t line = lineElements(), size = line / nest.unit;
@@ -387,8 +390,8 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
       Value first = isFirst;
       if (first)
         first = arith::AndIOp::create(b, first, isZero(i));
-      Place source = advance(from, i, *stride);
-      Place target = advance(to, i, line);
+      Position source = advance(from, i, *stride);
+      Position target = advance(to, i, line);
       emitCarriedLines(source, target, carry, rows.take_front(size), columns,
                        phase, first);
     });
@@ -397,14 +400,14 @@ void NestEmitter::emitCarried(Place from, Place to, Place carry,
     return;
   // What makes no line any more is little: it goes through the cache, by short
   // code.
-  Place end = to + lines * line;
+  Position end = to + lines * line;
   emitKeptLines(end, carry, columns, phase);
   if (llvm::ArrayRef<int64_t> rest = rows.drop_front(lines * size);
       !rest.empty())
     emitRowChunks(from, end, rest, columns);
 }
 
-void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
+void NestEmitter::emitCarriedLines(Position from, Position to, Position carry,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns,
                                    int64_t phase, Value isFirst) {
@@ -418,7 +421,7 @@ void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
         isDone.set(number);
         int64_t shift = (phase + columns[number]) % line;
         Value whole = column;
-        if (Place kept = carry + number * line; shift) {
+        if (Position kept = carry + number * line; shift) {
           whole = kernels.alignLines(kernels.load(kept, line), column, shift);
           kernels.store(column, kept);
         }
@@ -433,18 +436,18 @@ void NestEmitter::emitCarriedLines(Place from, Place to, Place carry,
 void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
   auto storeWhole = [&] {
     for (const CarriedLine &line : lines)
-      kernels.store(line.value, line.place, /*isNontemporal=*/true);
+      kernels.store(line.value, line.position, /*isNontemporal=*/true);
   };
   if (!isFirst)
     return storeWhole();
   auto storeParts = [&] {
     for (const CarriedLine &line : lines)
-      kernels.storePart(line.value, line.place, line.shift, lineElements());
+      kernels.storePart(line.value, line.position, line.shift, lineElements());
   };
   emitChoice(isFirst, storeParts, storeWhole);
 }
 
-void NestEmitter::emitKeptLines(Place to, Place carry,
+void NestEmitter::emitKeptLines(Position to, Position carry,
                                 llvm::ArrayRef<int64_t> columns,
                                 int64_t phase) {
   int64_t line = lineElements();
@@ -459,31 +462,31 @@ void NestEmitter::emitKeptLines(Place to, Place carry,
 }
 
 /// Prefetches what the same rows have some blocks of columns ahead.
-void NestEmitter::emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows) {
+void NestEmitter::emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.unit;
-  Place ahead = getAhead(from, nest.prefetch * inner.srcStride * inner.step,
-                         width + *llvm::max_element(rows));
+  Position ahead = getAhead(from, nest.prefetch * inner.srcStride * inner.step,
+                            width + *llvm::max_element(rows));
   for (int64_t row : rows)
     for (int64_t i = 0; i < width; i += lineElements())
       emitPrefetchOfLine(ahead + (row + i));
 }
 
 /// Prefetches what is read some bytes after `count` elements of runs.
-void NestEmitter::emitCopyPrefetch(Place from, llvm::ArrayRef<int64_t> runs,
+void NestEmitter::emitCopyPrefetch(Position from, llvm::ArrayRef<int64_t> runs,
                                    int64_t count) {
   if (!nest.prefetch || count == 0)
     return;
-  Place ahead = getAhead(from, nest.prefetch / kernels.elementBytes(),
-                         count + *llvm::max_element(runs));
+  Position ahead = getAhead(from, nest.prefetch / kernels.elementBytes(),
+                            count + *llvm::max_element(runs));
   for (int64_t run : runs)
     for (int64_t i = 0; i < count; i += lineElements())
       emitPrefetchOfLine(ahead + (run + i));
 }
 
-Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
+Position NestEmitter::getAhead(Position from, int64_t distance, int64_t reach) {
   int64_t elements = cast<MemRefType>(src.getType()).getNumElements();
   AffineExpr ahead = b.getAffineDimExpr(0) + (from.offset + distance);
   AffineExpr last =
@@ -492,9 +495,9 @@ Place NestEmitter::getAhead(Place from, int64_t distance, int64_t reach) {
   return {src, affine::AffineMinOp::create(b, map, ValueRange{from.index})};
 }
 
-void NestEmitter::emitPrefetchOfLine(Place place) {
+void NestEmitter::emitPrefetchOfLine(Position position) {
   // Panels are read once, and not to push anything out of a cache.
   int locality = nest.packsPanels ? 0 : nest.prefetchesToL2 ? 2 : 3;
-  memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(place)},
+  memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(position)},
                              /*isWrite=*/false, locality, /*isDataCache=*/true);
 }

@@ -19,7 +19,7 @@
 // register of the run. Deinterleaving takes the same steps back.
 //
 // Columns of the run may be further apart than their units. What lies between
-// is a register of padding to gather from, or no place at all.
+// is a register of padding to gather from, or none at all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 namespace {
-using UnitPlaces = llvm::SmallVector<UnitPlace, 64>;
+using RegisterUnits = llvm::SmallVector<RegisterUnit, 64>;
 
 /// Rows in groups of powers of two. Registers are numbered like the rows: those
 /// of a group hold its units in order, column by column.
@@ -58,11 +58,11 @@ public:
     }
   }
 
-  /// The places, in groups, of the units of register `reg` of the run; what
+  /// The positions, in groups, of the units of register `reg` of the run; what
   /// lies between columns is in the register after those of the rows.
-  UnitPlaces getRun(int64_t reg) const;
-  /// The places, in the run, of the units of register `reg` of a group.
-  UnitPlaces getGroup(int64_t reg) const;
+  RegisterUnits getRun(int64_t reg) const;
+  /// The positions, in the run, of the units of register `reg` of a group.
+  RegisterUnits getGroup(int64_t reg) const;
   /// Shuffles that it all takes.
   int64_t countShuffles(bool isInterleave) const;
 
@@ -84,50 +84,51 @@ private:
 };
 } // namespace
 
-UnitPlaces InterleaveGroups::getRun(int64_t reg) const {
-  UnitPlaces places;
+RegisterUnits InterleaveGroups::getRun(int64_t reg) const {
+  RegisterUnits positions;
   for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
     int64_t column = at / pitch, row = at % pitch;
     if (row >= numRows) {
-      places.push_back({numRows, at % size});
+      positions.push_back({numRows, at % size});
       continue;
     }
     const Group &group = findGroup(row);
     int64_t unit = column * group.width + row - group.first;
-    places.push_back({group.first + unit / size, unit % size});
+    positions.push_back({group.first + unit / size, unit % size});
   }
-  return places;
+  return positions;
 }
 
-UnitPlaces InterleaveGroups::getGroup(int64_t reg) const {
-  UnitPlaces places;
+RegisterUnits InterleaveGroups::getGroup(int64_t reg) const {
+  RegisterUnits positions;
   const Group &group = findGroup(reg);
   int64_t begin = (reg - group.first) * size;
   for (int64_t unit = begin; unit < begin + size; ++unit) {
     int64_t column = unit / group.width, row = group.first + unit % group.width;
     int64_t at = column * pitch + row;
-    places.push_back({at / size, at % size});
+    positions.push_back({at / size, at % size});
   }
-  return places;
+  return positions;
 }
 
 /// Registers that units come from, in the order of the first of each. There are
-/// `numRegisters`; places in others may hold anything.
+/// `numRegisters`; positions in others may hold anything.
 static llvm::SmallVector<int64_t, 8>
-getSources(llvm::ArrayRef<UnitPlace> places, int64_t numRegisters) {
+getSources(llvm::ArrayRef<RegisterUnit> positions, int64_t numRegisters) {
   llvm::SmallVector<int64_t, 8> sources;
-  for (UnitPlace place : places)
-    if (place.reg < numRegisters && !llvm::is_contained(sources, place.reg))
-      sources.push_back(place.reg);
+  for (RegisterUnit position : positions)
+    if (position.reg < numRegisters &&
+        !llvm::is_contained(sources, position.reg))
+      sources.push_back(position.reg);
   return sources;
 }
 
-/// Whether the places are one register as it is.
-static bool isRegister(llvm::ArrayRef<UnitPlace> places) {
-  return llvm::all_of(llvm::enumerate(places), [&](auto entry) {
-    UnitPlace place = entry.value();
-    return place.reg == places.front().reg &&
-           place.unit == static_cast<int64_t>(entry.index());
+/// Whether the positions are one register as it is.
+static bool isRegister(llvm::ArrayRef<RegisterUnit> positions) {
+  return llvm::all_of(llvm::enumerate(positions), [&](auto entry) {
+    RegisterUnit position = entry.value();
+    return position.reg == positions.front().reg &&
+           position.unit == static_cast<int64_t>(entry.index());
   });
 }
 
@@ -137,9 +138,10 @@ int64_t InterleaveGroups::countShuffles(bool isInterleave) const {
     count += group.width * llvm::Log2_64(group.width);
   int64_t numRegisters = isInterleave ? pitch : numRows;
   for (int64_t reg = 0; reg < numRegisters; ++reg) {
-    UnitPlaces places = isInterleave ? getRun(reg) : getGroup(reg);
-    if (!isRegister(places))
-      count += std::max<int64_t>(getSources(places, pitch + 1).size() - 1, 1);
+    RegisterUnits positions = isInterleave ? getRun(reg) : getGroup(reg);
+    if (!isRegister(positions))
+      count +=
+          std::max<int64_t>(getSources(positions, pitch + 1).size() - 1, 1);
   }
   return count;
 }
@@ -165,17 +167,18 @@ static InterleaveGroups chooseGroups(int64_t numRows, int64_t pitch,
 //===----------------------------------------------------------------------===//
 
 Value VectorKernels::gatherUnits(llvm::ArrayRef<Value> registers,
-                                 llvm::ArrayRef<UnitPlace> places) {
-  llvm::SmallVector<int64_t, 8> sources = getSources(places, registers.size());
+                                 llvm::ArrayRef<RegisterUnit> positions) {
+  llvm::SmallVector<int64_t, 8> sources =
+      getSources(positions, registers.size());
   Value result = registers[sources.front()];
-  if (isRegister(places))
+  if (isRegister(positions))
     return result;
-  int64_t size = places.size();
+  int64_t size = positions.size();
   llvm::SmallVector<int64_t, 64> units(size, -1);
   auto take = [&](int64_t source, int64_t shift) {
-    for (auto [unit, place] : llvm::zip_equal(units, places))
-      if (place.reg == source)
-        unit = place.unit + shift;
+    for (auto [unit, position] : llvm::zip_equal(units, positions))
+      if (position.reg == source)
+        unit = position.unit + shift;
   };
   take(sources.front(), 0);
   if (sources.size() == 1)
@@ -260,7 +263,7 @@ Value VectorKernels::fillRegister(Value value, int64_t count) {
   return vector::BitCastOp::create(b, type, vector);
 }
 
-void VectorKernels::storeUnits(Value vector, Place place,
+void VectorKernels::storeUnits(Value vector, Position position,
                                llvm::ArrayRef<bool> isUnit) {
   VectorType type = getMemoryType(countUnits(vector) * unit);
   if (vector.getType() != type)
@@ -271,31 +274,33 @@ void VectorKernels::storeUnits(Value vector, Place place,
   auto maskType = VectorType::get(type.getShape(), b.getI1Type());
   Value mask = arith::ConstantOp::create(
       b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
-  vector::MaskedStoreOp::create(b, place.memref, ValueRange{getIndex(place)},
-                                mask, vector, llvm::Align(1));
+  vector::MaskedStoreOp::create(b, position.memref,
+                                ValueRange{getIndex(position)}, mask, vector,
+                                llvm::Align(1));
 }
 
 /// Stores a register of a run; what is no unit of a row lies between columns.
-void VectorKernels::storeBetween(Value vector, Place place, InterleaveGap gap,
+void VectorKernels::storeBetween(Value vector, Position position,
+                                 InterleaveGap gap,
                                  llvm::ArrayRef<bool> isUnit) {
   if (gap.filler || !llvm::is_contained(isUnit, false))
-    return store(vector, place);
+    return store(vector, position);
   if (hasMasks())
-    return storeUnits(vector, place, isUnit);
+    return storeUnits(vector, position, isUnit);
   // Padding gets back what it holds: it belongs to no other element, and to no
   // other thread, which has columns of its own.
   llvm::SmallVector<int64_t, 64> units;
   int64_t size = isUnit.size();
   for (auto [i, taken] : llvm::enumerate(isUnit))
     units.push_back(static_cast<int64_t>(i) + (taken ? 0 : size));
-  store(shuffleUnits(vector, load(place, size * unit), units), place);
+  store(shuffleUnits(vector, load(position, size * unit), units), position);
 }
 
-/// Packed bytes are rows too: those of the first place of all rows before those
-/// of the second.
-void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
-                               Place dst, int64_t numColumns, InterleaveGap gap,
-                               bool isNontemporal) {
+/// Packed bytes are rows too: those of the first position of all rows before
+/// those of the second.
+void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
+                               Position dst, int64_t numColumns,
+                               InterleaveGap gap, bool isNontemporal) {
   int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
   int64_t size = interleaveUnits(numColumns), pitch = numRows + gap.units;
   InterleaveGroups groups =
@@ -314,27 +319,27 @@ void VectorKernels::interleave(Place src, llvm::ArrayRef<int64_t> rows,
       registers.push_back(fillRegister(gap.filler, size));
     bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
     for (int64_t i = 0; i < pitch; ++i) {
-      UnitPlaces places = groups.getRun(i);
+      RegisterUnits positions = groups.getRun(i);
       // Narrow registers may have room for nothing but what stays as it is.
       int64_t numSources = registers.size();
-      auto isKept = [&](UnitPlace from) { return from.reg >= numSources; };
-      if (llvm::all_of(places, isKept))
+      auto isKept = [&](RegisterUnit from) { return from.reg >= numSources; };
+      if (llvm::all_of(positions, isKept))
         continue;
-      Value vector = gatherUnits(registers, places);
-      Place place = dst + (column * pitch + i * size) * unit;
+      Value vector = gatherUnits(registers, positions);
+      Position position = dst + (column * pitch + i * size) * unit;
       if (isNontemporal && isAligned) {
-        store(vector, place, /*isNontemporal=*/true);
+        store(vector, position, /*isNontemporal=*/true);
         continue;
       }
       llvm::SmallVector<bool, 64> isUnit;
-      for (UnitPlace from : places)
+      for (RegisterUnit from : positions)
         isUnit.push_back(from.reg < numRows);
-      storeBetween(vector, place, gap, isUnit);
+      storeBetween(vector, position, gap, isUnit);
     }
   }
 }
 
-llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
+llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
                                                         int64_t numStrands,
                                                         int64_t pitch,
                                                         int64_t size) {
@@ -350,10 +355,10 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
   for (int64_t i = 0; i < pitch; ++i)
     run.push_back(load(src + getBegin(i) * unit, size * unit));
   for (int64_t i = 0; i < numStrands; ++i) {
-    UnitPlaces places = groups.getGroup(i);
-    for (UnitPlace &place : places)
-      place.unit += place.reg * size - getBegin(place.reg);
-    strands.push_back(gatherUnits(run, places));
+    RegisterUnits positions = groups.getGroup(i);
+    for (RegisterUnit &position : positions)
+      position.unit += position.reg * size - getBegin(position.reg);
+    strands.push_back(gatherUnits(run, positions));
   }
   for (InterleaveGroups::Group group : groups.groups)
     unzipRows(
@@ -363,8 +368,8 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Place src,
 
 /// Parts of packed bytes are strands as columns are: the first parts of all
 /// columns before the second ones.
-void VectorKernels::deinterleave(Place src, int64_t numRows, int64_t pitch,
-                                 Place dst, llvm::ArrayRef<int64_t> columns,
+void VectorKernels::deinterleave(Position src, int64_t numRows, int64_t pitch,
+                                 Position dst, llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
   int64_t numColumns = columns.size(), size = interleaveUnits(numRows);
   int64_t numParts = packedBytes.empty() ? 1 : packedBytes.front().parts.size();

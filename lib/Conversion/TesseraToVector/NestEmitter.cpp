@@ -299,14 +299,15 @@ void NestEmitter::repeatTiles(int64_t count, bool unrolls, Body body) {
   body(loop.getInductionVar());
 }
 
-Place NestEmitter::advance(Place place, Value iteration, int64_t stride) {
+Position NestEmitter::advance(Position position, Value iteration,
+                              int64_t stride) {
   if (auto constant = iteration.getDefiningOp<arith::ConstantIndexOp>())
-    return place + constant.value() * stride;
+    return position + constant.value() * stride;
   AffineExpr index = b.getAffineDimExpr(0), i = b.getAffineDimExpr(1);
   Value moved =
       affine::AffineApplyOp::create(b, AffineMap::get(2, 0, index + i * stride),
-                                    ValueRange{place.index, iteration});
-  return {place.memref, moved, place.offset};
+                                    ValueRange{position.index, iteration});
+  return {position.memref, moved, position.offset};
 }
 
 Value NestEmitter::createIndex(AffineExpr expr) {
@@ -324,17 +325,17 @@ Value NestEmitter::createRowHead(Offsets at) {
   return createHead({dst, createIndex(inLine)});
 }
 
-Place NestEmitter::getSource(Offsets at) {
-  Place place = {src, createIndex(at.src)};
+Position NestEmitter::getSource(Offsets at) {
+  Position position = {src, createIndex(at.src)};
   if (!nest.shiftStride)
-    return place;
+    return position;
   AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.unit);
-  return skip(place, apply(rows * *nest.shiftStride, createRowHead(at)));
+  return skip(position, apply(rows * *nest.shiftStride, createRowHead(at)));
 }
 
-Place NestEmitter::getDestination(Offsets at) {
-  Place place = {dst, createIndex(at.dst)};
-  return nest.shiftStride ? skip(place, createRowHead(at)) : place;
+Position NestEmitter::getDestination(Offsets at) {
+  Position position = {dst, createIndex(at.dst)};
+  return nest.shiftStride ? skip(position, createRowHead(at)) : position;
 }
 
 int64_t NestEmitter::getPhase(Offsets at) {
@@ -352,12 +353,12 @@ int64_t NestEmitter::getPhase(Offsets at) {
 //===----------------------------------------------------------------------===//
 
 void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
-  Place to = getDestination(at);
+  Position to = getDestination(at);
   if (nest.kernel == KernelKind::Fill)
     return emitFill(to, nest.unit);
   if (nest.kernel == KernelKind::FillBits)
     return emitBits(to, to);
-  Place from = getSource(at);
+  Position from = getSource(at);
   Table fromRows =
       nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows);
   if (nest.packsPanels) {
@@ -377,7 +378,7 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     return emitBits(from, to);
   case KernelKind::Transpose:
     if (isCarried()) {
-      Place carry = getStage();
+      Position carry = getStage();
       carry.index = createIndex(at.carry);
       return emitCarried(from, to, carry,
                          rows ? llvm::ArrayRef(fromRows)
@@ -401,7 +402,7 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   emitStreams(from, to, fromRows, toRows);
 }
 
-void NestEmitter::emitFill(Place to, int64_t count) {
+void NestEmitter::emitFill(Position to, int64_t count) {
   Value value = arith::ConstantOp::create(b, padding);
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = count / chunk, rest = count % chunk;
@@ -412,11 +413,11 @@ void NestEmitter::emitFill(Place to, int64_t count) {
     kernels.fill(value, to + chunks * chunk, rest, isNontemporal());
 }
 
-void NestEmitter::emitBits(Place from, Place to) {
+void NestEmitter::emitBits(Position from, Position to) {
   Value value;
   if (nest.kernel == KernelKind::FillBits)
     value = arith::ConstantOp::create(b, padding);
-  auto emitRun = [&](Place src, Place dst, int64_t count) {
+  auto emitRun = [&](Position src, Position dst, int64_t count) {
     if (value)
       kernels.fillBits(value, dst, count, nest.mask);
     else
@@ -424,27 +425,27 @@ void NestEmitter::emitBits(Place from, Place to) {
   };
   int64_t chunks = nest.unit / kChunkBytes, rest = nest.unit % kChunkBytes;
   repeat(chunks, [&](Value i) {
-    Place source = advance(from, i, kChunkBytes);
-    Place target = advance(to, i, kChunkBytes);
+    Position source = advance(from, i, kChunkBytes);
+    Position target = advance(to, i, kChunkBytes);
     emitRun(source, target, kChunkBytes);
   });
   if (rest)
     emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, rest);
 }
 
-void NestEmitter::emitStreams(Place from, Place to,
+void NestEmitter::emitStreams(Position from, Position to,
                               llvm::ArrayRef<int64_t> fromRows,
                               llvm::ArrayRef<int64_t> toRows) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
-  auto copyAll = [&](Place src, Place dst, int64_t count) {
+  auto copyAll = [&](Position src, Position dst, int64_t count) {
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
   };
   repeat(chunks, [&](Value i) {
     emitCopyPrefetch(advance(from, i, chunk), fromRows, chunk);
-    Place source = advance(from, i, chunk);
-    Place target = advance(to, i, chunk);
+    Position source = advance(from, i, chunk);
+    Position target = advance(to, i, chunk);
     copyAll(source, target, chunk);
   });
   from = from + chunks * chunk;
@@ -458,7 +459,7 @@ void NestEmitter::emitStreams(Place from, Place to,
 }
 
 /// What is left of a run, and the padding behind it.
-void NestEmitter::emitRunEnd(Place from, Place to, int64_t count) {
+void NestEmitter::emitRunEnd(Position from, Position to, int64_t count) {
   // Up to the end of a chunk at once, for the sake of lines.
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t first = std::min(nest.padding, chunk - count);
@@ -468,7 +469,7 @@ void NestEmitter::emitRunEnd(Place from, Place to, int64_t count) {
     emitFill(to + (count + first), nest.padding - first);
 }
 
-void NestEmitter::emitInterleave(Place from, Place to,
+void NestEmitter::emitInterleave(Position from, Position to,
                                  llvm::ArrayRef<int64_t> rows,
                                  llvm::ArrayRef<int64_t> columns) {
   int64_t width = getColumnElements(rows), numColumns = columns.size();
@@ -493,7 +494,7 @@ void NestEmitter::emitInterleave(Place from, Place to,
   kernels.interleave(from, rows, to, numColumns, gap, isNontemporal());
 }
 
-void NestEmitter::emitDeinterleave(Place from, Place to,
+void NestEmitter::emitDeinterleave(Position from, Position to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
   if (!kernels.fillsLane(rows.size()))
@@ -507,12 +508,12 @@ void NestEmitter::emitDeinterleave(Place from, Place to,
 
 /// A run that begins at any column. As many columns as a register holds make
 /// whole lines, so that from one of the first such columns on all is aligned.
-void NestEmitter::emitShiftedInterleave(Place from, Place to,
+void NestEmitter::emitShiftedInterleave(Position from, Position to,
                                         llvm::ArrayRef<int64_t> rows,
                                         int64_t numColumns, InterleaveGap gap) {
   int64_t size = kernels.interleaveUnits(numColumns);
   int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
-  auto interleave = [&](Place src, Place dst, bool isNontemporal) {
+  auto interleave = [&](Position src, Position dst, bool isNontemporal) {
     kernels.interleave(src, rows, dst, size, gap, isNontemporal);
   };
   if (numColumns < 2 * size)
@@ -523,16 +524,16 @@ void NestEmitter::emitShiftedInterleave(Place from, Place to,
     interleave(from + column * nest.unit, to + column * pitch, false);
   AffineExpr index = b.getAffineDimExpr(0);
   Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
-  auto atHead = [&](Place place, int64_t stride) {
+  auto atHead = [&](Position position, int64_t stride) {
     Value moved =
-        arith::AddIOp::create(b, place.index, apply(index * stride, head));
-    return Place{place.memref, moved, place.offset};
+        arith::AddIOp::create(b, position.index, apply(index * stride, head));
+    return Position{position.memref, moved, position.offset};
   };
   from = atHead(from, nest.unit);
   to = atHead(to, pitch);
   repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
-    Place source = advance(from, i, size * nest.unit);
-    Place target = advance(to, i, size * pitch);
+    Position source = advance(from, i, size * nest.unit);
+    Position target = advance(to, i, size * pitch);
     interleave(source, target, true);
   });
 }

@@ -56,7 +56,7 @@ void emitLoop(mlir::ImplicitLocOpBuilder &b, Scratch &scratch, LoopShape shape,
               llvm::SmallVectorImpl<mlir::Value> &ivs,
               llvm::function_ref<void(mlir::AffineExpr iteration)> body);
 
-/// The distance of groups of `size` places that repeat one after another in
+/// The distance of groups of `size` positions that repeat one after another in
 /// `table`, if they do.
 inline std::optional<int64_t> getUniformStride(llvm::ArrayRef<int64_t> table,
                                                size_t size) {
@@ -133,100 +133,109 @@ private:
                              int64_t columns);
   void emitBlock(Offsets at, int64_t rows, int64_t columns);
 
-  void emitFill(Place to, int64_t count);
-  void emitRunEnd(Place from, Place to, int64_t count);
+  void emitFill(Position to, int64_t count);
+  void emitRunEnd(Position from, Position to, int64_t count);
   /// Writes some bits of each byte, those of `from` or of the padding.
-  void emitBits(Place from, Place to);
+  void emitBits(Position from, Position to);
   /// Runs that advance side by side, some lines at a time.
-  void emitStreams(Place from, Place to, llvm::ArrayRef<int64_t> fromRows,
+  void emitStreams(Position from, Position to, llvm::ArrayRef<int64_t> fromRows,
                    llvm::ArrayRef<int64_t> toRows);
-  void emitStagedCopy(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitStagedCopy(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                       bool isAligned);
-  void emitTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitTranspose(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns, bool isAligned);
-  void emitInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitInterleave(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                       llvm::ArrayRef<int64_t> columns);
-  void emitShiftedInterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
-                             int64_t numColumns, InterleaveGap gap);
-  void emitDeinterleave(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitShiftedInterleave(Position from, Position to,
+                             llvm::ArrayRef<int64_t> rows, int64_t numColumns,
+                             InterleaveGap gap);
+  void emitDeinterleave(Position from, Position to,
+                        llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   /// All columns of some rows, as many at a time as one load takes.
-  void emitTiles(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitTiles(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                  llvm::ArrayRef<int64_t> columns, bool fillsLines,
                  bool unrolls);
   /// As many rows at a time as a register takes.
-  void emitRowChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitRowChunks(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                      llvm::ArrayRef<int64_t> columns);
-  void emitLongColumns(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitLongColumns(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                        llvm::ArrayRef<int64_t> columns);
-  void emitRaggedColumns(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitRaggedColumns(Position from, Position to,
+                         llvm::ArrayRef<int64_t> rows,
                          llvm::ArrayRef<int64_t> columns);
-  void emitRaggedColumn(Place from, Place to, int64_t count);
-  void emitPackedTranspose(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitRaggedColumn(Position from, Position to, int64_t count);
+  void emitPackedTranspose(Position from, Position to,
+                           llvm::ArrayRef<int64_t> rows,
                            llvm::ArrayRef<int64_t> columns);
-  void emitPackedRows(size_t number, Place from, Place stage,
+  void emitPackedRows(size_t number, Position from, Position stage,
                       llvm::ArrayRef<int64_t> rows, int64_t length);
-  void emitColumnChunks(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitColumnChunks(Position from, Position to,
+                        llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
-  bool emitSquares(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  bool emitSquares(Position from, Position to, llvm::ArrayRef<int64_t> rows,
                    llvm::ArrayRef<int64_t> columns);
-  void emitGatheredRows(Place from, Place to, llvm::ArrayRef<int64_t> rows,
+  void emitGatheredRows(Position from, Position to,
+                        llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns);
   /// Copies a panel into its buffer, and transposes it from there by the loops
   /// from number `depth` on.
   void emitPanel(size_t depth, Offsets at, int64_t rows, int64_t columns);
-  void packPanel(Place from, llvm::ArrayRef<int64_t> rows);
-  void emitPrefetch(Place from, llvm::ArrayRef<int64_t> rows);
-  void emitCopyPrefetch(Place from, llvm::ArrayRef<int64_t> runs,
+  void packPanel(Position from, llvm::ArrayRef<int64_t> rows);
+  void emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows);
+  void emitCopyPrefetch(Position from, llvm::ArrayRef<int64_t> runs,
                         int64_t count);
   /// Where the source is so many elements further on, so that as many as
   /// `reach` are within it.
-  Place getAhead(Place from, int64_t distance, int64_t reach);
-  /// Prefetches the line at `place` of the source.
-  void emitPrefetchOfLine(Place place);
+  Position getAhead(Position from, int64_t distance, int64_t reach);
+  /// Prefetches the line at `position` of the source.
+  void emitPrefetchOfLine(Position position);
   /// A block of a panel; the last panel is shorter, or empty.
-  void emitCarried(Place from, Place to, Place carry,
+  void emitCarried(Position from, Position to, Position carry,
                    llvm::ArrayRef<int64_t> rows,
                    llvm::ArrayRef<int64_t> columns, int64_t phase);
   /// One line of each column. `isFirst`, if there is such a value, says whether
   /// it is the first one.
-  void emitCarriedLines(Place from, Place to, Place carry,
+  void emitCarriedLines(Position from, Position to, Position carry,
                         llvm::ArrayRef<int64_t> rows,
                         llvm::ArrayRef<int64_t> columns, int64_t phase,
                         mlir::Value isFirst);
   /// A line of a column, which begins `shift` elements behind it.
   struct CarriedLine {
     mlir::Value value;
-    Place place;
+    Position position;
     int64_t shift;
   };
   void storeLines(llvm::ArrayRef<CarriedLine> lines, mlir::Value isFirst);
   /// What the panels have kept when there are no more lines.
-  void emitKeptLines(Place to, Place carry, llvm::ArrayRef<int64_t> columns,
-                     int64_t phase);
+  void emitKeptLines(Position to, Position carry,
+                     llvm::ArrayRef<int64_t> columns, int64_t phase);
   /// Writes the columns that a block left in the buffer, those that follow
   /// one another as one run.
-  void emitStagedColumns(Place stage, Place to, llvm::ArrayRef<int64_t> columns,
-                         int64_t length, bool isAligned);
+  void emitStagedColumns(Position stage, Position to,
+                         llvm::ArrayRef<int64_t> columns, int64_t length,
+                         bool isAligned);
 
   /// Copies a run so that all whole lines in it bypass the cache.
-  void emitNontemporalRun(Place from, Place to, int64_t count, bool isAligned);
-  void emitMaskedRun(Place from, Place to, int64_t count, bool hasHead);
+  void emitNontemporalRun(Position from, Position to, int64_t count,
+                          bool isAligned);
+  void emitMaskedRun(Position from, Position to, int64_t count, bool hasHead);
   /// Elements of a run up to the first line that begins in it.
-  mlir::Value createHead(Place to);
-  /// Elements of its line that come before a place.
-  mlir::Value createShift(Place to);
-  mlir::Value createInLine(Place to, bool isNegative);
-  Place skip(Place place, mlir::Value elements);
+  mlir::Value createHead(Position to);
+  /// Elements of its line that come before a position.
+  mlir::Value createShift(Position to);
+  mlir::Value createInLine(Position to, bool isNegative);
+  Position skip(Position position, mlir::Value elements);
   /// The run of that number among those that continue one another.
-  void emitCoalescedRun(Place from, Place to, mlir::AffineExpr number);
-  void emitCoalescedEnd(Place from, Place to, mlir::Value shift, int64_t rest,
-                        mlir::Value isLast);
+  void emitCoalescedRun(Position from, Position to, mlir::AffineExpr number);
+  void emitCoalescedEnd(Position from, Position to, mlir::Value shift,
+                        int64_t rest, mlir::Value isLast);
   void emitChoice(mlir::Value condition, llvm::function_ref<void()> then,
                   llvm::function_ref<void()> otherwise = nullptr);
-  void emitAlignedRun(Place from, Place to, int64_t count);
+  void emitAlignedRun(Position from, Position to, int64_t count);
   /// Copies elements from number `begin` to `end`, one at a time.
-  void emitElements(Place from, Place to, mlir::Value begin, mlir::Value end);
+  void emitElements(Position from, Position to, mlir::Value begin,
+                    mlir::Value end);
 
   /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
   void repeat(int64_t count, Body body);
@@ -254,25 +263,25 @@ private:
   bool unrollsTiles(int64_t rows, int64_t columns);
   /// Whether blocks of that many units move little of all, here.
   bool isLight(int64_t rows, int64_t columns) const;
-  Place advance(Place place, mlir::Value iteration, int64_t stride);
+  Position advance(Position position, mlir::Value iteration, int64_t stride);
   /// Where a part of rows or columns begins on the side on which their units
   /// are one run.
-  Place advanceUnits(Place place, const Part &part) {
-    return advance(place + part.begin * nest.unit, part.iteration,
+  Position advanceUnits(Position position, const Part &part) {
+    return advance(position + part.begin * nest.unit, part.iteration,
                    part.step * nest.unit);
   }
   mlir::Value createIndex(mlir::AffineExpr expr);
   /// `expr` of one dimension, for `operand`.
   mlir::Value apply(mlir::AffineExpr expr, mlir::Value operand);
   /// Where rows are taken from, and where they go.
-  Place getSource(Offsets at);
-  Place getDestination(Offsets at);
+  Position getSource(Offsets at);
+  Position getDestination(Offsets at);
   /// Elements of its line that come before a block that carries.
   int64_t getPhase(Offsets at);
   /// Elements of the destination before the rows that are taken.
   mlir::Value createRowHead(Offsets at);
-  Place getStage() { return getStage(countStage()); }
-  Place getStage(int64_t elements);
+  Position getStage() { return getStage(countStage()); }
+  Position getStage(int64_t elements);
   /// Whether the loops from number `depth` on are those within a panel.
   bool isWithinPanel(size_t depth) const;
   /// Elements of a tile, a line of each row of a panel. One line more keeps

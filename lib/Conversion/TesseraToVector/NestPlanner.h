@@ -192,7 +192,7 @@ private:
   }
   /// Whether lines of the destination are where the strides say.
   bool knowsLines() const { return target.isLineAligned || nest.shiftStride; }
-  /// Whether what the loop brings to a place of the destination does not
+  /// Whether what the loop brings to a position of the destination does not
   /// matter: rows are shifted, for each of its steps.
   bool mayBeginAnywhere(const PlanLoop &loop) const {
     return nest.shiftStride && loop.role == Role::Outer;

@@ -24,21 +24,21 @@ static constexpr size_t kMaxPackedBytes = 16;
 static constexpr int64_t kMaxShort = 16;
 
 namespace {
-/// A place on both sides, in elements.
-struct Places {
+/// A position on both sides, in elements.
+struct Positions {
   int64_t src = 0, dst = 0;
 };
 
-/// A run along the destination that begins at one of several places: a head
+/// A run along the destination that begins at one of several positions: a head
 /// that is less than a byte, whole bytes, and a tail.
 struct Run {
-  Places begin;
+  Positions begin;
   int64_t head = 0, bytes = 0, tail = 0;
 };
 
 /// A byte of a run: the number of its first element, and where the run begins.
 struct ByteOfRun {
-  Places begin;
+  Positions begin;
   int64_t first = 0;
 };
 
@@ -63,8 +63,8 @@ private:
   /// The same where all loops are whole periods.
   void packPeriods(const StridedNest &outer);
   /// Replaces the loops by ones of bytes, and returns where their steps begin.
-  llvm::SmallVector<Places> splitLoops(StridedNest &nest) const;
-  Run makeRun(Places begin) const;
+  llvm::SmallVector<Positions> splitLoops(StridedNest &nest) const;
+  Run makeRun(Positions begin) const;
   /// Whole bytes of all runs, as far as they all have them, and the others.
   void packRuns(const StridedNest &inBytes, llvm::ArrayRef<Run> runs);
   /// Elements of a run, from number `first` on, that are part of a byte.
@@ -77,7 +77,7 @@ private:
   /// of both buffers.
   PackedBytes pack(ByteOfRun byte, int64_t count) const;
   /// Element number `element` of a run.
-  Places getPlace(Places begin, int64_t element) const {
+  Positions getPositions(Positions begin, int64_t element) const {
     return {begin.src + element / run.count * repeat.srcStride +
                 element % run.count * run.srcStride,
             begin.dst + element};
@@ -88,8 +88,8 @@ private:
     return repeat.count == 1 ? elements * run.srcStride
                              : elements / run.count * repeat.srcStride;
   }
-  /// Bytes of a run after which the source is at the same place within a byte,
-  /// and within a short run, again.
+  /// Bytes of a run after which the source is at the same position within a
+  /// byte, and within a short run, again.
   int64_t getRunPeriod() const;
   /// Takes the loop of a stride out of the nest; one step if there is none.
   PlanLoop takeLoop(StridedNest &nest, int64_t dstStride) const;
@@ -125,7 +125,7 @@ PackedBytes NestPacker::pack(ByteOfRun byte, int64_t count) const {
   PackedBytes result;
   result.dstOffset = (byte.begin.dst + byte.first) / dstPerByte;
   for (int64_t i = 0; i < count && !forFill; ++i) {
-    Places at = getPlace(byte.begin, byte.first + i);
+    Positions at = getPositions(byte.begin, byte.first + i);
     auto to = static_cast<int>(at.dst % dstPerByte * (8 / dstPerByte));
     auto from = static_cast<int>(at.src % srcPerByte * srcBits);
     auto mask = static_cast<uint8_t>(((1 << bits) - 1) << to);
@@ -212,7 +212,7 @@ void NestPacker::addBytes(const StridedNest &inBytes,
   packed.push_back(std::move(nest));
 }
 
-Run NestPacker::makeRun(Places begin) const {
+Run NestPacker::makeRun(Positions begin) const {
   Run result = {begin};
   int64_t phase = begin.dst % dstPerByte, count = run.count * repeat.count;
   result.head = std::min((dstPerByte - phase) % dstPerByte, count);
@@ -251,8 +251,8 @@ void NestPacker::packRuns(const StridedNest &inBytes,
   }
 }
 
-llvm::SmallVector<Places> NestPacker::splitLoops(StridedNest &nest) const {
-  llvm::SmallVector<Places> begins = {{nest.srcOffset, nest.dstOffset}};
+llvm::SmallVector<Positions> NestPacker::splitLoops(StridedNest &nest) const {
+  llvm::SmallVector<Positions> begins = {{nest.srcOffset, nest.dstOffset}};
   for (PlanLoop &loop : nest.loops) {
     int64_t period = getPeriod(loop);
     size_t size = begins.size();
@@ -271,7 +271,7 @@ llvm::SmallVector<Places> NestPacker::splitLoops(StridedNest &nest) const {
 void NestPacker::packPeriods(const StridedNest &outer) {
   StridedNest inBytes = outer;
   llvm::SmallVector<Run> runs;
-  for (Places begin : splitLoops(inBytes))
+  for (Positions begin : splitLoops(inBytes))
     runs.push_back(makeRun(begin));
   packRuns(inBytes, runs);
 }

@@ -159,8 +159,9 @@ bool NestPlanner::planInterleaves(const Chain &rows, const Chain &columns) {
   return true;
 }
 
-/// Whether the packed bytes of a few rows, those of the first place of all rows
-/// before those of the second, are one run, which the next column continues.
+/// Whether the packed bytes of a few rows, those of the first position of all
+/// rows before those of the second, are one run, which the next column
+/// continues.
 bool NestPlanner::interleavesPacked(const Chain &rows,
                                     const Chain &columns) const {
   int64_t run = countSteps(rows) * nest.unit;

@@ -186,7 +186,7 @@ bool NestPlanner::isDensePanel(const PlanLoop &row,
 /// Bytes of a column that a panel of rows of so many bytes writes: as many as
 /// a row has, within bounds. Wide panels take the fewer rows.
 int64_t NestPlanner::getPanelRun(int64_t rowBytes) const {
-  // Threads write to as many more places at a time.
+  // Threads write to as many more positions at a time.
   if (unitBytes() > target.costs.panelUnitBytes)
     return getDirectRun() * (target.threads > 1 ? 2 : 1);
   int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);

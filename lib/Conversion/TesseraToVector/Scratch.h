@@ -39,7 +39,7 @@ public:
   void emitFallback(llvm::function_ref<void()> otherwise);
 
 private:
-  /// A place in a block, behind an operation or at the begin.
+  /// A position in a block, behind an operation or at the begin.
   struct Point {
     mlir::Block *block;
     mlir::Operation *before;

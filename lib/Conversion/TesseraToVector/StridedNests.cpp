@@ -35,7 +35,7 @@ struct CutSide {
   int64_t getIndex(int64_t number) const { return begin + number * step; }
   /// The element at an index: the sum of its digits times their strides.
   int64_t getPosition(int64_t index) const;
-  /// Steps of the slice after which an index is at the same place in a unit.
+  /// Steps of the slice after which an index is at the same position in a unit.
   int64_t getPeriod(size_t level) const {
     return units[level] / std::gcd(units[level], step);
   }
@@ -57,7 +57,7 @@ struct CutSide {
 /// One dimension.
 struct CutDimension {
   int64_t size = 1;
-  /// Indices that have places in the destination, padding included.
+  /// Indices that have positions in the destination, padding included.
   int64_t paddedSize = 1;
   CutSide src, dst;
 };
@@ -384,11 +384,11 @@ orderDimensions(llvm::ArrayRef<CutDimension> dims) {
   return result;
 }
 
-/// Whether the indices of the padded dimensions are the places, one to one:
+/// Whether the indices of the padded dimensions are the positions, one to one:
 /// their loops, from the most minor on, continue one another up to the end. Not
 /// so where there is padding in the middle of a dimension too.
-static bool coverAllPlaces(llvm::ArrayRef<CutDimension> dims,
-                           int64_t numPlaces) {
+static bool coverAllPositions(llvm::ArrayRef<CutDimension> dims,
+                              int64_t numPositions) {
   std::vector<Pieces> whole;
   for (const CutDimension &dim : dims)
     whole.push_back(cutInterval(dim, 0, dim.paddedSize));
@@ -408,7 +408,7 @@ static bool coverAllPlaces(llvm::ArrayRef<CutDimension> dims,
       return false;
     next *= loop.count;
   }
-  return next == numPlaces;
+  return next == numPositions;
 }
 
 llvm::Expected<std::vector<StridedNest>>
@@ -416,11 +416,11 @@ tessera::cutPadding(const AxisList &list) {
   if (llvm::Error error = checkStatic(list))
     return std::move(error);
   Pieces nests;
-  if (list.numPlaces() > 0) {
+  if (list.numPositions() > 0) {
     llvm::Expected<std::vector<CutDimension>> dims = getPaddedDimensions(list);
     if (!dims)
       return dims.takeError();
-    if (!coverAllPlaces(*dims, list.numPlaces()))
+    if (!coverAllPositions(*dims, list.numPositions()))
       return unsupportedError(
           "relayout plan", "padding at the end of each dimension only",
           "padding within one", "lower it with --tessera-lower-relayouts");
@@ -437,9 +437,9 @@ tessera::cutPadding(const AxisList &list) {
         return std::move(error);
     }
   }
-  int64_t tail = list.numAllocated() - list.numPlaces();
+  int64_t tail = list.numAllocated() - list.numPositions();
   if (tail > 0)
-    nests.push_back({0, list.numPlaces(), {{tail, 1, 1}}});
+    nests.push_back({0, list.numPositions(), {{tail, 1, 1}}});
   llvm::for_each(nests, normalize);
   return nests;
 }

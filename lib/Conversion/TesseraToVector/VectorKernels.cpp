@@ -49,11 +49,11 @@ VectorKernels::VectorKernels(ImplicitLocOpBuilder &builder, Type elementType,
 // Memory
 //===----------------------------------------------------------------------===//
 
-Value VectorKernels::getIndex(Place place) {
-  if (place.offset == 0)
-    return place.index;
-  Value offset = arith::ConstantIndexOp::create(b, place.offset);
-  return arith::AddIOp::create(b, place.index, offset);
+Value VectorKernels::getIndex(Position position) {
+  if (position.offset == 0)
+    return position.index;
+  Value offset = arith::ConstantIndexOp::create(b, position.offset);
+  return arith::AddIOp::create(b, position.index, offset);
 }
 
 VectorType VectorKernels::getMemoryType(int64_t elements) const {
@@ -64,46 +64,48 @@ VectorType VectorKernels::getWorkType(int64_t elements) const {
   return VectorType::get({elements * factor}, workType);
 }
 
-Value VectorKernels::load(Place place, int64_t count) {
+Value VectorKernels::load(Position position, int64_t count) {
   // Buffers may have any alignment, so that no more than a byte is claimed.
-  Value vector = vector::LoadOp::create(b, getMemoryType(count), place.memref,
-                                        ValueRange{getIndex(place)},
-                                        /*nontemporal=*/false, llvm::Align(1));
+  Value vector = vector::LoadOp::create(
+      b, getMemoryType(count), position.memref, ValueRange{getIndex(position)},
+      /*nontemporal=*/false, llvm::Align(1));
   VectorType workVector = getWorkType(count);
   if (vector.getType() == workVector)
     return vector;
   return vector::BitCastOp::create(b, workVector, vector);
 }
 
-void VectorKernels::store(Value vector, Place place, bool isNontemporal) {
+void VectorKernels::store(Value vector, Position position, bool isNontemporal) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements() / factor;
   VectorType memoryVector = getMemoryType(count);
   if (vector.getType() != memoryVector)
     vector = vector::BitCastOp::create(b, memoryVector, vector);
-  storeMemory(vector, place, isNontemporal);
+  storeMemory(vector, position, isNontemporal);
 }
 
-void VectorKernels::storeMemory(Value vector, Place place, bool isNontemporal) {
+void VectorKernels::storeMemory(Value vector, Position position,
+                                bool isNontemporal) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   int64_t alignment = isNontemporal ? count * bytes : 1;
-  vector::StoreOp::create(b, vector, place.memref, ValueRange{getIndex(place)},
-                          isNontemporal, llvm::Align(alignment));
+  vector::StoreOp::create(b, vector, position.memref,
+                          ValueRange{getIndex(position)}, isNontemporal,
+                          llvm::Align(alignment));
 }
 
-void VectorKernels::copy(Place src, Place dst, int64_t count,
+void VectorKernels::copy(Position src, Position dst, int64_t count,
                          bool isNontemporal) {
   forEachPackedByte([&](int64_t dstOffset) {
     copyRun(src, dst + dstOffset, count, isNontemporal);
   });
 }
 
-void VectorKernels::pack(size_t number, Place src, Place dst, int64_t count,
-                         int64_t pitch) {
+void VectorKernels::pack(size_t number, Position src, Position dst,
+                         int64_t count, int64_t pitch) {
   current = &packedBytes[number];
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
   for (int64_t begin : getWindows(count, size)) {
-    Place from = src + begin * pitch;
+    Position from = src + begin * pitch;
     Value bytes = packParts([&](int64_t offset) {
       return pitch == 1 ? load(from + offset, size)
                         : loadStrands(from + offset, 1, pitch, size).front();
@@ -113,7 +115,7 @@ void VectorKernels::pack(size_t number, Place src, Place dst, int64_t count,
   current = nullptr;
 }
 
-void VectorKernels::copyRun(Place src, Place dst, int64_t count,
+void VectorKernels::copyRun(Position src, Position dst, int64_t count,
                             bool isNontemporal) {
   // The widest power of two that fits, so that short runs are no crawl.
   int64_t size =
@@ -148,7 +150,8 @@ Value VectorKernels::mergeBits(Value old, Value value, uint8_t mask) {
   return arith::OrIOp::create(b, kept, added);
 }
 
-void VectorKernels::merge(Place src, Place dst, int64_t count, uint8_t mask) {
+void VectorKernels::merge(Position src, Position dst, int64_t count,
+                          uint8_t mask) {
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
   forEachPackedByte([&](int64_t) {
@@ -160,7 +163,7 @@ void VectorKernels::merge(Place src, Place dst, int64_t count, uint8_t mask) {
   });
 }
 
-void VectorKernels::fillBits(Value value, Place dst, int64_t count,
+void VectorKernels::fillBits(Value value, Position dst, int64_t count,
                              uint8_t mask) {
   int64_t size =
       std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
@@ -215,8 +218,9 @@ Value VectorKernels::packParts(
   return signedBits ? extendSign(result) : result;
 }
 
-Value VectorKernels::loadPacked(Place place, int64_t count) {
-  return packParts([&](int64_t offset) { return load(place + offset, count); });
+Value VectorKernels::loadPacked(Position position, int64_t count) {
+  return packParts(
+      [&](int64_t offset) { return load(position + offset, count); });
 }
 
 bool VectorKernels::hasMasks() const {
@@ -238,31 +242,31 @@ Value VectorKernels::createFirst(Value count) {
   return vector::CreateMaskOp::create(b, type, ValueRange{count});
 }
 
-Value VectorKernels::loadMasked(Place place, Value mask, Value others) {
+Value VectorKernels::loadMasked(Position position, Value mask, Value others) {
   VectorType type = getMemoryType(vectorBytes / bytes);
   if (!others)
     others = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(b, type, place.memref,
-                                      ValueRange{getIndex(place)}, mask, others,
-                                      llvm::Align(1));
+  return vector::MaskedLoadOp::create(b, type, position.memref,
+                                      ValueRange{getIndex(position)}, mask,
+                                      others, llvm::Align(1));
 }
 
-void VectorKernels::copyMasked(Place src, Place dst, Value mask) {
+void VectorKernels::copyMasked(Position src, Position dst, Value mask) {
   Value index = getIndex(dst);
   Value vector = loadMasked(src, mask, {});
   vector::MaskedStoreOp::create(b, dst.memref, ValueRange{index}, mask, vector,
                                 llvm::Align(1));
 }
 
-void VectorKernels::copyFirst(Place src, Place dst, Value count) {
+void VectorKernels::copyFirst(Position src, Position dst, Value count) {
   copyMasked(src, dst, createFirst(count));
 }
 
-void VectorKernels::copyLast(Place src, Place dst, Value begin) {
+void VectorKernels::copyLast(Position src, Position dst, Value begin) {
   copyMasked(src, dst, createNot(createFirst(begin)));
 }
 
-void VectorKernels::copySeam(Place first, Place second, Place dst,
+void VectorKernels::copySeam(Position first, Position second, Position dst,
                              Value begin) {
   Value mask = createFirst(begin);
   Value rest = createNot(mask);
@@ -277,20 +281,20 @@ Value VectorKernels::createNot(Value mask) {
   return arith::XOrIOp::create(b, mask, all);
 }
 
-void VectorKernels::fill(Value value, Place dst, int64_t count,
+void VectorKernels::fill(Value value, Position dst, int64_t count,
                          bool isNontemporal) {
   int64_t size =
       std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
                         llvm::bit_floor(static_cast<uint64_t>(count)));
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size)) {
-    Place place = dst + begin;
+    Position position = dst + begin;
     bool isLine = size * bytes == vectorBytes && begin % size == 0;
-    storeMemory(vector, place, isNontemporal && isLine);
+    storeMemory(vector, position, isNontemporal && isLine);
   }
 }
 
-void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
+void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
                                 Value value, int64_t padding,
                                 bool isNontemporal) {
   int64_t size = std::max<int64_t>(vectorBytes / bytes, 1);
@@ -304,7 +308,7 @@ void VectorKernels::copyAndFill(Place src, Place dst, int64_t count,
   if (isMixed) {
     VectorType type = getMemoryType(size);
     Value fillers = vector::BroadcastOp::create(b, type, value);
-    Place from = src + whole;
+    Position from = src + whole;
     Value index = getIndex(from);
     Value mask = createMask(size, 0, rest);
     Value vector = vector::MaskedLoadOp::create(
@@ -348,12 +352,13 @@ Value VectorKernels::slice(Value vector, int64_t begin, int64_t count) {
                       llvm::to_vector(llvm::seq(begin, begin + count)));
 }
 
-Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
+Value VectorKernels::loadPieces(Position position, int64_t count,
+                                int64_t paddedTo) {
   Value result;
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
-    Value piece = load(place + done * unit, size * unit);
+    Value piece = load(position + done * unit, size * unit);
     done += size;
     result = result ? concat(result, piece) : piece;
   }
@@ -364,24 +369,25 @@ Value VectorKernels::loadPieces(Place place, int64_t count, int64_t paddedTo) {
   return shuffleUnits(result, result, units);
 }
 
-void VectorKernels::storeMasked(Value vector, Place place, int64_t begin,
+void VectorKernels::storeMasked(Value vector, Position position, int64_t begin,
                                 int64_t end) {
   VectorType type = getMemoryType(countUnits(vector) * unit);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
-  Value index = getIndex(place);
+  Value index = getIndex(position);
   Value mask = createMask(type.getNumElements(), begin, end);
-  vector::MaskedStoreOp::create(b, place.memref, ValueRange{index}, mask,
+  vector::MaskedStoreOp::create(b, position.memref, ValueRange{index}, mask,
                                 vector, llvm::Align(1));
 }
 
-void VectorKernels::storePieces(Value vector, Place place, int64_t count) {
+void VectorKernels::storePieces(Value vector, Position position,
+                                int64_t count) {
   if (hasMasks() && !llvm::isPowerOf2_64(count))
-    return storeMasked(vector, place, 0, count * unit);
+    return storeMasked(vector, position, 0, count * unit);
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
-    store(slice(vector, done, size), place + done * unit);
+    store(slice(vector, done, size), position + done * unit);
     done += size;
   }
 }
@@ -398,13 +404,13 @@ Value VectorKernels::alignLines(Value before, Value after, int64_t shift) {
   return shift ? pickElements(before, after, line - shift, line) : after;
 }
 
-void VectorKernels::storePart(Value line, Place place, int64_t begin,
+void VectorKernels::storePart(Value line, Position position, int64_t begin,
                               int64_t end) {
   if (hasMasks())
-    return storeMasked(line, place, begin, end);
+    return storeMasked(line, position, begin, end);
   while (begin < end) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(end - begin));
-    store(pickElements(line, line, begin, size), place + begin);
+    store(pickElements(line, line, begin, size), position + begin);
     begin += size;
   }
 }
@@ -445,15 +451,15 @@ int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
 
 /// A vector of `numLanes` lanes of 16 bytes that are loaded `count` units at a
 /// time, from the rows `first`, `first + q`, `first + 2 * q`, ...
-Value VectorKernels::loadLanes(Place src, llvm::ArrayRef<int64_t> rows,
+Value VectorKernels::loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
                                int64_t first, int64_t numLanes, int64_t count) {
   int64_t q = laneUnits(), numRows = rows.size();
   int64_t lanesOfLoad = llvm::divideCeil(count, q);
   llvm::SmallVector<Value, 4> parts;
   for (int64_t l = 0; l < numLanes / lanesOfLoad; ++l) {
     // Rows that are missing repeat the last one; nobody stores them.
-    Place place = src + rows[std::min(l * q + first, numRows - 1)];
-    parts.push_back(loadRow(place, count, std::max(count, q)));
+    Position position = src + rows[std::min(l * q + first, numRows - 1)];
+    parts.push_back(loadRow(position, count, std::max(count, q)));
   }
   for (; parts.size() > 1; parts.truncate(parts.size() / 2))
     for (size_t i = 0; i < parts.size() / 2; ++i)
@@ -513,10 +519,10 @@ void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
 void VectorKernels::setWithin(llvm::ArrayRef<PlanLoop> loops) {
   if (loops.empty())
     return;
-  for (int64_t place = 0; place < unit; ++place) {
+  for (int64_t position = 0; position < unit; ++position) {
     int64_t source = 0;
     for (const PlanLoop &loop : loops)
-      source += place / loop.dstStride % loop.count * loop.srcStride;
+      source += position / loop.dstStride % loop.count * loop.srcStride;
     within.push_back(source);
   }
 }
@@ -524,14 +530,15 @@ void VectorKernels::setWithin(llvm::ArrayRef<PlanLoop> loops) {
 Value VectorKernels::shuffleWithin(Value vector) {
   if (within.empty())
     return vector;
-  llvm::SmallVector<int64_t, 64> places;
+  llvm::SmallVector<int64_t, 64> positions;
   for (int64_t i = 0, units = countUnits(vector); i < units; ++i)
     for (int64_t source : within)
-      places.push_back(i * unit + source);
-  return vector::ShuffleOp::create(b, vector, vector, places);
+      positions.push_back(i * unit + source);
+  return vector::ShuffleOp::create(b, vector, vector, positions);
 }
 
-void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
+void VectorKernels::transposeRegisters(Position src,
+                                       llvm::ArrayRef<int64_t> rows,
                                        int64_t numColumns, ColumnSink sink) {
   int64_t q = laneUnits(), numRows = rows.size();
   int64_t numLanes = registerLanes(numRows);
@@ -555,8 +562,8 @@ void VectorKernels::transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
   }
 }
 
-void VectorKernels::unpackRows(Place src, llvm::ArrayRef<int64_t> rows,
-                               Place stage) {
+void VectorKernels::unpackRows(Position src, llvm::ArrayRef<int64_t> rows,
+                               Position stage) {
   int64_t size = vectorBytes / bytes;
   llvm::SmallVector<Value, 16> registers;
   for (int64_t row : rows)
@@ -566,7 +573,7 @@ void VectorKernels::unpackRows(Place src, llvm::ArrayRef<int64_t> rows,
     store(vector, stage + i * size);
 }
 
-void VectorKernels::splitColumns(Place stage, Place dst,
+void VectorKernels::splitColumns(Position stage, Position dst,
                                  llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
   int64_t size = vectorBytes / bytes;
@@ -578,13 +585,14 @@ void VectorKernels::splitColumns(Place stage, Place dst,
     store(vector, dst + column, isNontemporal);
 }
 
-Value VectorKernels::loadRow(Place place, int64_t count, int64_t paddedTo) {
-  return count == paddedTo ? load(place, paddedTo * unit)
-                           : loadPieces(place, count, paddedTo);
+Value VectorKernels::loadRow(Position position, int64_t count,
+                             int64_t paddedTo) {
+  return count == paddedTo ? load(position, paddedTo * unit)
+                           : loadPieces(position, count, paddedTo);
 }
 
-void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
-                              Place dst, llvm::ArrayRef<int64_t> columns,
+void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
+                              Position dst, llvm::ArrayRef<int64_t> columns,
                               bool isNontemporal) {
   int64_t numRows = rows.size();
   for (int64_t row = 0; row < numRows;) {
@@ -596,18 +604,18 @@ void VectorKernels::transpose(Place src, llvm::ArrayRef<int64_t> rows,
     bool fillsLines =
         isNontemporal && size * unitBytes() == kLineBytes && begin % size == 0;
     auto storeColumn = [&](Value column, int64_t number) {
-      Place place = dst + begin * unit + columns[number];
+      Position position = dst + begin * unit + columns[number];
       if (countUnits(column) == size)
-        store(column, place, fillsLines);
+        store(column, position, fillsLines);
       else
-        storePieces(column, place, size);
+        storePieces(column, position, size);
     };
     transposeRows(src, rows.slice(begin, size), columns.size(), storeColumn);
     row = begin + size;
   }
 }
 
-void VectorKernels::transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
+void VectorKernels::transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
                                   int64_t numColumns, ColumnSink sink) {
   int64_t q = laneUnits();
   int64_t width =

@@ -28,19 +28,19 @@
 
 namespace tessera {
 
-/// A place in a flat memref: `index` plus a constant, in elements.
-struct Place {
+/// A position in a flat memref: `index` plus a constant, in elements.
+struct Position {
   mlir::Value memref;
   mlir::Value index;
   int64_t offset = 0;
 
-  Place operator+(int64_t elements) const {
+  Position operator+(int64_t elements) const {
     return {memref, index, offset + elements};
   }
 };
 
 /// A unit of one of many registers.
-struct UnitPlace {
+struct RegisterUnit {
   int64_t reg;
   int64_t unit;
 };
@@ -71,7 +71,7 @@ public:
     this->signedBits = signedBits;
   }
 
-  /// From now on the elements of units that are transposed change places, as
+  /// From now on the elements of units that are transposed are permuted, as
   /// loops within a unit have them.
   void setWithin(llvm::ArrayRef<PlanLoop> loops);
 
@@ -80,72 +80,76 @@ public:
 
   int64_t elementBytes() const { return bytes; }
 
-  /// `count` elements at `place`, as a vector of work integers.
-  mlir::Value load(Place place, int64_t count);
+  /// `count` elements at `position`, as a vector of work integers.
+  mlir::Value load(Position position, int64_t count);
   /// Stores a vector of work integers. A nontemporal store must be aligned to
   /// its size, else it is an ordinary one.
-  void store(mlir::Value vector, Place place, bool isNontemporal = false);
+  void store(mlir::Value vector, Position position, bool isNontemporal = false);
 
   /// Writes the bits of `mask` of `count` bytes.
-  void merge(Place src, Place dst, int64_t count, uint8_t mask);
+  void merge(Position src, Position dst, int64_t count, uint8_t mask);
   /// The same, of `value`.
-  void fillBits(mlir::Value value, Place dst, int64_t count, uint8_t mask);
+  void fillBits(mlir::Value value, Position dst, int64_t count, uint8_t mask);
 
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isNontemporal` the destination is aligned to lines.
-  void copy(Place src, Place dst, int64_t count, bool isNontemporal = false);
+  void copy(Position src, Position dst, int64_t count,
+            bool isNontemporal = false);
   /// Copies `count` bytes, packed as those of `number` are, from every
   /// `pitch`-th byte.
-  void pack(size_t number, Place src, Place dst, int64_t count, int64_t pitch);
+  void pack(size_t number, Position src, Position dst, int64_t count,
+            int64_t pitch);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it
   /// is negative.
-  void copyFirst(Place src, Place dst, mlir::Value count);
+  void copyFirst(Position src, Position dst, mlir::Value count);
   /// Copies all elements of a line but the first ones, up to `begin`.
-  void copyLast(Place src, Place dst, mlir::Value begin);
+  void copyLast(Position src, Position dst, mlir::Value begin);
   /// Writes the line at `dst`: elements from `first`, and from `begin` on those
   /// of `second`.
-  void copySeam(Place first, Place second, Place dst, mlir::Value begin);
-  mlir::Value getIndex(Place place);
+  void copySeam(Position first, Position second, Position dst,
+                mlir::Value begin);
+  mlir::Value getIndex(Position position);
   /// Writes `value`, a scalar of the element type, `count` times. With
   /// `isNontemporal` the destination is aligned to lines.
-  void fill(mlir::Value value, Place dst, int64_t count,
+  void fill(mlir::Value value, Position dst, int64_t count,
             bool isNontemporal = false);
   /// Copies `count` elements and writes `value` after them, `padding` times.
-  void copyAndFill(Place src, Place dst, int64_t count, mlir::Value value,
+  void copyAndFill(Position src, Position dst, int64_t count, mlir::Value value,
                    int64_t padding, bool isNontemporal = false);
 
   /// The last `shift` elements of the line `before` and the first ones of the
   /// line `after`: what lies where `after` would, `shift` elements earlier.
   mlir::Value alignLines(mlir::Value before, mlir::Value after, int64_t shift);
-  /// Stores elements `begin` to `end` of a line that would lie at `place`.
-  void storePart(mlir::Value line, Place place, int64_t begin, int64_t end);
+  /// Stores elements `begin` to `end` of a line that would lie at `position`.
+  void storePart(mlir::Value line, Position position, int64_t begin,
+                 int64_t end);
 
   /// Gets the register of a column, whose number it is told.
   using ColumnSink = llvm::function_ref<void(mlir::Value, int64_t)>;
   /// Transposes as many rows as one register takes. Columns that two loads have
   /// in common come twice, the same both times.
-  void transposeRows(Place src, llvm::ArrayRef<int64_t> rows,
+  void transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
                      int64_t numColumns, ColumnSink sink);
   /// Transposes a block. Stores that fill aligned lines may be
   /// nontemporal.
-  void transpose(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+  void transpose(Position src, llvm::ArrayRef<int64_t> rows, Position dst,
                  llvm::ArrayRef<int64_t> columns, bool isNontemporal);
   /// Half the transpose of a square of whole registers: unpacks as many rows as
   /// 16 bytes have units, into registers that are one behind the other.
-  void unpackRows(Place src, llvm::ArrayRef<int64_t> rows, Place stage);
+  void unpackRows(Position src, llvm::ArrayRef<int64_t> rows, Position stage);
   /// The other half: columns, as many as registers have lanes of 16 bytes, from
   /// one such register each of all those sets.
-  void splitColumns(Place stage, Place dst, llvm::ArrayRef<int64_t> columns,
-                    bool isNontemporal);
+  void splitColumns(Position stage, Position dst,
+                    llvm::ArrayRef<int64_t> columns, bool isNontemporal);
   /// Interleaves rows: column c lies at c * (rows + gap) in the destination.
   /// Gaps stay as they are only where there are masks, or where they are
   /// padding.
-  void interleave(Place src, llvm::ArrayRef<int64_t> rows, Place dst,
+  void interleave(Position src, llvm::ArrayRef<int64_t> rows, Position dst,
                   int64_t numColumns, InterleaveGap gap, bool isNontemporal);
   /// The mirror image: row r lies at r * pitch in the source.
-  void deinterleave(Place src, int64_t numRows, int64_t pitch, Place dst,
+  void deinterleave(Position src, int64_t numRows, int64_t pitch, Position dst,
                     llvm::ArrayRef<int64_t> columns, bool isNontemporal);
 
   /// Whether `units` are enough for the registers of interleaving.
@@ -167,7 +171,7 @@ public:
 
 private:
   int64_t unitBytes() const { return unit * bytes; }
-  void copyRun(Place src, Place dst, int64_t count, bool isNontemporal);
+  void copyRun(Position src, Position dst, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
   /// Masks of a register: the first `count` elements, and all but those of a
@@ -175,29 +179,30 @@ private:
   mlir::Value createFirst(mlir::Value count);
   mlir::Value createNot(mlir::Value mask);
   /// The elements of `mask`; the others are those of `others`, or zero.
-  mlir::Value loadMasked(Place place, mlir::Value mask, mlir::Value others);
-  void copyMasked(Place src, Place dst, mlir::Value mask);
+  mlir::Value loadMasked(Position position, mlir::Value mask,
+                         mlir::Value others);
+  void copyMasked(Position src, Position dst, mlir::Value mask);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
   /// The elements `begin` to `end` of `size`.
   mlir::Value createMask(int64_t size, int64_t begin, int64_t end);
   /// Stores a vector of elements.
-  void storeMemory(mlir::Value vector, Place place, bool isNontemporal);
+  void storeMemory(mlir::Value vector, Position position, bool isNontemporal);
   /// `count` units of a row, padded to `paddedTo`.
-  mlir::Value loadRow(Place place, int64_t count, int64_t paddedTo);
+  mlir::Value loadRow(Position position, int64_t count, int64_t paddedTo);
   /// Packs parts that `loadPart` brings from an offset, as they are if there is
   /// nothing to pack.
   mlir::Value
   packParts(llvm::function_ref<mlir::Value(int64_t offset)> loadPart);
   mlir::Value takePart(mlir::Value bytes, const BytePart &part);
   mlir::Value extendSign(mlir::Value bytes);
-  /// `count` elements that the destination gets from `place`.
-  mlir::Value loadPacked(Place place, int64_t count);
+  /// `count` elements that the destination gets from `position`.
+  mlir::Value loadPacked(Position position, int64_t count);
   /// Calls `write` with the offset of each byte to pack.
   void forEachPackedByte(llvm::function_ref<void(int64_t dstOffset)> write);
   /// `numStrands` registers of `size` units, each of every `pitch`-th unit of a
   /// run, from neighbouring ones on.
-  llvm::SmallVector<mlir::Value, 16> loadStrands(Place src, int64_t numStrands,
-                                                 int64_t pitch, int64_t size);
+  llvm::SmallVector<mlir::Value, 16>
+  loadStrands(Position src, int64_t numStrands, int64_t pitch, int64_t size);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
@@ -214,24 +219,27 @@ private:
 
   /// `count` units of `value`.
   mlir::Value fillRegister(mlir::Value value, int64_t count);
-  void storeUnits(mlir::Value vector, Place place, llvm::ArrayRef<bool> isUnit);
-  void storeBetween(mlir::Value vector, Place place, InterleaveGap gap,
+  void storeUnits(mlir::Value vector, Position position,
+                  llvm::ArrayRef<bool> isUnit);
+  void storeBetween(mlir::Value vector, Position position, InterleaveGap gap,
                     llvm::ArrayRef<bool> isUnit);
-  /// The elements of all units in their new places.
+  /// The elements of all units in their new order.
   mlir::Value shuffleWithin(mlir::Value vector);
   /// Units of many registers as one.
   mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
-                          llvm::ArrayRef<UnitPlace> places);
+                          llvm::ArrayRef<RegisterUnit> positions);
   /// Interleaves 2, 4, 8, ... registers into as many of one run, and the other
   /// way round.
   void zipRows(llvm::MutableArrayRef<mlir::Value> rows);
   void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
 
   /// `count` units that are no power of two, in pieces that are.
-  mlir::Value loadPieces(Place place, int64_t count, int64_t paddedTo);
-  /// Stores elements `begin` to `end` of a register that would lie at `place`.
-  void storeMasked(mlir::Value vector, Place place, int64_t begin, int64_t end);
-  void storePieces(mlir::Value vector, Place place, int64_t count);
+  mlir::Value loadPieces(Position position, int64_t count, int64_t paddedTo);
+  /// Stores elements `begin` to `end` of a register that would lie at
+  /// `position`.
+  void storeMasked(mlir::Value vector, Position position, int64_t begin,
+                   int64_t end);
+  void storePieces(mlir::Value vector, Position position, int64_t count);
 
   /// Lanes of 16 bytes in the register of a column of `numRows` rows.
   int64_t registerLanes(int64_t numRows) const {
@@ -240,12 +248,12 @@ private:
   /// Columns that one load of a transpose takes, where a register of a column
   /// has `numLanes` lanes of 16 bytes.
   int64_t loadUnits(int64_t numLanes, int64_t numColumns) const;
-  mlir::Value loadLanes(Place src, llvm::ArrayRef<int64_t> rows, int64_t first,
-                        int64_t numLanes, int64_t count);
+  mlir::Value loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
+                        int64_t first, int64_t numLanes, int64_t count);
   void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
   void splitLanes(llvm::SmallVectorImpl<mlir::Value> &registers);
   /// One register of rows, and the columns of one load.
-  void transposeRegisters(Place src, llvm::ArrayRef<int64_t> rows,
+  void transposeRegisters(Position src, llvm::ArrayRef<int64_t> rows,
                           int64_t numColumns, ColumnSink sink);
 
   mlir::ImplicitLocOpBuilder &b;
@@ -257,7 +265,7 @@ private:
   int64_t vectorBytes;
   int64_t maxLoadBytes = RelayoutTarget::kLineBytes;
   int64_t unit;
-  /// Where each element of a unit comes from, if they change places.
+  /// Where each element of a unit comes from, if they are permuted.
   llvm::SmallVector<int64_t, 16> within;
   llvm::ArrayRef<PackedBytes> packedBytes;
   int64_t signedBits = 0;

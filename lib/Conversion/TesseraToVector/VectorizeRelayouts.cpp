@@ -55,7 +55,7 @@ struct RelayoutSide {
 } // namespace
 
 /// Elements from the first to the last one of an array whose elements lie at
-/// `strides`, both included. Nothing where some share a place, or where rows
+/// `strides`, both included. Nothing where some share a position, or where rows
 /// reach into one another, or beyond 64 bits.
 static std::optional<int64_t> getExtent(ArrayRef<int64_t> sizes,
                                         ArrayRef<int64_t> strides) {
@@ -210,7 +210,7 @@ static bool isRelayout(Operation *op) {
 static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   // Buffers of kernels are allocated in the function that they are in.
   if (!isInFunction(op))
-    return unsupportedError("vector relayout", "a place in a function",
+    return unsupportedError("vector relayout", "a function around it",
                             "one outside",
                             "lower it with --tessera-lower-relayouts");
   Value source = op->getOperand(0), destination = op->getOperand(1);

@@ -250,7 +250,7 @@ private:
 };
 } // namespace
 
-/// The place of a parameter among the instructions.
+/// The position of a parameter among the instructions.
 static int64_t getPosition(func::FuncOp function, BlockArgument argument) {
   unsigned number = argument.getArgNumber();
   auto position = function.getArgAttrOfType<IntegerAttr>(
@@ -439,7 +439,7 @@ LogicalResult ComputationWriter::writeBody() {
     auto isDue = [&](BlockArgument argument) {
       return getPosition(function, argument) <= numWritten;
     };
-    // Passes may have moved a use in front of its parameter's place.
+    // Passes may have moved a use in front of its parameter's position.
     auto isWaitedFor = [&](BlockArgument) {
       return llvm::any_of(op.getOperands(), [&](Value operand) {
         return llvm::is_contained(pending, operand);

@@ -470,8 +470,9 @@ OwningOpRef<ModuleOp> tessera::importHLO(const hlo::Module &module,
   context->loadDialect<TesseraHLODialect>();
   const hlo::Instruction *root = module.entry()->root();
   if (module.isSingleInstruction() && root->opcode == hlo::Opcode::Parameter) {
-    hlo::SourceLocation place = module.getLocation(root->name);
-    emitError(FileLineColLoc::get(context, fileName, place.line, place.column))
+    hlo::SourceLocation location = module.getLocation(root->name);
+    emitError(
+        FileLineColLoc::get(context, fileName, location.line, location.column))
         << "unsupported single instruction: expected one that computes a "
            "value, found a parameter; write the module that it is of";
     return {};

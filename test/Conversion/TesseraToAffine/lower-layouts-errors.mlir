@@ -39,7 +39,7 @@ func.func @relayouts_first(%m: memref<16x256xf32, #tiled>,
 
 // -----
 
-// expected-error @+1 {{unsupported initial value: expected dense elements in at most 2^24 places; take smaller tiles, or leave the global uninitialized}}
+// expected-error @+1 {{unsupported initial value: expected dense elements in at most 2^24 positions; take smaller tiles, or leave the global uninitialized}}
 memref.global "private" @sparse
   : memref<3x3xf32, #tessera.layout<{1,0:T(2,2)}>> = sparse<[[0, 1]], 2.0>
 
@@ -65,7 +65,7 @@ func.func @packed_unsigned(%m: memref<4xui4, #tessera.layout<{0:E(4)}>>) {
 // -----
 
 // Two elements in a tile that no compiler should list.
-// expected-error @+1 {{in at most 2^24 places}}
+// expected-error @+1 {{in at most 2^24 positions}}
 memref.global "private" @huge
   : memref<2xi8, #tessera.layout<{0:T(1099511627776)}>> = dense<[1, 2]>
 

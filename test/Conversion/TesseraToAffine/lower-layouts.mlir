@@ -282,8 +282,8 @@ memref.global "private" @empty : memref<0x2xf32, #tessera.layout<{1,0:T(2,2)}>>
 // CHECK:         affine.for %[[I:.+]] = 0 to %[[ROWS]]
 // CHECK:           affine.for %[[J:.+]] = 0 to %[[COLUMNS]]
 // CHECK:             %[[MAJOR:.+]] = arith.muli %[[I]], %[[COLUMNS]]
-// CHECK:             %[[PLACE:.+]] = arith.addi %[[MAJOR]], %[[J]]
-// CHECK:             memref.load %[[M]][%[[PLACE]]]
+// CHECK:             %[[POSITION:.+]] = arith.addi %[[MAJOR]], %[[J]]
+// CHECK:             memref.load %[[M]][%[[POSITION]]]
 // CHECK:         affine.load %[[N]][%{{.+}} * 2]
 func.func @flat_dynamic(%m: memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>,
                         %n: memref<?x4xi4, #tessera.layout<{1,0:E(4)}>>) {

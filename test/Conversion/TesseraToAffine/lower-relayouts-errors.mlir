@@ -23,5 +23,5 @@ func.func @packed_unsigned(%a: memref<?xui4>, %b: memref<?xui4, #tessera.layout<
 
 %source = memref.alloc() : memref<4xf32>
 %destination = memref.alloc() : memref<4xf32, #tessera.layout<{0:T(2)}>>
-// expected-error @+1 {{unsupported place of a relayout: expected a function around it, found none; move it into a function}}
+// expected-error @+1 {{unsupported relayout: expected a function around it, found none; move it into a function}}
 tessera.relayout %source into %destination : memref<4xf32>, memref<4xf32, #tessera.layout<{0:T(2)}>>

@@ -152,7 +152,7 @@ func.func @fill(%m: memref<5xf32, #tessera.layout<{0:T(8)PV(lowest)}>>) {
 
 // -----
 
-// Where places with elements form no boxes, every place is asked.
+// Where positions with elements form no boxes, every position is asked.
 
 // CHECK: #[[SET:.*]] = affine_set<(d0, d1, d2, d3) : (-(d1 * 3 + d3) + 7 >= 0, -(d0 * 8 + d1 * 3 + d3) + 12 >= 0)>
 // CHECK-LABEL: func.func @guard

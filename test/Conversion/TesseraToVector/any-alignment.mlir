@@ -14,9 +14,9 @@
 // CHECK: scf.if %arg0
 // CHECK: %[[BYTES:.+]] = memref.extract_aligned_pointer_as_index %{{.+}} : memref<29637xf32>
 // CHECK: %[[THREE:.+]] = arith.constant 3 : index
-// CHECK: %[[PLACE:.+]] = arith.andi %[[BYTES]], %[[THREE]] : index
+// CHECK: %[[POSITION:.+]] = arith.andi %[[BYTES]], %[[THREE]] : index
 // CHECK: %[[ZERO:.+]] = arith.constant 0 : index
-// CHECK: %[[ELEMENT:.+]] = arith.cmpi eq, %[[PLACE]], %[[ZERO]] : index
+// CHECK: %[[ELEMENT:.+]] = arith.cmpi eq, %[[POSITION]], %[[ZERO]] : index
 // CHECK: scf.if %[[ELEMENT]]
 // CHECK: %[[LINE:.+]] = arith.constant 63 : index
 // CHECK: %[[INLINE:.+]] = arith.andi %{{.+}}, %[[LINE]] : index

@@ -5,7 +5,7 @@
 
 Each random array is made twice, by operations drawn from all that make tensors,
 and one of the two comes through a call, a branch or a loop. A bitcast then reads
-its memory by its layout, and every place is compared with a model that knows
+its memory by its layout, and every position is compared with a model that knows
 nothing of axes (test/Inputs/tiling.py).
 """
 
@@ -167,12 +167,12 @@ class Array:
     def memory(self):
         """The physical shape, and what is known of each stored integer: bits
         that hold something, and which these are."""
-        shape, places = memory_of(
+        shape, positions = memory_of(
             self.dims, self.order, self.tiles, self.widths, self.alignment
         )
         ones = (1 << self.bits) - 1
         wanted, masks = [], []
-        for element in places:
+        for element in positions:
             value = self.padding_value if element == PADDING else self.elements[element]
             wanted.append((value or 0) & ones)
             masks.append(0 if value is None else (1 << self.stored) - 1)

@@ -3,8 +3,8 @@
 # CHECK: {{^[1-9][0-9]*}} arrays, 0 mismatches
 """Expanded index operations, executed, against numpy.
 
-Each random array becomes a function that asks for the element at every place of
-its buffer, and for the place of that element; sizes of some dimensions reach it
+Each random array becomes a function that asks for the element at every position of
+its buffer, and for the position of that element; sizes of some dimensions reach it
 as arguments. The table of what is where comes from a model that knows nothing of
 axes (test/Inputs/tiling.py).
 """
@@ -20,20 +20,20 @@ from test_counts import test_count, test_seed
 from tiling import memory_of
 
 FUNCTION = """
-memref.global "private" constant @table{n} : memref<{places}xi64> = dense<{table}>
+memref.global "private" constant @table{n} : memref<{positions}xi64> = dense<{table}>
 func.func private @check{n}({arguments}) -> i64 {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %places = arith.constant {places} : index
+  %positions = arith.constant {positions} : index
   %zero = arith.constant 0 : i64
   %padding = arith.constant -1 : index
-  %table = memref.get_global @table{n} : memref<{places}xi64>
-  %sum = scf.for %p = %c0 to %places step %c1 iter_args(%acc = %zero) -> (i64) {{
+  %table = memref.get_global @table{n} : memref<{positions}xi64>
+  %sum = scf.for %p = %c0 to %positions step %c1 iter_args(%acc = %zero) -> (i64) {{
     {results} = tessera.delinearize_index %p in {type}
     {number}
     %got = arith.select %valid, %number, %padding : index
     %got64 = arith.index_cast %got : index to i64
-    %wanted = memref.load %table[%p] : memref<{places}xi64>
+    %wanted = memref.load %table[%p] : memref<{positions}xi64>
     %wrong = arith.cmpi ne, %got64, %wanted : i64
     %back = tessera.linearize_index {indices} in {type}
     %elsewhere = arith.cmpi ne, %back, %p : index
@@ -98,7 +98,7 @@ def function_of(n, array, rng):
     lines.append(f"%number = arith.addi %r{len(dims)}, %c0 : index")
     text = FUNCTION.format(
         n=n,
-        places=len(memory),
+        positions=len(memory),
         table="[%s]" % ", ".join(map(str, memory)),
         arguments=", ".join(f"{name}: index" for name in names),
         results=results,

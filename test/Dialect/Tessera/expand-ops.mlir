@@ -3,24 +3,24 @@
 #tiled = #tessera.layout<{1,0:T(8,128)}>
 
 // A position in a static array is one affine map of the index.
-// CHECK-DAG: #[[PLACE:.*]] = affine_map<()[s0, s1] -> (s0 * 128 + s1 + (s0 floordiv 8) * 1024 + (s1 floordiv 128) * 896)>
+// CHECK-DAG: #[[POSITION:.*]] = affine_map<()[s0, s1] -> (s0 * 128 + s1 + (s0 floordiv 8) * 1024 + (s1 floordiv 128) * 896)>
 // CHECK-DAG: #[[BYTES:.*]] = affine_map<()[s0] -> ((s0 ceildiv 8) * 8192)>
 
-// CHECK-LABEL: func.func @place
-// CHECK-NEXT: %[[P:.*]] = affine.apply #[[PLACE]]
+// CHECK-LABEL: func.func @position
+// CHECK-NEXT: %[[P:.*]] = affine.apply #[[POSITION]]
 // CHECK-NEXT: return %[[P]]
-func.func @place(%i: index, %j: index) -> index {
+func.func @position(%i: index, %j: index) -> index {
   %p = tessera.linearize_index %i, %j in tensor<40x256xf32, #tiled>
   return %p : index
 }
 
 // Where a size is not known, strides are values.
-// CHECK-LABEL: func.func @place_dynamic
+// CHECK-LABEL: func.func @position_dynamic
 // CHECK-SAME: %[[I:.*]]: index, %[[J:.*]]: index, %[[N:.*]]: index
 // CHECK: affine.apply #{{.*}}()[%[[N]]]
 // CHECK: arith.muli
 // CHECK-NOT: tessera
-func.func @place_dynamic(%i: index, %j: index, %n: index) -> index {
+func.func @position_dynamic(%i: index, %j: index, %n: index) -> index {
   %p = tessera.linearize_index %i, %j in tensor<40x?xf32, #tiled>(%n)
   return %p : index
 }

@@ -124,7 +124,7 @@ func.func @round_trips(%i: index, %j: index, %n: index) -> (index, index, index,
   return %1, %3#0, %3#1, %v1 : index, index, index, i1
 }
 
-// Another size, type or order of indices is another place.
+// Another size, type or order of indices is another position.
 // CHECK-LABEL: func.func @no_round_trips
 // CHECK-COUNT-6: tessera.
 func.func @no_round_trips(%i: index, %n: index, %m: index) -> (index, index, index) {

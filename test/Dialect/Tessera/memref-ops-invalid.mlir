@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
-func.func @bitcast_view_c1_places(%m: memref<8x32xf32>) {
+func.func @bitcast_view_c1_positions(%m: memref<8x32xf32>) {
   // expected-error @+1 {{bitcast_view_c1}}
   %t = tessera.bitcast_view %m : memref<8x32xf32> to memref<16x32xf32>
   return

@@ -168,7 +168,7 @@ def judge(text, printed, xla):
     ours = [line for line in printed.split("\n") if ": error: " in line]
     accepted = not ours
     if ours and not all(re.match(r"-:\d+:\d+: error: ", line) for line in ours):
-        return False, "an error without its place: " + ours[0]
+        return False, "an error without its location: " + ours[0]
     if not accepted and theirs == "error":
         return True, "both refuse"
     if accepted and theirs == "ok":

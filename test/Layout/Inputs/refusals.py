@@ -206,15 +206,15 @@ def has_too_large_buffer(array):
             sizes.append(int(size))
         extents += sizes
     known = [extent for extent in extents if extent is not None]
-    places = 0 if 0 in known else math.prod(known)
-    if places > INT64_MAX:
+    positions = 0 if 0 in known else math.prod(known)
+    if positions > INT64_MAX:
         return True
     if None in extents:
         return False
     for alignment in array.numbers("L"):
-        places = -(-places // alignment) * alignment
+        positions = -(-positions // alignment) * alignment
     bits = next((n for n in array.numbers("E") if n), array.width() * 8)
-    return places > INT64_MAX or -(-places * bits // 8) > INT64_MAX
+    return positions > INT64_MAX or -(-positions * bits // 8) > INT64_MAX
 
 
 def has_split_beyond_sizes(array):

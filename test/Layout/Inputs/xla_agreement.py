@@ -62,7 +62,7 @@ def disagreement(text, ours, xla):
         if refusals.refused_in_tuples(ours):
             return None
         return "XLA refuses, we print %s" % ours
-    # What ends XLA's process need not be well-formed behind that place.
+    # What ends XLA's process need not be well-formed behind that position.
     if xla == xla_parser.DIED and ours is None:
         return None
     reason = refusals.refusal(text)

@@ -21,8 +21,8 @@ def layout(order, tile):
     return f"{{{order[0]},{order[1]}{tiles}}}"
 
 
-def places(sizes, order, tile):
-    """The place in memory of every element."""
+def positions(sizes, order, tile):
+    """The position in memory of every element."""
     major, minor = order[1], order[0]
     rows, columns = np.meshgrid(np.arange(sizes[0]), np.arange(sizes[1]),
                                 indexing="ij")
@@ -33,8 +33,8 @@ def places(sizes, order, tile):
     tr, tc = tile
     across = -(-width // tc)
     down = -(-sizes[major] // tr)
-    place = ((r // tr * across + c // tc) * tr + r % tr) * tc + c % tc
-    return place, down * across * tr * tc
+    position = ((r // tr * across + c // tc) * tr + r % tr) * tc + c % tc
+    return position, down * across * tr * tc
 
 
 def random_side(counts, rng):
@@ -69,8 +69,8 @@ def main():
                    input="\n".join(lines), text=True, check=True)
     loaded = ctypes.CDLL(library)
     for number, (dtype, sides) in enumerate(cases):
-        (places_in, size_in), (places_out, size_out) = [
-            places(sizes, order, tile) for sizes, _, order, tile in sides]
+        (positions_in, size_in), (positions_out, size_out) = [
+            positions(sizes, order, tile) for sizes, _, order, tile in sides]
         generator = np.random.default_rng(number)
         limit = np.iinfo(dtype).max
         source = generator.integers(0, limit, size_in, dtype=dtype)
@@ -78,8 +78,8 @@ def main():
         memory = generator.integers(0, limit, size_out + 2 * guard, dtype=dtype)
         want = memory.copy()
         inside = want[guard:guard + size_out]
-        inside[places_out[tuple(sides[1][1])]] = source[
-            places_in[tuple(sides[0][1])]]
+        inside[positions_out[tuple(sides[1][1])]] = source[
+            positions_in[tuple(sides[0][1])]]
         function = getattr(loaded, f"f{number}")
         function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
         function(source.ctypes.data,

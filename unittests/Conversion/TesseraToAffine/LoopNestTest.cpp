@@ -115,10 +115,10 @@ static SmallVector<IndexExpr> getIndices(const AxisList &a, const AxisList &b) {
   return indices;
 }
 
-static int64_t linearize(const AxisList &list, ArrayRef<int64_t> places) {
+static int64_t linearize(const AxisList &list, ArrayRef<int64_t> indices) {
   int64_t position = 0;
-  for (auto [place, axis] : llvm::zip_equal(places, list.axes()))
-    position = position * axis.extent.value + place;
+  for (auto [index, axis] : llvm::zip_equal(indices, list.axes()))
+    position = position * axis.extent.value + index;
   return position;
 }
 
@@ -144,20 +144,20 @@ static void checkElements(ArrayRef<LoopNest> nests, ArrayRef<int64_t> sizes,
   ASSERT_EQ(static_cast<int64_t>(seen.size()), elements);
 }
 
-/// Each place without an element once.
+/// Each position without an element once.
 static void checkPadding(ArrayRef<LoopNest> nests, const AxisList &list) {
   std::set<int64_t> seen;
   for (const LoopNest &nest : nests)
     run(nest, {}, [&](ArrayRef<int64_t> loops) {
-      auto places = evaluate(nest.getVariableMap(), loops, {});
-      for (auto [place, axis] : llvm::zip_equal(places, list.axes()))
-        ASSERT_TRUE(place >= 0 && place < axis.extent.value);
-      int64_t position = linearize(list, places);
+      auto indices = evaluate(nest.getVariableMap(), loops, {});
+      for (auto [index, axis] : llvm::zip_equal(indices, list.axes()))
+        ASSERT_TRUE(index >= 0 && index < axis.extent.value);
+      int64_t position = linearize(list, indices);
       ASSERT_FALSE(list.logicalIndex(position)) << "not padding: " << position;
       ASSERT_TRUE(seen.insert(position).second) << "visited twice";
     });
   int64_t padding = 0;
-  for (int64_t i = 0; i < list.numPlaces(); ++i)
+  for (int64_t i = 0; i < list.numPositions(); ++i)
     padding += !list.logicalIndex(i);
   ASSERT_EQ(static_cast<int64_t>(seen.size()), padding);
 }

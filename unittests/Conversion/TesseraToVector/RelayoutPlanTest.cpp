@@ -8,7 +8,7 @@
 //
 // A plan says which elements move where. Here its loops are walked, one unit at
 // a time, and every move is held against the axis lists: each element once, to
-// its place; each place of padding filled once.
+// its position; each position of padding filled once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,17 +85,17 @@ static int64_t getColumnStride(const PlanNest &nest) {
   return nest.columns.front().dstStride;
 }
 
-/// What each place of the destination gets: a place of the source, kFilled, or
-/// nothing. A place written twice fails the test.
+/// What each position of the destination gets: a position of the source,
+/// kFilled, or nothing. A position written twice fails the test.
 static constexpr int64_t kNothing = -1, kFilled = -2;
 
 static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
   std::vector<int64_t> from(plan.dstElements, kNothing);
-  auto write = [&](int64_t place, int64_t value) {
-    EXPECT_EQ(from.at(place), kNothing) << "written twice";
-    from.at(place) = value;
+  auto write = [&](int64_t position, int64_t value) {
+    EXPECT_EQ(from.at(position), kNothing) << "written twice";
+    from.at(position) = value;
   };
-  // Places that are said to be padding.
+  // Positions that are said to be padding.
   std::vector<int64_t> kept;
   for (const PlanNest &nest : plan.nests) {
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
@@ -125,8 +125,8 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
           kept.push_back(dst + i);
     });
   }
-  for (int64_t place : kept)
-    EXPECT_EQ(from.at(place), kNothing) << "no padding";
+  for (int64_t position : kept)
+    EXPECT_EQ(from.at(position), kNothing) << "no padding";
   checkSharedLoops(plan);
   return from;
 }
@@ -136,9 +136,9 @@ static std::vector<int64_t> expected(const AxisList &src, const AxisList &dst,
                                      bool fillPadding) {
   std::vector<int64_t> from(dst.numAllocated(),
                             fillPadding ? kFilled : kNothing);
-  for (int64_t place = 0; place < dst.numAllocated(); ++place)
-    if (auto index = dst.logicalIndex(place))
-      from[place] = src.linearIndex(*index);
+  for (int64_t position = 0; position < dst.numAllocated(); ++position)
+    if (auto index = dst.logicalIndex(position))
+      from[position] = src.linearIndex(*index);
   return from;
 }
 
@@ -285,17 +285,17 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
 static std::vector<int64_t> expectedBits(const AxisList &src,
                                          const AxisList &dst, ElementBits bits,
                                          bool fillPadding) {
-  std::vector<int64_t> places = expected(src, dst, fillPadding);
-  std::vector<int64_t> from(llvm::alignTo(places.size() * bits.dst, 8),
+  std::vector<int64_t> positions = expected(src, dst, fillPadding);
+  std::vector<int64_t> from(llvm::alignTo(positions.size() * bits.dst, 8),
                             kNothing);
   int64_t width = std::min(bits.src, bits.dst);
-  for (size_t place = 0; place < places.size(); ++place)
+  for (size_t position = 0; position < positions.size(); ++position)
     for (int64_t bit = 0; bit < bits.dst; ++bit) {
-      int64_t &at = from[place * bits.dst + bit];
-      if (places[place] < 0)
-        at = places[place];
+      int64_t &at = from[position * bits.dst + bit];
+      if (positions[position] < 0)
+        at = positions[position];
       else if (bit < width)
-        at = places[place] * bits.src + bit;
+        at = positions[position] * bits.src + bit;
     }
   return from;
 }

@@ -37,7 +37,7 @@ struct RelayoutSizes {
 using ConvertElementFn = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::Value)>;
 
-/// Builds affine loops that copy every element of `source` to its place in
+/// Builds affine loops that copy every element of `source` to its position in
 /// `destination`; the buffers must not overlap. Padding is not written.
 void buildElementCopy(mlir::OpBuilder &builder, mlir::Location loc,
                       const RelayoutSide &source,
@@ -59,7 +59,7 @@ void buildPaddingFill(mlir::OpBuilder &builder, mlir::Location loc,
 void parallelizeLoops(llvm::ArrayRef<mlir::affine::AffineForOp> loops,
                       const ElementAccess &access, LoopNestOptions options);
 
-/// Whether there may be a place for buildPaddingFill to write.
+/// Whether there may be a position for buildPaddingFill to write.
 bool mayHavePadding(const AxisList &list);
 
 } // namespace tessera

@@ -60,23 +60,23 @@ public:
   mlir::Type element() const { return elementType; }
   const AxisList &axes() const { return axisList; }
 
-  /// Whether places depend on the dynamic sizes of the memref, which accesses
-  /// then ask for: those of a flat buffer (E, L) where a size that is not known
-  /// is no most major one.
+  /// Whether positions depend on the dynamic sizes of the memref, which
+  /// accesses then ask for: those of a flat buffer (E, L) where a size that is
+  /// not known is no most major one.
   bool needsSizes() const;
 
   /// Whether the buffer may be longer than its axes, by L.
   bool mayHaveTail() const { return tailPaddingAlignment > 1; }
 
-  /// Places of the buffer along the axes, and all of them (L), as values.
-  mlir::Value buildNumPlaces(mlir::OpBuilder &builder, mlir::Location loc,
-                             mlir::ValueRange sizes) const;
+  /// Positions of the buffer along the axes, and all of them (L), as values.
+  mlir::Value buildNumPositions(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::ValueRange sizes) const;
   mlir::Value buildNumAllocated(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::ValueRange sizes) const;
 
-  /// The place of the element at `logical` subscripts in the physical memref.
-  /// floordiv and mod remain only where the ranges of the operands do not
-  /// decide them.
+  /// The position of the element at `logical` subscripts in the physical
+  /// memref. floordiv and mod remain only where the ranges of the operands do
+  /// not decide them.
   Subscripts getAxisSubscripts(mlir::OpBuilder &builder, mlir::Location loc,
                                const Subscripts &logical) const;
 
@@ -93,12 +93,12 @@ public:
              mlir::Value memref, const Subscripts &logical,
              mlir::ValueRange sizes = {}) const;
 
-  /// The same for the place, padding or not, at `axes` subscripts.
-  void storeAtPlace(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value value, mlir::Value memref,
-                    const Subscripts &axes, mlir::ValueRange sizes = {}) const;
+  /// The same for the position, padding or not, at `axes` subscripts.
+  void storeAtAxes(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, mlir::Value memref,
+                   const Subscripts &axes, mlir::ValueRange sizes = {}) const;
 
-  /// The same for the place number `position` of the buffer, which must be
+  /// The same for the position number `position` of the buffer, which must be
   /// longer than its axes (L).
   void storeAtPosition(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value value, mlir::Value memref,
@@ -122,13 +122,13 @@ private:
                        mlir::Value element) const;
   void storeInPhysical(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value value, mlir::Value memref,
-                       const Subscripts &place) const;
+                       const Subscripts &position) const;
 
   AxisList axisList;
   mlir::MemRefType physical;
   mlir::Type elementType;
   int64_t storageBits = 0;
-  /// L, where the number of places is not known.
+  /// L, where the number of positions is not known.
   int64_t tailPaddingAlignment = 1;
   /// The dynamic dimensions of the memref.
   llvm::SmallVector<unsigned> dynamicDims;

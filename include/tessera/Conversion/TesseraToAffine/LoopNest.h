@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which loops visit every element of an array, or every place of its padding,
-// so that the axes of its layouts are indexed by sums of loop variables times
-// constants. Each logical dimension is cut at the divisors of all layouts that
-// take part; one loop runs over each piece:
+// Which loops visit every element of an array, or every position of its
+// padding, so that the axes of its layouts are indexed by sums of loop
+// variables times constants. Each logical dimension is cut at the divisors of
+// all layouts that take part; one loop runs over each piece:
 //
 //   f32[20]{0} to f32[20]{0:T(8)}, cut at 8:
 //     for a = 0 to 2  for b = 0 to 8    src[a * 8 + b], dst[a, b]
@@ -45,7 +45,7 @@ struct NestPiece {
 
 /// A perfect nest of loops. Its *variables* are what index expressions are
 /// written over: the logical dimensions where it visits elements, the axes
-/// where it visits places.
+/// where it visits positions.
 struct LoopNest {
   mlir::MLIRContext *context = nullptr;
   /// Outermost first.
@@ -91,9 +91,9 @@ std::vector<LoopNest> getElementNests(mlir::MLIRContext *context,
                                       const AxisList &target,
                                       LoopNestOptions options = {});
 
-/// Nests that together visit every place of `list` that holds no element once;
-/// `sizes` as above. The most minor axis is also cut at `minorCut`. What L adds
-/// is not visited: it is no place of the axes.
+/// Nests that together visit every position of `list` that holds no element
+/// once; `sizes` as above. The most minor axis is also cut at `minorCut`. What
+/// L adds is not visited: it is no position of the axes.
 std::vector<LoopNest> getPaddingNests(mlir::MLIRContext *context,
                                       llvm::ArrayRef<int64_t> sizes,
                                       const AxisList &list,

@@ -108,7 +108,7 @@ struct PlanSide {
 
   /// An array of the dimensions of `axes` in which a step along dimension d
   /// moves by `strides[d]` elements, whatever the axes are. No two elements
-  /// share a place.
+  /// share a position.
   static PlanSide getStrided(const AxisList &axes,
                              llvm::ArrayRef<int64_t> strides) {
     PlanSide side(axes);
@@ -178,8 +178,9 @@ struct BytePart {
   uint8_t mask = 0xFF;   ///< What is taken, after the shift.
 };
 
-/// Elements that share bytes and do not keep their place in them: each byte of
-/// a unit is packed from the same bits of bytes that begin at several places.
+/// Elements that share bytes and do not keep their position in them: each byte
+/// of a unit is packed from the same bits of bytes that begin at several
+/// positions.
 struct PackedBytes {
   int64_t dstOffset = 0; ///< In bytes, from where the unit begins.
   llvm::SmallVector<BytePart, 2> parts;
@@ -188,7 +189,7 @@ struct PackedBytes {
 /// Elements that one strided nest copies (or fills), and how.
 ///
 /// The kernel moves *units*: `unit` elements contiguous on both sides, a few of
-/// which may change places. A block is a rectangle of rows (units contiguous in
+/// which may be permuted. A block is a rectangle of rows (units contiguous in
 /// the destination) and columns (units contiguous in the source). `rows` and
 /// `columns` list the loops inside a block, most minor first; each may be
 /// continued by one loop in `loops` with that role.
@@ -198,7 +199,7 @@ struct PlanNest {
   int64_t srcOffset = 0; ///< In elements; unused by Fill.
   int64_t dstOffset = 0;
   int64_t unit = 1;
-  /// The loops of a unit whose elements change places within it, as those of
+  /// The loops of a unit whose elements are permuted within it, as those of
   /// `T(2,1)` do that are transposed. None: units are moved as they are.
   llvm::SmallVector<PlanLoop, 2> within;
   llvm::SmallVector<PlanLoop, 2> rows;

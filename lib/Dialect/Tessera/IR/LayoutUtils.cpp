@@ -380,7 +380,7 @@ llvm::Expected<MemRefType> tessera::getMemRefType(RankedTensorType type) {
 /// Whether the buffer is longer than its axes, as far as the sizes tell.
 static bool mayHaveTail(const Layout &layout, const AxisList &axes) {
   if (axes.isStatic())
-    return axes.numAllocated() != axes.numPlaces();
+    return axes.numAllocated() != axes.numPositions();
   return layout.tailPaddingAlignment != 1;
 }
 

@@ -1,4 +1,4 @@
-//===- TesseraIndexOps.cpp - Places in memory as numbers ------------------===//
+//===- TesseraIndexOps.cpp - Positions in memory as numbers ---------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -101,7 +101,7 @@ static DelinearizeIndexOp getCommonProducer(ValueRange indices) {
 }
 
 OpFoldResult LinearizeIndexOp::fold(FoldAdaptor adaptor) {
-  // The place of the element at a place.
+  // The position of the element at a position.
   DelinearizeIndexOp producer = getCommonProducer(getIndices());
   if (producer && producer.getArrayType() == getArrayType() &&
       producer.getSizes() == getSizes())
@@ -153,7 +153,7 @@ LogicalResult DelinearizeIndexOp::verify() {
 LogicalResult DelinearizeIndexOp::fold(FoldAdaptor adaptor,
                                        SmallVectorImpl<OpFoldResult> &results) {
   Builder builder(getContext());
-  // The element at the place of an element.
+  // The element at the position of an element.
   auto producer = getPosition().getDefiningOp<LinearizeIndexOp>();
   if (producer && producer.getArrayType() == getArrayType() &&
       producer.getSizes() == getSizes()) {

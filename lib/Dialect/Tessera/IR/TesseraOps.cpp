@@ -205,7 +205,7 @@ BitcastOp::reifyResultShapes(OpBuilder &builder,
 OpFoldResult BitcastOp::fold(FoldAdaptor) {
   if (getSource().getType() == getType())
     return getSource();
-  // bitcast(bitcast(x)) -> bitcast(x): places within places.
+  // bitcast(bitcast(x)) -> bitcast(x): positions within positions.
   auto producer = getSource().getDefiningOp<BitcastOp>();
   if (!producer)
     return {};

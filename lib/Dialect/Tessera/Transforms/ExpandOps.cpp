@@ -72,7 +72,7 @@ private:
   /// a * b, folded.
   OpFoldResult multiply(OpFoldResult a, OpFoldResult b) const;
   /// Distances between neighbours along each axis, and the product of all.
-  SmallVector<OpFoldResult> getStrides(OpFoldResult &places) const;
+  SmallVector<OpFoldResult> getStrides(OpFoldResult &positions) const;
 
   OpBuilder &builder;
   Location loc;
@@ -126,12 +126,12 @@ OpFoldResult AxisArithmetic::multiply(OpFoldResult a, OpFoldResult b) const {
 }
 
 SmallVector<OpFoldResult>
-AxisArithmetic::getStrides(OpFoldResult &places) const {
+AxisArithmetic::getStrides(OpFoldResult &positions) const {
   SmallVector<OpFoldResult> strides(axes.size());
-  places = builder.getIndexAttr(1);
+  positions = builder.getIndexAttr(1);
   for (size_t i = axes.size(); i-- > 0;) {
-    strides[i] = places;
-    places = multiply(places, getExtent(axes[i].extent));
+    strides[i] = positions;
+    positions = multiply(positions, getExtent(axes[i].extent));
   }
   return strides;
 }
@@ -139,8 +139,8 @@ AxisArithmetic::getStrides(OpFoldResult &places) const {
 OpFoldResult AxisArithmetic::linearize(ValueRange indices) const {
   MLIRContext *context = builder.getContext();
   SmallVector<OpFoldResult> operands = getAsOpFoldResult(indices);
-  OpFoldResult places;
-  SmallVector<OpFoldResult> strides = getStrides(places);
+  OpFoldResult positions;
+  SmallVector<OpFoldResult> strides = getStrides(positions);
   // What has constant strides is one expression; other terms are added to it.
   AffineExpr sum = builder.getAffineConstantExpr(0);
   SmallVector<Value> terms;
@@ -162,14 +162,14 @@ OpFoldResult AxisArithmetic::linearize(ValueRange indices) const {
 SmallVector<Value> AxisArithmetic::delinearize(Value position,
                                                Value &valid) const {
   MLIRContext *context = builder.getContext();
-  OpFoldResult places;
-  SmallVector<OpFoldResult> strides = getStrides(places);
+  OpFoldResult positions;
+  SmallVector<OpFoldResult> strides = getStrides(positions);
   auto isBelow = [&](Value value, OpFoldResult limit) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, value,
                                  toValue(limit));
   };
   // Behind the axes is the tail by L.
-  valid = isBelow(position, places);
+  valid = isBelow(position, positions);
 
   // Axis indices are the digits of the position.
   SmallVector<OpFoldResult> axisIndices;
@@ -184,7 +184,7 @@ SmallVector<Value> AxisArithmetic::delinearize(Value position,
           apply(i == 0 ? digit : digit % *size, OpFoldResult(position)));
       continue;
     }
-    // An empty array has no digits, and no place at which to ask for them.
+    // An empty array has no digits, and no position at which to ask for them.
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     auto atLeastOne = [&](OpFoldResult number) -> Value {
       return arith::MaxUIOp::create(builder, loc, toValue(number), one);
@@ -209,9 +209,9 @@ SmallVector<Value> AxisArithmetic::delinearize(Value position,
 }
 
 OpFoldResult AxisArithmetic::countAllocated(int64_t alignment) const {
-  OpFoldResult places;
-  (void)getStrides(places);
-  return apply(dim(0).ceilDiv(alignment) * alignment, places);
+  OpFoldResult positions;
+  (void)getStrides(positions);
+  return apply(dim(0).ceilDiv(alignment) * alignment, positions);
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,8 +14,8 @@
 
 #include "PlainTensors.h"
 
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
-#include "tessera/Dialect/Tessera/IR/PlaceElements.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
@@ -212,9 +212,9 @@ namespace {
 /// Makes globals of constants, one for all that are equal. Those without
 /// layouts are not left to upstream: it takes any global with the same
 /// elements, whatever the layout.
-class ConstantPlacer {
+class ConstantGlobals {
 public:
-  explicit ConstantPlacer(const BufferizationOptions &options)
+  explicit ConstantGlobals(const BufferizationOptions &options)
       : options(options) {}
 
   /// Replaces a constant. In another space than 0 it is relayouted: memory
@@ -232,10 +232,10 @@ private:
 };
 } // namespace
 
-memref::GlobalOp ConstantPlacer::getGlobal(OpBuilder &builder,
-                                           arith::ConstantOp constant,
-                                           MemRefType type,
-                                           TypedAttr elements) {
+memref::GlobalOp ConstantGlobals::getGlobal(OpBuilder &builder,
+                                            arith::ConstantOp constant,
+                                            MemRefType type,
+                                            TypedAttr elements) {
   auto module = constant->getParentOfType<ModuleOp>();
   memref::GlobalOp &global = globals[{module, type, elements}];
   if (global)
@@ -255,15 +255,15 @@ memref::GlobalOp ConstantPlacer::getGlobal(OpBuilder &builder,
 static MemRefType getGlobalType(RankedTensorType type, ElementsAttr elements) {
   llvm::Expected<MemRefType> buffer = getMemRefType(type);
   if (buffer && !buffer->getMemorySpace() &&
-      canPlaceElements(*buffer, elements))
+      canLayOutElements(*buffer, elements))
     return *buffer;
   if (!buffer)
     llvm::consumeError(buffer.takeError());
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-void ConstantPlacer::replace(RewriterBase &rewriter,
-                             arith::ConstantOp constant) {
+void ConstantGlobals::replace(RewriterBase &rewriter,
+                              arith::ConstantOp constant) {
   Location loc = constant.getLoc();
   auto elements = cast<ElementsAttr>(constant.getValue());
   TypedAttr plainElements = dropLayout(elements);
@@ -294,7 +294,7 @@ tessera::makeTensorsPlain(ModuleOp module,
       ops.push_back(op);
   });
   IRRewriter rewriter(module.getContext());
-  ConstantPlacer placer(options);
+  ConstantGlobals constants(options);
   for (Operation *op : ops) {
     auto tensorCast = dyn_cast<tensor::CastOp>(op);
     auto constant = dyn_cast<arith::ConstantOp>(op);
@@ -304,7 +304,7 @@ tessera::makeTensorsPlain(ModuleOp module,
                                   "are known, found ")
              << constant.getType() << "; bufferize before --canonicalize";
     if (constant)
-      placer.replace(rewriter, constant);
+      constants.replace(rewriter, constant);
     else if (tensorCast && isRelayout(tensorCast))
       replaceByRelayout(rewriter, tensorCast);
     else if (failed(makePlain(rewriter, op)))

@@ -84,7 +84,7 @@ def Tessera_CopyDoneOp : Tessera_Op<"copy_done", [
     MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "awaits an asynchronous move";
   let description = [{
-    The elements are at their places after it.
+    The elements are at their positions after it.
 
     Rules:
 

@@ -17,7 +17,7 @@ def Tessera_Dialect : Dialect {
   let description = [{
     The dialect makes the layout of an array in memory a part of its type, and
     has the operations that move data between layouts, reinterpret it, and
-    compute with places in memory. It computes no values: that is left to
+    compute with positions in memory. It computes no values: that is left to
     `linalg`, `arith`, `tensor` and others on tensors whose encoding is a layout.
 
     A layout is XLA's text between the braces, unchanged:

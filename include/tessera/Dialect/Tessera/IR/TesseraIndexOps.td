@@ -1,4 +1,4 @@
-//===- TesseraIndexOps.td - Places in memory as numbers ----*- tablegen -*-===//
+//===- TesseraIndexOps.td - Positions in memory as numbers -*- tablegen -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,7 +17,7 @@ include "tessera/Dialect/Tessera/IR/TesseraOpBase.td"
 
 def Tessera_LinearizeIndexOp : Tessera_Op<"linearize_index",
     [Pure, AttrSizedOperandSegments]> {
-  let summary = "the place of an element in the buffer of an array";
+  let summary = "the position of an element in the buffer of an array";
   let description = [{
     The position, in elements from the start of the buffer, of the element at a
     logical index of an array of the given type. All tiles count, and padding
@@ -64,7 +64,7 @@ def Tessera_LinearizeIndexOp : Tessera_Op<"linearize_index",
 
 def Tessera_DelinearizeIndexOp : Tessera_Op<"delinearize_index", [
     Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "the element at a place in the buffer of an array";
+  let summary = "the element at a position in the buffer of an array";
   let description = [{
     The inverse of `tessera.linearize_index`: the logical index of the element
     at a position, in elements from the start of the buffer, and whether there

@@ -25,7 +25,7 @@ def Tessera_RelayoutOp : Tessera_Op<"relayout", [
   let description = [{
     The tensor form gives the operand's logical value in the layout and the
     memory space of the result type. The memref form, with `into`, writes the
-    elements of the source to their places in the destination; the two buffers
+    elements of the source to their positions in the destination; the two buffers
     do not overlap.
 
     Where the layout of the result or destination promises a padding value (PV),
@@ -106,10 +106,10 @@ def Tessera_BitcastOp : Tessera_Op<"bitcast", [
 
     Rules:
 
-    * `bitcast_c1`: the buffers have the same number of bits; every place that
-      the result reads as an element is an element's place in the operand; the
+    * `bitcast_c1`: the buffers have the same number of bits; every position that
+      the result reads as an element is an element's position in the operand; the
       result promises no padding value that the operand does not promise. The
-      message has a witness: an element of the result and its place.
+      message has a witness: an element of the result and its position.
     * `bitcast_c2`: memory spaces are equal. Inside fused computations of HLO,
       where the spaces of intermediate values are not kept, they may differ: the
       attribute `fused` says so.
@@ -300,8 +300,8 @@ def Tessera_BitcastViewOp : Tessera_Op<"bitcast_view", [
   let summary = "a buffer seen with another shape and layout";
   let description = [{
     What `tessera.bitcast` becomes on memory: a view of the operand's buffer as
-    an array of another shape, layout and element type. Every place of an
-    element of the result is the place of an element of the operand.
+    an array of another shape, layout and element type. Every position of an
+    element of the result is the position of an element of the operand.
 
     Dynamic sizes of the result are those of the operand, in order.
 
@@ -332,7 +332,7 @@ def Tessera_BitcastViewOp : Tessera_Op<"bitcast_view", [
 def Tessera_FillPaddingOp : Tessera_Op<"fill_padding"> {
   let summary = "writes the promised padding value into all padding";
   let description = [{
-    Makes the promise of the layout's padding value (PV) true: all places of the
+    Makes the promise of the layout's padding value (PV) true: all positions of the
     buffer that hold no element hold that value afterwards. Elements are not
     touched. Buffers of `tessera.empty` start so.
 

@@ -85,7 +85,7 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     operations of strided memrefs are left as they are.
 
     ```mlir
-    func.func @place(%i: index, %j: index) -> index {
+    func.func @position(%i: index, %j: index) -> index {
       %p = tessera.linearize_index %i, %j
           in tensor<40x256xf32, #tessera.layout<{1,0:T(8,128)}>>
       return %p : index
@@ -97,7 +97,7 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     ```mlir
     #map = affine_map<()[s0, s1] -> (s0 * 128 + s1 + (s0 floordiv 8) * 1024 +
         (s1 floordiv 128) * 896)>
-    func.func @place(%i: index, %j: index) -> index {
+    func.func @position(%i: index, %j: index) -> index {
       %p = affine.apply #map()[%i, %j]
       return %p : index
     }
@@ -139,7 +139,7 @@ def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
       of the source is written, and no view of the destination is read or
       written.
     * `bitcast_c1` of bitcasts that are too large for the verifier, by
-      enumeration of up to 2^24 places.
+      enumeration of up to 2^24 positions.
     * `verify_c6`: for a known target, the bytes that are live at once in each
       memory space, rounded up to its alignment, fit into its capacity. Counted
       are tensors and allocated memrefs of a function, of known size, without
@@ -184,7 +184,7 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
     what is a view with strides. A cast between layouts is a relayout. A constant
     becomes a constant global of a memref with the layout, which
     `tessera-lower-layouts` writes down as it lies in memory; where it cannot
-    (memory spaces but 0, more than 2^24 places), a plain one and a relayout.
+    (memory spaces but 0, more than 2^24 positions), a plain one and a relayout.
 
     ```mlir
     func.func @tile(%a: tensor<20xf32>)

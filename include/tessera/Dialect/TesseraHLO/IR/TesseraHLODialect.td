@@ -32,7 +32,7 @@ def TesseraHLO_Dialect : Dialect {
     | `tessera_hlo.name` | operations, arguments | the instruction's name, without `%` |
     | `tessera_hlo.attributes` | operations, arguments, functions, the module | attributes of HLO, each as its text or as references to functions |
     | `tessera_hlo.context` | `tessera.copy_start` | the shape of the context in the tuple of `copy-start` |
-    | `tessera_hlo.position` | arguments | the place of the parameter among the instructions; without it, its number |
+    | `tessera_hlo.position` | arguments | the position of the parameter among the instructions; without it, its number |
     | `tessera_hlo.stack_frames` | the module | the tables that `stack_frame_id` of the metadata refers to |
     | `tessera_hlo.single_instruction` | the module | the text was one instruction, and its operands are the arguments |
 

@@ -1,4 +1,4 @@
-//===- Places.h - Places as functions of variables --------------*- C++ -*-===//
+//===- PhysicalIndices.h - Positions as functions of variables --*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,15 +9,15 @@
 // Private to the library. Elements of two arrays that correspond are written
 // over common *variables*: one for each dimension of a relayout or
 // transposition, one for each group of dimensions of a reshape ([4,6,5] to
-// [24,5] has two, of 24 and of 5). A place is then a sum of functions of single
-// variables wherever the axes allow, and such a function is a short list of
-// steps. Variables of which that is not so are entangled: by a `*` over
+// [24,5] has two, of 24 and of 5). A position is then a sum of functions of
+// single variables wherever the axes allow, and such a function is a short list
+// of steps. Variables of which that is not so are entangled: by a `*` over
 // unaligned axes, or by tiles that do not divide each other.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_LAYOUT_PLACES_H
-#define TESSERA_LIB_LAYOUT_PLACES_H
+#ifndef TESSERA_LIB_LAYOUT_PHYSICALINDICES_H
+#define TESSERA_LIB_LAYOUT_PHYSICALINDICES_H
 
 #include "tessera/Layout/AxisList.h"
 
@@ -47,18 +47,19 @@ using Steps = llvm::SmallVector<Step, 4>;
 /// A value below `size` at which the two functions differ, if there is one.
 std::optional<int64_t> getDifference(const Steps &lhs, const Steps &rhs);
 
-/// The places of an array over common variables.
-struct Places {
+/// The positions of an array over common variables.
+struct PhysicalIndices {
   /// The steps of each variable; nothing where it is entangled.
   llvm::SmallVector<std::optional<Steps>, 6> steps;
   /// Variables that occur together in an axis that is no sum of digits.
   llvm::SmallVector<llvm::SmallVector<unsigned>, 2> entangled;
 };
 
-/// The places of `list`, whose logical index is `indices` over variables of
+/// The positions of `list`, whose logical index is `indices` over variables of
 /// `sizes` values.
-Places getPlaces(const AxisList &list, llvm::ArrayRef<IndexExpr> indices,
-                 llvm::ArrayRef<int64_t> sizes);
+PhysicalIndices getPhysicalIndices(const AxisList &list,
+                                   llvm::ArrayRef<IndexExpr> indices,
+                                   llvm::ArrayRef<int64_t> sizes);
 
 /// Which elements of two arrays of the same number of elements correspond:
 /// logical indices of both as expressions of common variables.
@@ -90,4 +91,4 @@ Index evaluate(llvm::ArrayRef<IndexExpr> exprs, llvm::ArrayRef<int64_t> at);
 } // namespace detail
 } // namespace tessera
 
-#endif // TESSERA_LIB_LAYOUT_PLACES_H
+#endif // TESSERA_LIB_LAYOUT_PHYSICALINDICES_H

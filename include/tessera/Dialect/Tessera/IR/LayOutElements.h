@@ -1,4 +1,4 @@
-//===- PlaceElements.h - Constants at their places --------------*- C++ -*-===//
+//===- LayOutElements.h - Constants laid out --------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,24 +11,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H
-#define TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H
+#ifndef TESSERA_DIALECT_TESSERA_IR_LAYOUTELEMENTS_H
+#define TESSERA_DIALECT_TESSERA_IR_LAYOUTELEMENTS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace tessera {
 
-/// Whether placeElements can write down the buffer of a memref of `type` that
+/// Whether layOutElements can write down the buffer of a memref of `type` that
 /// holds `value`: the elements are dense, and the buffer has at most 2^24
-/// places, or holds the same everywhere.
-bool canPlaceElements(mlir::MemRefType type, mlir::Attribute value);
+/// positions, or holds the same everywhere.
+bool canLayOutElements(mlir::MemRefType type, mlir::Attribute value);
 
 /// What the physical memref of `type` holds when `elements`, in row-major
 /// order, are the logical elements. All padding holds the promised value, or 0.
-mlir::DenseElementsAttr placeElements(mlir::MemRefType type,
-                                      mlir::DenseElementsAttr elements);
+mlir::DenseElementsAttr layOutElements(mlir::MemRefType type,
+                                       mlir::DenseElementsAttr elements);
 
 } // namespace tessera
 
-#endif // TESSERA_DIALECT_TESSERA_IR_PLACEELEMENTS_H
+#endif // TESSERA_DIALECT_TESSERA_IR_LAYOUTELEMENTS_H

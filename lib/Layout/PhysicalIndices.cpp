@@ -1,4 +1,4 @@
-//===- Places.cpp - Places as functions of variables ----------------------===//
+//===- PhysicalIndices.cpp - Positions as functions of variables ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Places.h"
+#include "PhysicalIndices.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -41,7 +41,7 @@ static std::optional<Steps> getSteps(llvm::SmallVector<DigitTerm, 4> terms,
     if (!continues)
       steps.push_back({divisor, term.coefficient});
   }
-  // Digits that stop below the size repeat places, which no layout does.
+  // Digits that stop below the size repeat positions, which no layout does.
   if (next != 0 && next < size)
     return std::nullopt;
   return steps;
@@ -108,13 +108,13 @@ Index detail::evaluate(llvm::ArrayRef<IndexExpr> exprs,
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Positions
 //===----------------------------------------------------------------------===//
 
-Places detail::getPlaces(const AxisList &list,
-                         llvm::ArrayRef<IndexExpr> indices,
-                         llvm::ArrayRef<int64_t> sizes) {
-  Places result;
+PhysicalIndices detail::getPhysicalIndices(const AxisList &list,
+                                           llvm::ArrayRef<IndexExpr> indices,
+                                           llvm::ArrayRef<int64_t> sizes) {
+  PhysicalIndices result;
   llvm::SmallVector<llvm::SmallVector<DigitTerm, 4>, 6> terms(sizes.size());
   for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
     IndexExpr expr = substitute(axis.index, indices);

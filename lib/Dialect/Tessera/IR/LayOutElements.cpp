@@ -1,4 +1,4 @@
-//===- PlaceElements.cpp - Constants at their places ----------------------===//
+//===- LayOutElements.cpp - Constants laid out ----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Dialect/Tessera/IR/PlaceElements.h"
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Layout/PaddingBits.h"
 
@@ -16,19 +16,20 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Places of a constant that are listed one by one at compile time; a tile can
-/// be far larger than what it holds.
-static constexpr int64_t kMaxPlaces = int64_t(1) << 24;
+/// Positions of a constant that are listed one by one at compile time; a tile
+/// can be far larger than what it holds.
+static constexpr int64_t kMaxPositions = int64_t(1) << 24;
 
 namespace {
-/// A buffer of equally wide places that is being written.
+/// A buffer of equally wide positions that is being written.
 class Buffer {
 public:
-  Buffer(int64_t numPlaces, int64_t bitsPerPlace)
-      : bits(bitsPerPlace), bytes(llvm::divideCeil(numPlaces * bits, 8), 0) {}
+  Buffer(int64_t numPositions, int64_t bitsPerPosition)
+      : bits(bitsPerPosition),
+        bytes(llvm::divideCeil(numPositions * bits, 8), 0) {}
 
   /// `element` is the bytes of the element, the least significant first.
-  void set(int64_t place, ArrayRef<char> element);
+  void set(int64_t position, ArrayRef<char> element);
 
   DenseElementsAttr getElements(RankedTensorType type) const;
 
@@ -38,14 +39,14 @@ private:
 };
 } // namespace
 
-void Buffer::set(int64_t place, ArrayRef<char> element) {
-  int64_t position = place * bits;
+void Buffer::set(int64_t position, ArrayRef<char> element) {
+  int64_t bit = position * bits;
   if (bits % 8 == 0) {
-    llvm::copy(element, bytes.begin() + position / 8);
+    llvm::copy(element, bytes.begin() + bit / 8);
     return;
   }
-  int64_t shift = position % 8, mask = (1 << bits) - 1;
-  char &byte = bytes[position / 8];
+  int64_t shift = bit % 8, mask = (1 << bits) - 1;
+  char &byte = bytes[bit / 8];
   byte = static_cast<char>((byte & ~(mask << shift)) |
                            ((element.front() & mask) << shift));
 }
@@ -83,7 +84,7 @@ static std::optional<SmallVector<char>> getPaddingBytes(MemRefType type) {
   return bytes;
 }
 
-/// Whether every place of the buffer may hold the one element.
+/// Whether every position of the buffer may hold the one element.
 static bool isUniform(MemRefType type, DenseElementsAttr elements) {
   if (!elements.isSplat())
     return false;
@@ -91,7 +92,7 @@ static bool isUniform(MemRefType type, DenseElementsAttr elements) {
   return !padding || ArrayRef<char>(*padding) == ArrayRef(getBytes(elements));
 }
 
-bool tessera::canPlaceElements(MemRefType type, Attribute value) {
+bool tessera::canLayOutElements(MemRefType type, Attribute value) {
   auto elements = dyn_cast<DenseElementsAttr>(value);
   llvm::Expected<MemRefType> physical = getPhysicalMemRefType(type);
   if (!physical) {
@@ -101,7 +102,7 @@ bool tessera::canPlaceElements(MemRefType type, Attribute value) {
   return elements && elements.getElementType() == type.getElementType() &&
          physical->hasStaticShape() &&
          (isUniform(type, elements) ||
-          llvm::cantFail(getAxisList(type)).numAllocated() <= kMaxPlaces);
+          llvm::cantFail(getAxisList(type)).numAllocated() <= kMaxPositions);
 }
 
 /// The number of an element in row-major order.
@@ -112,29 +113,29 @@ static int64_t getPosition(ArrayRef<int64_t> dims, ArrayRef<int64_t> index) {
   return position;
 }
 
-/// The buffer that lists all places.
+/// The buffer that lists all positions.
 static Buffer fillBuffer(MemRefType type, DenseElementsAttr elements) {
   AxisList axes = llvm::cantFail(getAxisList(type));
   Buffer buffer(axes.numAllocated(), llvm::cantFail(getStorageBits(type)));
   SmallVector<char, 0> bytes = getBytes(elements);
   int64_t width = bytes.size() / (elements.isSplat() ? 1 : elements.size());
   std::optional<SmallVector<char>> padding = getPaddingBytes(type);
-  for (int64_t place = 0; place < axes.numAllocated(); ++place) {
-    auto index = axes.logicalIndex(place);
+  for (int64_t position = 0; position < axes.numAllocated(); ++position) {
+    auto index = axes.logicalIndex(position);
     if (!index) {
       if (padding)
-        buffer.set(place, *padding);
+        buffer.set(position, *padding);
       continue;
     }
-    int64_t position =
+    int64_t number =
         elements.isSplat() ? 0 : getPosition(axes.dimensions(), *index);
-    buffer.set(place, ArrayRef(bytes).slice(position * width, width));
+    buffer.set(position, ArrayRef(bytes).slice(number * width, width));
   }
   return buffer;
 }
 
-DenseElementsAttr tessera::placeElements(MemRefType type,
-                                         DenseElementsAttr elements) {
+DenseElementsAttr tessera::layOutElements(MemRefType type,
+                                          DenseElementsAttr elements) {
   MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
   auto tensorType =
       RankedTensorType::get(physical.getShape(), physical.getElementType());
@@ -144,9 +145,9 @@ DenseElementsAttr tessera::placeElements(MemRefType type,
     return fillBuffer(type, elements).getElements(tensorType);
   // One element of the physical memref stands for all.
   int64_t bits = llvm::cantFail(getStorageBits(type));
-  int64_t numPlaces = bits % 8 == 0 ? 1 : 8 / bits;
-  Buffer buffer(numPlaces, bits);
-  for (int64_t place = 0; place < numPlaces; ++place)
-    buffer.set(place, getBytes(elements));
+  int64_t numPositions = bits % 8 == 0 ? 1 : 8 / bits;
+  Buffer buffer(numPositions, bits);
+  for (int64_t position = 0; position < numPositions; ++position)
+    buffer.set(position, getBytes(elements));
   return buffer.getElements(tensorType);
 }
