@@ -75,8 +75,8 @@ FAULTS = {
     ),
     "divisor-forgotten": (
         "lib/Layout/AxisList.cpp",
-        "llvm::erase(cuts.divisors, 1);",
-        "llvm::erase(cuts.divisors, 1);\n  if (FAULT && !cuts.divisors.empty())\n    cuts.divisors.pop_back();",
+        "llvm::erase(splits.divisors, 1);",
+        "llvm::erase(splits.divisors, 1);\n  if (FAULT && !splits.divisors.empty())\n    splits.divisors.pop_back();",
         [AFFINE, COMPILE + ":Relayout*:VectorRelayout*"],
     ),
     "bits-rounded-down": (

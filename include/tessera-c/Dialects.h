@@ -116,7 +116,8 @@ MLIR_CAPI_EXPORTED intptr_t
 tesseraLayoutAttrGetNumSplitConfigs(MlirAttribute layout);
 
 /// Of the split configuration at `position`: the physical dimension that it
-/// cuts, 0 the most major, the number of cuts, and each position of a cut.
+/// splits, 0 the most major, the number of splits, and each position of a
+/// split.
 MLIR_CAPI_EXPORTED int64_t tesseraLayoutAttrGetSplitConfigDimension(
     MlirAttribute layout, intptr_t position);
 MLIR_CAPI_EXPORTED intptr_t tesseraLayoutAttrGetSplitConfigNumIndices(

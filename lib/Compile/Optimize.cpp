@@ -10,7 +10,8 @@
 //
 //   - loops around vector code are unrolled where they say so, and by the last
 //     pass of all;
-//   - long trees of shuffles are cut, in which instruction selection looks for
+//   - long trees of shuffles are split, in which instruction selection looks
+//   for
 //     better ones at every shuffle;
 //   - passes are left out that take time by the square of a block's accesses,
 //     and find next to nothing.
@@ -133,7 +134,7 @@ static void fenceShuffle(llvm::ShuffleVectorInst &shuffle) {
     use->set(result);
 }
 
-/// Cuts the trees of shuffles in long blocks. At every shuffle, instruction
+/// Splits the trees of shuffles in long blocks. At every shuffle, instruction
 /// selection for x86 looks through all that it is made of, in the hope of fewer
 /// instructions: time that grows with the square of a tree's size, and more
 /// than half of all. Transposes have no instruction to spare.

@@ -452,13 +452,13 @@ void AxisList::print(llvm::raw_ostream &os) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Cuts
+// Splits
 //===----------------------------------------------------------------------===//
 
-/// Adds the cuts that one axis index makes; false when the dimension occurs
+/// Adds the splits that one axis index makes; false when the dimension occurs
 /// in it but not as a digit.
-static bool collectCuts(unsigned dim, const IndexExpr &index,
-                        llvm::SmallVectorImpl<int64_t> &divisors) {
+static bool collectSplits(unsigned dim, const IndexExpr &index,
+                          llvm::SmallVectorImpl<int64_t> &divisors) {
   auto terms = index.asDigitSum();
   if (!terms)
     return !index.involves(dim);
@@ -474,24 +474,24 @@ static bool collectCuts(unsigned dim, const IndexExpr &index,
   return true;
 }
 
-DimensionCuts tessera::getCuts(unsigned dim,
-                               llvm::ArrayRef<const AxisList *> lists) {
+DimensionSplit tessera::getSplit(unsigned dim,
+                                 llvm::ArrayRef<const AxisList *> lists) {
   llvm::SmallVector<IndexExpr> indices;
   for (const AxisList *list : lists)
     for (const Axis &axis : list->axes())
       indices.push_back(axis.index);
-  return getCuts(dim, indices);
+  return getSplit(dim, indices);
 }
 
-DimensionCuts tessera::getCuts(unsigned dim,
-                               llvm::ArrayRef<IndexExpr> indices) {
-  DimensionCuts cuts;
+DimensionSplit tessera::getSplit(unsigned dim,
+                                 llvm::ArrayRef<IndexExpr> indices) {
+  DimensionSplit splits;
   for (const IndexExpr &index : indices)
-    cuts.isChain &= collectCuts(dim, index, cuts.divisors);
-  llvm::sort(cuts.divisors);
-  cuts.divisors.erase(llvm::unique(cuts.divisors), cuts.divisors.end());
-  llvm::erase(cuts.divisors, 1);
-  for (size_t i = 1; i < cuts.divisors.size(); ++i)
-    cuts.isChain &= cuts.divisors[i] % cuts.divisors[i - 1] == 0;
-  return cuts;
+    splits.isChain &= collectSplits(dim, index, splits.divisors);
+  llvm::sort(splits.divisors);
+  splits.divisors.erase(llvm::unique(splits.divisors), splits.divisors.end());
+  llvm::erase(splits.divisors, 1);
+  for (size_t i = 1; i < splits.divisors.size(); ++i)
+    splits.isChain &= splits.divisors[i] % splits.divisors[i - 1] == 0;
+  return splits;
 }

@@ -63,7 +63,7 @@ RunLength getRunByForm(const PhysicalIndices &from, const PhysicalIndices &to,
         lhs->begin != rhs->begin)
       return run;
     int64_t size = sizes[lhs->variable];
-    // A step that ends on one side alone cuts the other's at its multiples.
+    // A step that ends on one side alone splits the other's at its multiples.
     int64_t end = std::gcd(lhs->end, rhs->end);
     int64_t length =
         end != 0 ? end / lhs->begin : (size + lhs->begin - 1) / lhs->begin;

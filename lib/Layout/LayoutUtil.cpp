@@ -138,12 +138,12 @@ bool layout_util::layoutsInShapesEqual(const Shape &lhs, const Shape &rhs,
                       });
 }
 
-/// The largest gap between neighbouring cuts of a dimension of `size`.
-static int64_t getLargestPiece(llvm::ArrayRef<int64_t> cuts, int64_t size) {
+/// The largest gap between neighbouring splits of a dimension of `size`.
+static int64_t getLargestPiece(llvm::ArrayRef<int64_t> splits, int64_t size) {
   int64_t largest = 0, previous = 0;
-  for (int64_t cut : cuts) {
-    largest = std::max(largest, cut - previous);
-    previous = cut;
+  for (int64_t split : splits) {
+    largest = std::max(largest, split - previous);
+    previous = split;
   }
   return std::max(largest, size - previous);
 }

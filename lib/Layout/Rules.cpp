@@ -135,7 +135,7 @@ static MaybeViolation checkNumbers(const Layout &layout) {
   return std::nullopt;
 }
 
-/// layout_c8, layout_c9: a split names a physical dimension and cuts it at
+/// layout_c8, layout_c9: a split names a physical dimension and divides it at
 /// positive, increasing positions.
 static MaybeViolation checkSplit(const Layout &layout, int64_t i) {
   const SplitConfig &split = layout.splitConfigs[i];

@@ -105,7 +105,7 @@ static llvm::Expected<Shape> getLargestPiece(const Shape &array) {
     llvm::Expected<int64_t> piece = layout_util::maxSplitSize(array, dim);
     if (!piece)
       return piece.takeError();
-    // Cuts may stand behind the end.
+    // Splits may stand behind the end.
     dimensions.push_back(std::min(*piece, array.dimensions()[dim]));
   }
   Layout layout = array.layout();

@@ -147,7 +147,7 @@ std::string describeTile(const Tile &tile, const AxisList &before,
   llvm::append_range(counts, llvm::ArrayRef(after.physicalShape())
                                  .drop_back(sizes.size())
                                  .take_back(sizes.size()));
-  text += "cut into " + joinNumbers(counts, " x ") +
+  text += "split into " + joinNumbers(counts, " x ") +
           (counts == Index{1} ? " tile of " : " tiles of ") +
           joinNumbers(sizes, " x ") + ": " +
           inBrackets(before.physicalShape()) + " becomes " +
@@ -160,9 +160,9 @@ std::string describeTile(const Tile &tile, const AxisList &before,
 
 std::string describeSplit(const SplitConfig &split) {
   return "axis " + toText(split.dimension) +
-         " (0 is the most major) is cut before " + joinNumbers(split.indices) +
-         " into " + count(split.indices.size() + 1, "piece") +
-         "; moves no element";
+         " (0 is the most major) is split before " +
+         joinNumbers(split.indices) + " into " +
+         count(split.indices.size() + 1, "piece") + "; moves no element";
 }
 
 //===----------------------------------------------------------------------===//

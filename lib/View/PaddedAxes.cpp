@@ -21,7 +21,7 @@ static bool keepsPositions(const AxisList &axes, const AxisList &larger) {
     if (size <= 1)
       continue;
     llvm::SmallVector<int64_t, 4> steps =
-        getCuts(dim, {&axes, &larger}).divisors;
+        getSplit(dim, {&axes, &larger}).divisors;
     steps.push_back(1);
     for (int64_t step : steps) {
       if (step >= size)

@@ -209,9 +209,9 @@ Numbers selectIndices(const Drawn &array, std::optional<int64_t> dim,
   int64_t padded = array.padded ? array.padded->dimensions()[*dim] : size;
   llvm::SmallVector<int64_t, 3> edges{size};
   // The end of the first tile.
-  llvm::SmallVector<int64_t, 4> cuts = getCuts(*dim, {&array.axes}).divisors;
-  if (!cuts.empty())
-    edges.push_back(cuts.back());
+  llvm::SmallVector<int64_t, 4> splits = getSplit(*dim, {&array.axes}).divisors;
+  if (!splits.empty())
+    edges.push_back(splits.back());
   return select(padded, limit, edges);
 }
 

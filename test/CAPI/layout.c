@@ -215,7 +215,7 @@ static void testPictures(void) {
 // CHECK: </svg>
 // CHECK-NEXT: invalid: {{.*}}f32[5]
 // CHECK-NEXT: invalid: invalid rows and columns: expected numbers from 4 on, whose product is at most 262144, found 3 and 16
-// CHECK: T(2,2) {{.*}}cut into 2 x 3 tiles
+// CHECK: T(2,2) {{.*}}split into 2 x 3 tiles
 
 static void testReport(void) {
   printf("@report\n");

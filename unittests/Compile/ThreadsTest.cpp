@@ -148,7 +148,7 @@ TEST(Threads, AllKernelsAgreeWithOneThread) {
     if (number == 2 || number == 5)
       for (const auto &pair : getRaggedPairs())
         batch.add(pair, kernels);
-    // Runs long enough to be cut, and what is left of them.
+    // Runs long enough to be split, and what is left of them.
     Shape run = llvm::cantFail(parseShape("u8[471,1001]{1,0}"));
     if (number == 0)
       batch.add({run, run}, kernels);

@@ -70,17 +70,17 @@ TEST(AxisList, DigitsWhereSizesDivide) {
   EXPECT_EQ(list[2].index.toString(), "(d0 floordiv 2) mod 4");
   EXPECT_EQ(list[3].index.toString(), "d1 mod 128");
   EXPECT_EQ(list[4].index.toString(), "d0 mod 2");
-  DimensionCuts cuts = getCuts(0, {&list});
-  EXPECT_TRUE(cuts.isChain);
-  EXPECT_THAT(cuts.divisors, ElementsAre(2, 8));
+  DimensionSplit splits = getSplit(0, {&list});
+  EXPECT_TRUE(splits.isChain);
+  EXPECT_THAT(splits.divisors, ElementsAre(2, 8));
 }
 
 TEST(AxisList, NestedFormWhereTheyDoNot) {
   AxisList list = getAxes({16, 4}, makeLayout({1, 0}, {{8, 4}, {3, 1}}));
   EXPECT_EQ(list[2].index.toString(), "(d0 mod 8) floordiv 3");
   EXPECT_FALSE(list[2].index.asDigitSum());
-  EXPECT_FALSE(getCuts(0, {&list}).isChain);
-  EXPECT_TRUE(getCuts(1, {&list}).isChain);
+  EXPECT_FALSE(getSplit(0, {&list}).isChain);
+  EXPECT_TRUE(getSplit(1, {&list}).isChain);
 }
 
 TEST(AxisList, PaddedDimensions) {

@@ -183,7 +183,7 @@ TEST(ShapeUtil, DeleteDimensions) {
             "f32[<=3]{0:T(8,128)PD(6)}");
   EXPECT_EQ(print(deleteDimensions({0, 1, 2}, shape)), "f32[]{:T(8,128)}");
   EXPECT_EQ(print(deleteDimension(3, shape)), "error: util_c5");
-  // SC counts physical dimensions: 1, 2, 0 here. The cuts go with them.
+  // SC counts physical dimensions: 1, 2, 0 here. The splits go with them.
   Shape split = shapeOf("f32[2,3,5]{0,2,1:SC(0:1)(1:2)(2:1)}");
   EXPECT_EQ(print(deleteDimension(2, split)), "f32[2,3]{0,1:SC(0:1)(1:1)}");
   EXPECT_EQ(print(deleteDimension(1, split)), "f32[2,5]{0,1:SC(0:2)(1:1)}");

@@ -18,7 +18,7 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
     extents of the axes as its shape, padding included. Where sizes are dynamic,
     one `index` for each `?` follows it through arguments, results, calls,
     branches and loops. Loads and stores address the axes. Loops whose variables
-    are subscripts of tiled dimensions are cut at the tile sizes, so that
+    are subscripts of tiled dimensions are split at the tile sizes, so that
     no floordiv or mod is left there; other subscripts get floordiv and mod.
 
     ```mlir
@@ -60,7 +60,7 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numAccesses", "accesses-lowered",
               "Loads and stores that address the axes now">,
-    Statistic<"numCutLoops", "loops-cut", "Loops cut at tile sizes">
+    Statistic<"numSplitLoops", "loops-split", "Loops split at tile sizes">
   ];
 }
 
@@ -68,7 +68,7 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
   let summary = "Turn relayouts of memrefs into affine loop nests";
   let description = [{
     Each `tessera.relayout` in memref form becomes affine loops over the physical
-    memrefs of its operands. Every logical dimension is cut at the tile sizes of
+    memrefs of its operands. Every logical dimension is split at the tile sizes of
     both layouts, with one loop for each piece, in the order of the destination:
     both sides are addressed by sums of loop variables, without floordiv and mod
     (they remain in a dimension whose tile sizes form no divisor chain, such as

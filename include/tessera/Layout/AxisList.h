@@ -143,18 +143,18 @@ private:
   int64_t allocated = 1;
 };
 
-/// The divisors at which the digits of `lists` cut logical dimension `dim`,
+/// The divisors at which the digits of `lists` split logical dimension `dim`,
 /// increasing, without 1: for T(8,128)(2,1), {2, 8} of the row dimension.
-struct DimensionCuts {
+struct DimensionSplit {
   llvm::SmallVector<int64_t, 4> divisors;
   /// Whether each divides the next, and every axis index that involves the
   /// dimension is a sum of digits: then a loop for each piece addresses with
   /// constant strides, without floordiv or mod.
   bool isChain = true;
 };
-DimensionCuts getCuts(unsigned dim, llvm::ArrayRef<const AxisList *> lists);
+DimensionSplit getSplit(unsigned dim, llvm::ArrayRef<const AxisList *> lists);
 /// The same for expressions of the logical indices, such as axis indices.
-DimensionCuts getCuts(unsigned dim, llvm::ArrayRef<IndexExpr> indices);
+DimensionSplit getSplit(unsigned dim, llvm::ArrayRef<IndexExpr> indices);
 
 } // namespace tessera
 

@@ -52,7 +52,7 @@ struct Tile {
 };
 
 /// One SC entry, `(0:4,8)`: a physical dimension (0 = most major) and the
-/// positions at which it is cut, increasing.
+/// positions at which it is split, increasing.
 struct SplitConfig {
   int64_t dimension = 0;
   llvm::SmallVector<int64_t, 4> indices;

@@ -77,7 +77,7 @@ bool layoutsInShapesEqual(const Shape &lhs, const Shape &rhs,
                           const LayoutEqual &equal = {});
 
 /// Elements of `dim` in the largest piece that SC makes of it; its size where
-/// SC does not cut it. Dimensions as in shape_util::getDimension.
+/// SC does not split it. Dimensions as in shape_util::getDimension.
 llvm::Expected<int64_t> maxSplitSize(const Shape &shape, int64_t dim);
 /// The product of that over all dimensions. (Without tiles, as in XLA.)
 llvm::Expected<int64_t> maxElementsInPerSplit(const Shape &shape);

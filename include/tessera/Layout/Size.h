@@ -40,7 +40,7 @@ struct ShapeSize {
 /// Errors: *invalid* on overflow, *unsupported* for an unbounded dimension.
 llvm::Expected<ShapeSize> getSize(const Shape &shape);
 
-/// The same of what one core holds: of an array that SC cuts, its largest
+/// The same of what one core holds: of an array that SC splits, its largest
 /// piece.
 llvm::Expected<ShapeSize> getSizeOnCore(const Shape &shape);
 

@@ -248,7 +248,7 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
   const ElementAccess &access = destination.access;
   const AxisList &axes = access.axes();
   for (const LoopNest &nest : getPaddingNests(builder.getContext(), sizes.sizes,
-                                              axes, /*minorCut=*/1, options))
+                                              axes, /*minorSplit=*/1, options))
     buildNest(builder, loc, nest, sizes.values, access, options,
               [&](OpBuilder &builder, ValueRange operands) {
                 access.storeAtAxes(builder, loc, value, destination.memref,

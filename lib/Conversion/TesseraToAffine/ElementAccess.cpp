@@ -9,7 +9,7 @@
 #include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
 
 #include "tessera/Conversion/TesseraToAffine/AffineRanges.h"
-#include "tessera/Conversion/TesseraToAffine/CutLoops.h"
+#include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

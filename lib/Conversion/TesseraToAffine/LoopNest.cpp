@@ -57,12 +57,12 @@ static int64_t digitEnd(const Digit &digit) {
 static AffineExpr expandDigit(const LoopNest &nest, const Digit &digit) {
   ArrayRef<NestPiece> pieces = nest.variables[digit.variable];
   int64_t end = digitEnd(digit);
-  auto isCut = [&](int64_t divisor) {
+  auto isSplit = [&](int64_t divisor) {
     return llvm::any_of(pieces, [&](const NestPiece &piece) {
       return piece.divisor == divisor;
     });
   };
-  if (isCut(digit.divisor) && (end == kNoLimit || isCut(end)))
+  if (isSplit(digit.divisor) && (end == kNoLimit || isSplit(end)))
     return sumPieces(nest.context, pieces, digit.divisor, end);
   AffineExpr value = sumPieces(nest.context, pieces, 1, kNoLimit);
   if (digit.divisor != 1)
@@ -150,9 +150,10 @@ static std::optional<int64_t> asConstant(AffineExpr expr) {
 
 /// Collects the boxes whose union is `prefix` followed by the mixed-radix
 /// numbers of [lower, upper) over `ranges`; the largest comes first.
-static void cutInterval(ArrayRef<int64_t> ranges, int64_t lower, int64_t upper,
-                        SmallVector<std::pair<int64_t, int64_t>, 4> prefix,
-                        SmallVectorImpl<decltype(prefix)> &boxes) {
+static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
+                          int64_t upper,
+                          SmallVector<std::pair<int64_t, int64_t>, 4> prefix,
+                          SmallVectorImpl<decltype(prefix)> &boxes) {
   if (lower >= upper)
     return;
   if (ranges.empty()) {
@@ -163,15 +164,15 @@ static void cutInterval(ArrayRef<int64_t> ranges, int64_t lower, int64_t upper,
   int64_t weight = 1;
   for (int64_t range : rest)
     weight *= range;
-  auto cutWithin = [&](int64_t digit, int64_t from, int64_t to) {
+  auto splitWithin = [&](int64_t digit, int64_t from, int64_t to) {
     auto extended = prefix;
     extended.push_back({digit, digit + 1});
-    cutInterval(rest, from, to, std::move(extended), boxes);
+    splitInterval(rest, from, to, std::move(extended), boxes);
   };
   int64_t first = llvm::divideCeilSigned(lower, weight);
   int64_t last = upper / weight;
   if (first > last)
-    return cutWithin(last, lower - last * weight, upper - last * weight);
+    return splitWithin(last, lower - last * weight, upper - last * weight);
   if (first < last) {
     auto whole = prefix;
     whole.push_back({first, last});
@@ -180,9 +181,9 @@ static void cutInterval(ArrayRef<int64_t> ranges, int64_t lower, int64_t upper,
     boxes.push_back(std::move(whole));
   }
   if (lower % weight != 0)
-    cutWithin(first - 1, lower - (first - 1) * weight, weight);
+    splitWithin(first - 1, lower - (first - 1) * weight, weight);
   if (upper % weight != 0)
-    cutWithin(last, 0, upper - last * weight);
+    splitWithin(last, 0, upper - last * weight);
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,10 +205,10 @@ public:
   /// The logical size of a dimension.
   AffineExpr getSize(unsigned dim) const { return sizeExprs[dim]; }
 
-  /// Cuts `variable`, with values in [0, range), at `divisors`, which form a
+  /// Splits `variable`, with values in [0, range), at `divisors`, which form a
   /// divisor chain without 1. Returns its pieces, most major first.
-  SmallVector<unsigned, 4> cut(unsigned variable, AffineExpr range,
-                               ArrayRef<int64_t> divisors);
+  SmallVector<unsigned, 4> split(unsigned variable, AffineExpr range,
+                                 ArrayRef<int64_t> divisors);
   /// Confines pieces; each may be in one radix. Others take all their values.
   void addRadix(Radix radix) { radixes.push_back(std::move(radix)); }
   void clearRadixes() { radixes.clear(); }
@@ -252,8 +253,8 @@ AffineExpr NestPlanner::getExtent(const Extent &extent) const {
   return sizeExprs[extent.dim].ceilDiv(extent.divisor);
 }
 
-SmallVector<unsigned, 4> NestPlanner::cut(unsigned variable, AffineExpr range,
-                                          ArrayRef<int64_t> divisors) {
+SmallVector<unsigned, 4> NestPlanner::split(unsigned variable, AffineExpr range,
+                                            ArrayRef<int64_t> divisors) {
   SmallVector<unsigned, 4> result;
   AffineExpr pieceRange =
       divisors.empty() ? range : range.ceilDiv(divisors.back());
@@ -287,7 +288,7 @@ NestPlanner::getBoxes(const Radix &radix) const {
   if (llvm::is_contained(ranges, 0))
     return std::vector<Box>();
   SmallVector<SmallVector<std::pair<int64_t, int64_t>, 4>> intervals;
-  cutInterval(ranges, *lower, *upper, {}, intervals);
+  splitInterval(ranges, *lower, *upper, {}, intervals);
   std::vector<Box> boxes;
   for (auto &interval : intervals) {
     Box &box = boxes.emplace_back();
@@ -471,11 +472,11 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
                                                LoopNestOptions options) {
   NestPlanner planner(context, sizes, sizes.size(), options);
   for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-    DimensionCuts cuts = getCuts(dim, indices);
+    DimensionSplit splits = getSplit(dim, indices);
     ArrayRef<int64_t> divisors;
-    if (cuts.isChain)
-      divisors = cuts.divisors;
-    Radix radix{planner.cut(dim, planner.getSize(dim), divisors),
+    if (splits.isChain)
+      divisors = splits.divisors;
+    Radix radix{planner.split(dim, planner.getSize(dim), divisors),
                 planner.constant(0), planner.getSize(dim)};
     planner.addRadix(std::move(radix));
   }
@@ -497,13 +498,13 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// The divisors at which digits of the conditions cut each axis, or nothing
+/// The divisors at which digits of the conditions split each axis, or nothing
 /// where they form no chain, or their positions don't fill the axis.
 static std::optional<SmallVector<SmallVector<int64_t, 4>>>
-getAxisCuts(const AxisList &list, int64_t minorCut) {
-  SmallVector<SmallVector<int64_t, 4>> cuts(list.size());
-  if (minorCut != 1 && list.size() != 0)
-    cuts.back().push_back(minorCut);
+getAxisSplits(const AxisList &list, int64_t minorSplit) {
+  SmallVector<SmallVector<int64_t, 4>> splits(list.size());
+  if (minorSplit != 1 && list.size() != 0)
+    splits.back().push_back(minorSplit);
   for (const AxisCondition &condition : list.inverse().conditions) {
     auto sum = condition.index.asDigitSum();
     if (!sum)
@@ -511,9 +512,9 @@ getAxisCuts(const AxisList &list, int64_t minorCut) {
     for (const DigitTerm &term : *sum)
       for (int64_t divisor : {term.digit.divisor, digitEnd(term.digit)})
         if (divisor != 1 && divisor != kNoLimit)
-          cuts[term.digit.variable].push_back(divisor);
+          splits[term.digit.variable].push_back(divisor);
   }
-  for (auto [axis, divisors] : llvm::zip_equal(list.axes(), cuts)) {
+  for (auto [axis, divisors] : llvm::zip_equal(list.axes(), splits)) {
     llvm::sort(divisors);
     divisors.erase(llvm::unique(divisors), divisors.end());
     for (size_t i = 1; i < divisors.size(); ++i)
@@ -523,7 +524,7 @@ getAxisCuts(const AxisList &list, int64_t minorCut) {
         (!axis.extent.isStatic() || axis.extent.value % divisors.back() != 0))
       return std::nullopt;
   }
-  return cuts;
+  return splits;
 }
 
 /// The pieces over which `condition` is a mixed-radix number, most major first,
@@ -534,7 +535,7 @@ getRadixPieces(const AxisCondition &condition, const NestPlanner &planner,
   // Weight and piece, by increasing weight.
   SmallVector<std::pair<int64_t, unsigned>> weighted;
   auto sum = condition.index.asDigitSum();
-  assert(sum && "getAxisCuts has seen to it");
+  assert(sum && "getAxisSplits has seen to it");
   for (const DigitTerm &term : *sum)
     for (unsigned index : axisPieces[term.digit.variable]) {
       int64_t divisor = planner.getPieces()[index].divisor;
@@ -571,16 +572,16 @@ getRadixPieces(const AxisCondition &condition, const NestPlanner &planner,
 /// or are no mixed-radix numbers.
 static std::optional<std::vector<LoopNest>>
 getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
-                const AxisList &list, int64_t minorCut,
+                const AxisList &list, int64_t minorSplit,
                 LoopNestOptions options) {
-  auto cuts = getAxisCuts(list, minorCut);
-  if (!cuts)
+  auto splits = getAxisSplits(list, minorSplit);
+  if (!splits)
     return std::nullopt;
   NestPlanner planner(context, sizes, list.size(), options);
   SmallVector<SmallVector<unsigned, 4>> axisPieces;
   for (size_t i = 0; i < list.size(); ++i)
     axisPieces.push_back(
-        planner.cut(i, planner.getExtent(list[i].extent), (*cuts)[i]));
+        planner.split(i, planner.getExtent(list[i].extent), (*splits)[i]));
 
   SmallVector<Radix> valid;
   SmallVector<bool> used(planner.getPieces().size());
@@ -612,7 +613,7 @@ static std::vector<LoopNest> getGuardedPositions(MLIRContext *context,
                                                  const AxisList &list) {
   NestPlanner planner(context, sizes, list.size(), {});
   for (size_t i = 0; i < list.size(); ++i)
-    planner.cut(i, planner.getExtent(list[i].extent), {});
+    planner.split(i, planner.getExtent(list[i].extent), {});
   std::vector<LoopNest> nests;
   planner.plan(nests);
   for (LoopNest &nest : nests) {
@@ -630,11 +631,11 @@ static std::vector<LoopNest> getGuardedPositions(MLIRContext *context,
 std::vector<LoopNest> tessera::getPaddingNests(MLIRContext *context,
                                                ArrayRef<int64_t> sizes,
                                                const AxisList &list,
-                                               int64_t minorCut,
+                                               int64_t minorSplit,
                                                LoopNestOptions options) {
   if (list.inverse().conditions.empty() || list.numPositions() == 0)
     return {};
-  if (auto nests = getPaddingBoxes(context, sizes, list, minorCut, options))
+  if (auto nests = getPaddingBoxes(context, sizes, list, minorSplit, options))
     return std::move(*nests);
   return getGuardedPositions(context, sizes, list);
 }

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Rewrites accesses in place, while types stay: a load of a laid-out memref
-// becomes a load of its tessera.physical_view. Before that, loops are cut
+// becomes a load of its tessera.physical_view. Before that, loops are split
 // wherever that resolves a digit of some subscript.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToAffine/CutLoops.h"
 #include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
+#include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
@@ -89,7 +89,7 @@ static std::optional<AccessOp> getAccess(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where to cut loops
+// Where to split loops
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -99,53 +99,53 @@ struct LinearSubscript {
   int64_t constant = 0;
 };
 
-using LoopCuts = llvm::MapVector<AffineForOp, SmallVector<int64_t>>;
+using LoopSplits = llvm::MapVector<AffineForOp, SmallVector<int64_t>>;
 } // namespace
 
-/// Values of an operand after its loop was cut for `divisor`, and the cut that
-/// this takes: 1 when it needs none, 0 when none can help.
-static IntegerRange getCutRange(Value operand, int64_t coefficient,
-                                int64_t divisor, int64_t &cut) {
+/// Values of an operand after its loop was split for `divisor`, and the split
+/// that this takes: 1 when it needs none, 0 when none can help.
+static IntegerRange getSplitRange(Value operand, int64_t coefficient,
+                                  int64_t divisor, int64_t &split) {
   std::optional<IntegerRange> range = getOperandRange(operand);
-  // The magnitude of the least number is no number; no cut helps there.
+  // The magnitude of the least number is no number; no split helps there.
   int64_t magnitude = coefficient == INT64_MIN ? 0 : std::abs(coefficient);
   AffineForOp loop = affine::getForInductionVarOwner(operand);
-  bool isCuttable =
-      loop && canCut(loop) && magnitude != 0 && divisor % magnitude == 0;
-  int64_t size = isCuttable ? divisor / magnitude : 0;
-  if (range && (!isCuttable || range->max < size)) {
-    cut = 1;
+  bool isSplittable =
+      loop && canSplit(loop) && magnitude != 0 && divisor % magnitude == 0;
+  int64_t size = isSplittable ? divisor / magnitude : 0;
+  if (range && (!isSplittable || range->max < size)) {
+    split = 1;
     return *range;
   }
-  cut = size;
+  split = size;
   return {0, std::max<int64_t>(size - 1, 0)};
 }
 
-/// Adds to `cuts` what makes `subscript floordiv divisor` and `mod divisor`
-/// free of divisions, if cutting loops can do that.
-static void addCuts(const LinearSubscript &subscript, ValueRange operands,
-                    int64_t divisor, LoopCuts &cuts) {
+/// Adds to `splits` what makes `subscript floordiv divisor` and `mod divisor`
+/// free of divisions, if splitting loops can do that.
+static void addSplits(const LinearSubscript &subscript, ValueRange operands,
+                      int64_t divisor, LoopSplits &splits) {
   SmallVector<std::pair<AffineForOp, int64_t>> wanted;
   int64_t low = llvm::mod(subscript.constant, divisor), high = low;
   for (auto [operand, coefficient] :
        llvm::zip(operands, subscript.coefficients)) {
     if (coefficient % divisor == 0)
       continue;
-    int64_t cut = 0, first, last;
-    IntegerRange range = getCutRange(operand, coefficient, divisor, cut);
-    if (cut == 0 || llvm::MulOverflow(range.min, coefficient, first) ||
+    int64_t split = 0, first, last;
+    IntegerRange range = getSplitRange(operand, coefficient, divisor, split);
+    if (split == 0 || llvm::MulOverflow(range.min, coefficient, first) ||
         llvm::MulOverflow(range.max, coefficient, last) ||
         llvm::AddOverflow(low, std::min(first, last), low) ||
         llvm::AddOverflow(high, std::max(first, last), high))
       return;
-    if (cut > 1)
-      wanted.emplace_back(affine::getForInductionVarOwner(operand), cut);
+    if (split > 1)
+      wanted.emplace_back(affine::getForInductionVarOwner(operand), split);
   }
   if (llvm::divideFloorSigned(low, divisor) !=
       llvm::divideFloorSigned(high, divisor))
     return;
-  for (auto [loop, cut] : wanted)
-    cuts[loop].push_back(cut);
+  for (auto [loop, split] : wanted)
+    splits[loop].push_back(split);
 }
 
 /// The subscripts that are linear, by position; others are left out.
@@ -171,8 +171,8 @@ static bool areAffineOperands(const AccessOp &access) {
   });
 }
 
-/// Adds the cuts that the subscripts of one access ask for.
-static void collectCuts(AccessOp access, LoopCuts &cuts) {
+/// Adds the splits that the subscripts of one access ask for.
+static void collectSplits(AccessOp access, LoopSplits &splits) {
   llvm::Expected<AxisList> axes = getAxisList(access.type());
   if (!axes)
     return llvm::consumeError(axes.takeError());
@@ -180,17 +180,17 @@ static void collectCuts(AccessOp access, LoopCuts &cuts) {
     return;
   affine::fullyComposeAffineMapAndOperands(&access.map, &access.operands);
   for (auto [dim, result] : llvm::enumerate(access.map.getResults())) {
-    DimensionCuts dimensionCuts = getCuts(dim, {&*axes});
+    DimensionSplit split = getSplit(dim, {&*axes});
     std::optional<LinearSubscript> linear = getLinear(result, access.map);
-    if (!dimensionCuts.isChain || !linear)
+    if (!split.isChain || !linear)
       continue;
-    for (int64_t divisor : dimensionCuts.divisors)
-      addCuts(*linear, access.operands, divisor, cuts);
+    for (int64_t divisor : split.divisors)
+      addSplits(*linear, access.operands, divisor, splits);
   }
 }
 
 /// Makes `divisors` increasing, each a divisor of the next: where accesses ask
-/// for cuts that do not go together, the smaller one wins.
+/// for splits that do not go together, the smaller one wins.
 static SmallVector<int64_t> makeChain(SmallVector<int64_t> divisors) {
   llvm::sort(divisors);
   SmallVector<int64_t> chain;
@@ -202,25 +202,25 @@ static SmallVector<int64_t> makeChain(SmallVector<int64_t> divisors) {
 }
 
 /// Whether some dimension of the memref is split at all.
-static bool isCut(MemRefType type) {
+static bool isSplit(MemRefType type) {
   llvm::Expected<AxisList> axes = getAxisList(type);
   if (!axes) {
     llvm::consumeError(axes.takeError());
     return false;
   }
   return llvm::any_of(llvm::seq<unsigned>(0, type.getRank()), [&](unsigned d) {
-    return !getCuts(d, {&*axes}).divisors.empty();
+    return !getSplit(d, {&*axes}).divisors.empty();
   });
 }
 
-/// Gives loops around accesses to split dimensions the form that can be cut.
+/// Gives loops around accesses to split dimensions the form that can be split.
 static void normalizeLoops(ArrayRef<AccessOp> accesses) {
   llvm::SetVector<AffineForOp> loops;
-  llvm::DenseMap<Type, bool> isCutType;
+  llvm::DenseMap<Type, bool> isSplitType;
   for (const AccessOp &access : accesses) {
-    auto [known, isNew] = isCutType.try_emplace(access.type());
+    auto [known, isNew] = isSplitType.try_emplace(access.type());
     if (isNew)
-      known->second = isCut(access.type());
+      known->second = isSplit(access.type());
     if (!known->second)
       continue;
     for (Operation *op = access.op; op; op = op->getParentOp())
@@ -228,18 +228,18 @@ static void normalizeLoops(ArrayRef<AccessOp> accesses) {
         loops.insert(loop);
   }
   for (AffineForOp loop : loops)
-    if (!canCut(loop))
+    if (!canSplit(loop))
       (void)affine::normalizeAffineFor(loop);
 }
 
-/// Cuts loops for all accesses; returns how many.
-static int64_t cutLoops(ArrayRef<AccessOp> accesses, IRRewriter &rewriter) {
-  LoopCuts cuts;
+/// Splits loops for all accesses; returns how many.
+static int64_t splitLoops(ArrayRef<AccessOp> accesses, IRRewriter &rewriter) {
+  LoopSplits splits;
   for (const AccessOp &access : accesses)
-    collectCuts(access, cuts);
-  for (auto &[loop, divisors] : cuts)
-    cutLoop(rewriter, loop, makeChain(divisors));
-  return cuts.size();
+    collectSplits(access, splits);
+  for (auto &[loop, divisors] : splits)
+    splitLoop(rewriter, loop, makeChain(divisors));
+  return splits.size();
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,7 +387,7 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
     return accesses;
   };
   normalizeLoops(collect());
-  statistics.numCutLoops = cutLoops(collect(), rewriter);
+  statistics.numSplitLoops = splitLoops(collect(), rewriter);
 
   // One ElementAccess for each type: there are few types and many accesses.
   llvm::DenseMap<Type, std::unique_ptr<ElementAccess>> elements;

@@ -30,7 +30,7 @@ struct LowerLayoutsPass : tessera::impl::LowerLayoutsBase<LowerLayoutsPass> {
       return signalPassFailure();
     AccessStatistics statistics = lowerAccesses(module);
     numAccesses += statistics.numAccesses;
-    numCutLoops += statistics.numCutLoops;
+    numSplitLoops += statistics.numSplitLoops;
 
     PhysicalTypeConverter converter;
     RewritePatternSet patterns(&getContext());

@@ -254,8 +254,8 @@ private:
     /// Entries of the table from one iteration to the next.
     int64_t step;
   };
-  /// Cuts a table into parts of `size` that lie alike, and one of what is left,
-  /// of at least `least`, or parts of which the last one `overlaps`.
+  /// Splits a table into parts of `size` that lie alike, and one of what is
+  /// left, of at least `least`, or parts of which the last one `overlaps`.
   void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
                    bool unrolls, bool overlaps,
                    llvm::function_ref<void(const Part &)> body);

@@ -113,7 +113,7 @@ private:
   /// the one that starts with it, else to the rows.
   std::pair<Chain, Chain> findRowsAndColumns() const;
   /// Makes blocks of about `wanted` units of `chain`, or up to `most` where
-  /// that avoids a cut: whole loops move into the block, and one is cut.
+  /// that avoids a split: whole loops move into the block, and one is split.
   void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,
                  Role role);
 
@@ -137,7 +137,7 @@ private:
   bool planDenseTranspose(const Chain &rows, const Chain &columns);
   bool planCarriedTranspose(const Chain &rows, const Chain &columns);
   bool orderCarried();
-  void cutCarried();
+  void splitCarried();
   size_t findPanels() const;
   void splitLoop(size_t depth, int64_t fewest, size_t outside);
   void leaveRest(PlanLoop &loop, int64_t count);

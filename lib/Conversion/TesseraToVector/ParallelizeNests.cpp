@@ -27,10 +27,10 @@ static double getImbalance(const PlanLoop &loop, int64_t threads) {
          static_cast<double>(blocks);
 }
 
-/// Makes a loop of a run that is long on its own, cut at pages. Returns what is
-/// left of the run as a nest of its own, if anything is.
-static std::optional<PlanNest> cutRun(PlanNest &nest, int64_t threads,
-                                      int64_t elementBytes) {
+/// Makes a loop of a run that is long on its own, split at pages. Returns what
+/// is left of the run as a nest of its own, if anything is.
+static std::optional<PlanNest> splitRun(PlanNest &nest, int64_t threads,
+                                        int64_t elementBytes) {
   int64_t page = RelayoutTarget::kPageBytes / elementBytes;
   int64_t chunk = nest.unit / (threads * kMinBlocks) / page * page;
   if (chunk == 0)
@@ -90,7 +90,7 @@ void tessera::parallelizeNests(RelayoutPlan &plan,
     bool isRun = nest.kernel == KernelKind::Copy && nest.rows.empty() &&
                  nest.loops.empty();
     if (isRun)
-      if (auto rest = cutRun(nest, target.threads, bytes))
+      if (auto rest = splitRun(nest, target.threads, bytes))
         rests.push_back(std::move(*rest));
     parallelizeLoop(nest, target.threads);
   }

@@ -360,9 +360,9 @@ bool NestPlanner::orderCarried() {
           countCarried(panels + 1) <= kCarryBytes);
 }
 
-/// Cuts columns so that lines that wait stay in the second-level cache, and
+/// Splits columns so that lines that wait stay in the second-level cache, and
 /// panels so that there is something to share among threads.
-void NestPlanner::cutCarried() {
+void NestPlanner::splitCarried() {
   size_t panels = findPanels();
   if (countCarried(panels) > kCarryBytes) {
     int64_t most = kCarryBytes / countCarried(panels + 1);
@@ -409,7 +409,7 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
     return false;
   }
   nest.stores = StoreKind::Carried;
-  cutCarried();
+  splitCarried();
   for (PlanLoop &loop : nest.loops)
     if (loop.role == Role::Columns && loop.count % loop.step != 0)
       leaveRest(loop, loop.count - loop.count % loop.step);
@@ -463,7 +463,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   if (nest.shiftStride || !isWhole || row.dstStride != nest.unit ||
       row.count < kMinShiftedLines * size)
     return false;
-  auto cut = [&](auto &loops, int64_t count) {
+  auto split = [&](auto &loops, int64_t count) {
     llvm::find_if(loops, [&](const PlanLoop &loop) {
       return isSameLoop(loop, row);
     })->count = count;
@@ -471,8 +471,8 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   int64_t count = row.count - size;
   const PlanNest untouched = nest;
   const StridedNest all = strided;
-  cut(strided.loops, count);
-  cut(nest.loops, count);
+  split(strided.loops, count);
+  split(nest.loops, count);
   nest.shiftStride = row.srcStride;
   auto [rows, columns] = findRowsAndColumns();
   planNontemporalTranspose(rows, columns);
@@ -485,7 +485,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
     return false;
   }
   StridedNest ends = all;
-  cut(ends.loops, size);
+  split(ends.loops, size);
   ends.loops.push_back({2, count * row.srcStride, count * row.dstStride});
   ends.loops.back().isEnds = true;
   NestPlanner planner(ends, bytes, target, isLarge);

@@ -354,10 +354,10 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
         nest.signedBits = bits.src;
     return llvm::Error::success();
   };
-  if (llvm::Error error = add(cutElements(src, dst), /*isFill=*/false))
+  if (llvm::Error error = add(splitElements(src, dst), /*isFill=*/false))
     return std::move(error);
   if (fillPadding)
-    if (llvm::Error error = add(cutPadding(dst.axes), /*isFill=*/true))
+    if (llvm::Error error = add(splitPadding(dst.axes), /*isFill=*/true))
       return std::move(error);
   parallelizeNests(plan, target);
   fuseLoops(plan);
@@ -391,7 +391,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
     return unsupportedError("relayout plan", "elements of 1 to 16 whole bytes",
                             llvm::Twine(elementBits) + " bits",
                             "lower it with --tessera-lower-relayouts");
-  llvm::Expected<std::vector<StridedNest>> copies = cutElements(src, dst);
+  llvm::Expected<std::vector<StridedNest>> copies = splitElements(src, dst);
   if (!copies)
     return copies.takeError();
   RelayoutPlan plan;
@@ -406,7 +406,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   std::vector<StridedNest> fills;
   // Where nothing is filled, it is of use all the same to know what is padding.
   if (fillPadding || dst.isWhole()) {
-    llvm::Expected<std::vector<StridedNest>> padding = cutPadding(dst.axes);
+    llvm::Expected<std::vector<StridedNest>> padding = splitPadding(dst.axes);
     if (padding)
       fills = std::move(*padding);
     else if (fillPadding)

@@ -1,4 +1,4 @@
-//===- StridedNests.cpp - Cut two layouts into strided nests --------------===//
+//===- StridedNests.cpp - Split two layouts into strided nests ------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -22,11 +22,11 @@ using namespace tessera;
 static constexpr size_t kMaxNests = 24;
 
 namespace {
-/// One dimension of one side, cut at `units` (increasing, from 1, each a
+/// One dimension of one side, split at `units` (increasing, from 1, each a
 /// multiple of the one before): a step from one index to `units[i]` further,
 /// within the next unit, moves by `strides[i]` elements. Step number n of the
 /// slice is at index `begin` + n * `step`.
-struct CutSide {
+struct SplitSide {
   int64_t begin = 0;
   int64_t step = 1;
   llvm::SmallVector<int64_t, 4> units = {1};
@@ -55,11 +55,11 @@ struct CutSide {
 };
 
 /// One dimension.
-struct CutDimension {
+struct SplitDimension {
   int64_t size = 1;
   /// Indices that have positions in the destination, padding included.
   int64_t paddedSize = 1;
-  CutSide src, dst;
+  SplitSide src, dst;
 };
 
 /// A part of an interval of indices, as a nest.
@@ -77,14 +77,14 @@ static llvm::Error checkStatic(const AxisList &list) {
                           "lower it with --tessera-lower-relayouts");
 }
 
-/// Elements that a step of `unit` along `dim` moves. `unit` is one of the cuts,
-/// so one digit of the dimension covers it.
+/// Elements that a step of `unit` along `dim` moves. `unit` is one of the
+/// splits, so one digit of the dimension covers it.
 static int64_t getStride(const AxisList &list, unsigned dim, int64_t unit) {
   int64_t result = 0;
   for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
     auto terms = axis.index.asDigitSum();
     if (!terms)
-      continue; // Not of this dimension: getCuts would have said so.
+      continue; // Not of this dimension: getSplit would have said so.
     for (const DigitTerm &term : *terms) {
       const Digit &digit = term.digit;
       // Without an extent the digit is the last one: it covers all above.
@@ -97,7 +97,7 @@ static int64_t getStride(const AxisList &list, unsigned dim, int64_t unit) {
   return result;
 }
 
-int64_t CutSide::getPosition(int64_t index) const {
+int64_t SplitSide::getPosition(int64_t index) const {
   int64_t position = 0;
   for (size_t i = 0; i < units.size(); ++i) {
     int64_t digit = index / units[i];
@@ -115,23 +115,23 @@ static llvm::Error makeChainError(unsigned dim) {
                           "others", "lower it with --tessera-lower-relayouts");
 }
 
-static llvm::Expected<CutSide> cutSide(unsigned dim, const PlanSide &side) {
+static llvm::Expected<SplitSide> splitSide(unsigned dim, const PlanSide &side) {
   if (side.strides) {
-    CutSide strided;
+    SplitSide strided;
     strided.strides.push_back((*side.strides)[dim]);
     return strided;
   }
-  DimensionCuts cuts = getCuts(dim, {&side.axes});
-  if (!cuts.isChain)
+  DimensionSplit splits = getSplit(dim, {&side.axes});
+  if (!splits.isChain)
     return makeChainError(dim);
   Slice slice = side.getSlice(dim);
-  CutSide result;
+  SplitSide result;
   result.begin = slice.begin;
   result.step = slice.step;
   result.strides.push_back(getStride(side.axes, dim, 1));
-  for (int64_t unit : cuts.divisors) {
+  for (int64_t unit : splits.divisors) {
     int64_t stride = getStride(side.axes, dim, unit);
-    // Units that go on in steps of the ones before are no cut.
+    // Units that go on in steps of the ones before are no split.
     if (stride * result.units.back() == result.strides.back() * unit)
       continue;
     result.units.push_back(unit);
@@ -140,14 +140,14 @@ static llvm::Expected<CutSide> cutSide(unsigned dim, const PlanSide &side) {
   return result;
 }
 
-static llvm::Expected<CutDimension>
-cutDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
-  auto from = cutSide(dim, src), to = cutSide(dim, dst);
+static llvm::Expected<SplitDimension>
+splitDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
+  auto from = splitSide(dim, src), to = splitSide(dim, dst);
   if (llvm::Error error = llvm::joinErrors(from.takeError(), to.takeError())) {
     llvm::consumeError(std::move(error));
     return makeChainError(dim);
   }
-  CutDimension result;
+  SplitDimension result;
   result.size = dst.getSlice(dim).count;
   result.paddedSize = result.size;
   result.src = std::move(*from);
@@ -156,57 +156,58 @@ cutDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
 }
 
 namespace {
-/// Cuts an interval of the steps of one dimension into nests: at units of one
+/// Splits an interval of the steps of one dimension into nests: at units of one
 /// side where those of the other lie within them, else at those of both. What
-/// lies between two cuts repeats after the smallest number of steps that is
+/// lies between two splits repeats after the smallest number of steps that is
 /// whole units of both.
-class IntervalCutter {
+class IntervalSplitter {
 public:
-  explicit IntervalCutter(const CutDimension &dim) : dim(dim) {}
+  explicit IntervalSplitter(const SplitDimension &dim) : dim(dim) {}
 
-  /// Levels of units on both sides, the next ones to cut at; 0: none.
+  /// Levels of units on both sides, the next ones to split at; 0: none.
   struct Levels {
     size_t src, dst;
   };
   /// Adds the nests of `count` steps from number `begin` on, inside of `outer`.
   /// They lie within one unit above `levels` on either side. Stops beyond
   /// kMaxNests.
-  void cut(Levels levels, int64_t begin, int64_t count,
-           const StridedNest &outer);
+  void split(Levels levels, int64_t begin, int64_t count,
+             const StridedNest &outer);
 
   Pieces pieces;
 
 private:
-  void cutPeriods(Levels levels, Levels next, int64_t period, int64_t begin,
-                  int64_t count, const StridedNest &outer);
-  /// The next cut after step `number`, at a side where `next` is another level.
-  int64_t getNextCut(Levels levels, Levels next, int64_t number) const;
+  void splitPeriods(Levels levels, Levels next, int64_t period, int64_t begin,
+                    int64_t count, const StridedNest &outer);
+  /// The next split after step `number`, at a side where `next` is another
+  /// level.
+  int64_t getNextSplit(Levels levels, Levels next, int64_t number) const;
   StridedNest addLoop(StridedNest outer, Levels levels, int64_t count,
                       int64_t steps) const;
 
-  const CutDimension &dim;
+  const SplitDimension &dim;
 };
 } // namespace
 
-StridedNest IntervalCutter::addLoop(StridedNest outer, Levels levels,
-                                    int64_t count, int64_t steps) const {
+StridedNest IntervalSplitter::addLoop(StridedNest outer, Levels levels,
+                                      int64_t count, int64_t steps) const {
   outer.loops.push_back({count, dim.src.getStride(levels.src, steps),
                          dim.dst.getStride(levels.dst, steps)});
   return outer;
 }
 
-int64_t IntervalCutter::getNextCut(Levels levels, Levels next,
-                                   int64_t number) const {
-  int64_t cut = std::numeric_limits<int64_t>::max();
+int64_t IntervalSplitter::getNextSplit(Levels levels, Levels next,
+                                       int64_t number) const {
+  int64_t split = std::numeric_limits<int64_t>::max();
   if (next.src != levels.src)
-    cut = dim.src.getNextUnit(levels.src, number);
+    split = dim.src.getNextUnit(levels.src, number);
   if (next.dst != levels.dst)
-    cut = std::min(cut, dim.dst.getNextUnit(levels.dst, number));
-  return cut;
+    split = std::min(split, dim.dst.getNextUnit(levels.dst, number));
+  return split;
 }
 
-void IntervalCutter::cut(Levels levels, int64_t begin, int64_t count,
-                         const StridedNest &outer) {
+void IntervalSplitter::split(Levels levels, int64_t begin, int64_t count,
+                             const StridedNest &outer) {
   if (count <= 0 || pieces.size() > kMaxNests)
     return;
   if (levels.src == 0 && levels.dst == 0) {
@@ -224,38 +225,41 @@ void IntervalCutter::cut(Levels levels, int64_t begin, int64_t count,
   Levels next = {levels.src - (isSrc || isBoth ? 1 : 0),
                  levels.dst - (isDst || isBoth ? 1 : 0)};
   int64_t period = std::lcm(src, dst);
-  // What comes before the first cut.
-  bool isCut =
+  // What comes before the first split.
+  bool isSplit =
       (next.src != levels.src && dim.src.startsUnit(levels.src, begin)) ||
       (next.dst != levels.dst && dim.dst.startsUnit(levels.dst, begin));
   int64_t head =
-      isCut ? 0 : std::min(getNextCut(levels, next, begin) - begin, count);
-  cut(next, begin, head, outer);
-  cutPeriods(levels, next, period, begin + head, count - head, outer);
+      isSplit ? 0 : std::min(getNextSplit(levels, next, begin) - begin, count);
+  split(next, begin, head, outer);
+  splitPeriods(levels, next, period, begin + head, count - head, outer);
 }
 
-void IntervalCutter::cutPeriods(Levels levels, Levels next, int64_t period,
-                                int64_t begin, int64_t count,
-                                const StridedNest &outer) {
+void IntervalSplitter::splitPeriods(Levels levels, Levels next, int64_t period,
+                                    int64_t begin, int64_t count,
+                                    const StridedNest &outer) {
   int64_t from = 0;
   while (from < std::min(period, count) && pieces.size() <= kMaxNests) {
     int64_t to =
-        std::min(getNextCut(levels, next, begin + from) - begin, period);
+        std::min(getNextSplit(levels, next, begin + from) - begin, period);
     int64_t full = count >= to ? (count - to) / period + 1 : 0;
     if (full > 0)
-      cut(next, begin + from, to - from, addLoop(outer, levels, full, period));
+      split(next, begin + from, to - from,
+            addLoop(outer, levels, full, period));
     int64_t last = from + full * period;
-    cut(next, begin + last, std::min(to + full * period, count) - last, outer);
+    split(next, begin + last, std::min(to + full * period, count) - last,
+          outer);
     from = to;
   }
 }
 
 /// The nests over indices [begin, end) of one dimension.
-static Pieces cutInterval(const CutDimension &dim, int64_t begin, int64_t end) {
-  IntervalCutter cutter(dim);
-  cutter.cut({dim.src.units.size() - 1, dim.dst.units.size() - 1}, begin,
-             end - begin, StridedNest());
-  return std::move(cutter.pieces);
+static Pieces splitInterval(const SplitDimension &dim, int64_t begin,
+                            int64_t end) {
+  IntervalSplitter splitter(dim);
+  splitter.split({dim.src.units.size() - 1, dim.dst.units.size() - 1}, begin,
+                 end - begin, StridedNest());
+  return std::move(splitter.pieces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,7 +315,7 @@ static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, Pieces &nests) {
 }
 
 llvm::Expected<std::vector<StridedNest>>
-tessera::cutElements(const PlanSide &src, const PlanSide &dst) {
+tessera::splitElements(const PlanSide &src, const PlanSide &dst) {
   if (llvm::Error error = checkStatic(src.axes))
     return std::move(error);
   if (llvm::Error error = checkStatic(dst.axes))
@@ -323,10 +327,10 @@ tessera::cutElements(const PlanSide &src, const PlanSide &dst) {
       return Pieces();
   std::vector<Pieces> dimensions;
   for (unsigned dim = 0; dim < rank; ++dim) {
-    llvm::Expected<CutDimension> cut = cutDimension(dim, src, dst);
-    if (!cut)
-      return cut.takeError();
-    dimensions.push_back(cutInterval(*cut, 0, cut->size));
+    llvm::Expected<SplitDimension> split = splitDimension(dim, src, dst);
+    if (!split)
+      return split.takeError();
+    dimensions.push_back(splitInterval(*split, 0, split->size));
   }
   Pieces nests;
   if (llvm::Error error = combine(dimensions, nests))
@@ -341,19 +345,19 @@ tessera::cutElements(const PlanSide &src, const PlanSide &dst) {
 
 /// The dimensions of `list` with their padded sizes. An axis whose index is
 /// always zero is a dimension of its own, of size 1.
-static llvm::Expected<std::vector<CutDimension>>
+static llvm::Expected<std::vector<SplitDimension>>
 getPaddedDimensions(const AxisList &list) {
-  std::vector<CutDimension> dims;
+  std::vector<SplitDimension> dims;
   for (unsigned dim = 0; dim < list.dimensions().size(); ++dim) {
-    llvm::Expected<CutDimension> cut = cutDimension(dim, list, list);
-    if (!cut)
-      return cut.takeError();
-    dims.push_back(std::move(*cut));
+    llvm::Expected<SplitDimension> split = splitDimension(dim, list, list);
+    if (!split)
+      return split.takeError();
+    dims.push_back(std::move(*split));
   }
   for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
     auto terms = axis.index.asDigitSum();
     if (terms->empty()) {
-      CutDimension unit;
+      SplitDimension unit;
       unit.paddedSize = axis.extent.value;
       unit.src.strides = unit.dst.strides = {stride};
       dims.push_back(std::move(unit));
@@ -369,8 +373,8 @@ getPaddedDimensions(const AxisList &list) {
 /// The dimensions by the distance of neighbours, the nearest last, so that what
 /// lies between the elements of one run is padding of that dimension, and not
 /// part of a box that is padding of another one too.
-static std::vector<CutDimension>
-orderDimensions(llvm::ArrayRef<CutDimension> dims) {
+static std::vector<SplitDimension>
+orderDimensions(llvm::ArrayRef<SplitDimension> dims) {
   llvm::SmallVector<size_t, 8> order =
       llvm::to_vector<8>(llvm::seq<size_t>(0, dims.size()));
   llvm::sort(order, [&](size_t a, size_t c) {
@@ -378,7 +382,7 @@ orderDimensions(llvm::ArrayRef<CutDimension> dims) {
     int64_t second = dims[c].dst.strides.front();
     return first != second ? first > second : a < c;
   });
-  std::vector<CutDimension> result;
+  std::vector<SplitDimension> result;
   for (size_t i : order)
     result.push_back(dims[i]);
   return result;
@@ -387,11 +391,11 @@ orderDimensions(llvm::ArrayRef<CutDimension> dims) {
 /// Whether the indices of the padded dimensions are the positions, one to one:
 /// their loops, from the most minor on, continue one another up to the end. Not
 /// so where there is padding in the middle of a dimension too.
-static bool coverAllPositions(llvm::ArrayRef<CutDimension> dims,
+static bool coverAllPositions(llvm::ArrayRef<SplitDimension> dims,
                               int64_t numPositions) {
   std::vector<Pieces> whole;
-  for (const CutDimension &dim : dims)
-    whole.push_back(cutInterval(dim, 0, dim.paddedSize));
+  for (const SplitDimension &dim : dims)
+    whole.push_back(splitInterval(dim, 0, dim.paddedSize));
   if (llvm::any_of(whole, [](const Pieces &p) { return p.size() != 1; }))
     return false;
   llvm::SmallVector<PlanLoop, 8> loops;
@@ -412,12 +416,13 @@ static bool coverAllPositions(llvm::ArrayRef<CutDimension> dims,
 }
 
 llvm::Expected<std::vector<StridedNest>>
-tessera::cutPadding(const AxisList &list) {
+tessera::splitPadding(const AxisList &list) {
   if (llvm::Error error = checkStatic(list))
     return std::move(error);
   Pieces nests;
   if (list.numPositions() > 0) {
-    llvm::Expected<std::vector<CutDimension>> dims = getPaddedDimensions(list);
+    llvm::Expected<std::vector<SplitDimension>> dims =
+        getPaddedDimensions(list);
     if (!dims)
       return dims.takeError();
     if (!coverAllPositions(*dims, list.numPositions()))
@@ -429,9 +434,9 @@ tessera::cutPadding(const AxisList &list) {
     for (size_t i = 0; i < dims->size(); ++i) {
       std::vector<Pieces> box;
       for (size_t k = 0; k < dims->size(); ++k) {
-        const CutDimension &dim = (*dims)[k];
-        box.push_back(cutInterval(dim, k == i ? dim.size : 0,
-                                  k < i ? dim.size : dim.paddedSize));
+        const SplitDimension &dim = (*dims)[k];
+        box.push_back(splitInterval(dim, k == i ? dim.size : 0,
+                                    k < i ? dim.size : dim.paddedSize));
       }
       if (llvm::Error error = combine(box, nests))
         return std::move(error);
@@ -467,10 +472,10 @@ getLoopsAround(const StridedNest &nest, int64_t run) {
   return around;
 }
 
-/// Cuts `nests[i]`, if its outermost loop is that of `around`, behind `count`
+/// Splits `nests[i]`, if its outermost loop is that of `around`, behind `count`
 /// steps of it.
-static bool cutOutermost(std::vector<StridedNest> &nests, size_t i,
-                         std::pair<int64_t, int64_t> around, int64_t count) {
+static bool splitOutermost(std::vector<StridedNest> &nests, size_t i,
+                           std::pair<int64_t, int64_t> around, int64_t count) {
   PlanLoop &outer = nests[i].loops.front();
   if (std::pair(outer.count, outer.dstStride) != around || count >= outer.count)
     return false;
@@ -506,7 +511,7 @@ tessera::findPadding(const StridedNest &copy, std::vector<StridedNest> &fills) {
       continue;
     int64_t steps = aroundCopy->pop_back_val().first;
     auto outer = aroundFill->pop_back_val();
-    if (*aroundFill == *aroundCopy && cutOutermost(fills, i, outer, steps))
+    if (*aroundFill == *aroundCopy && splitOutermost(fills, i, outer, steps))
       return RunPadding{run, count, i};
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-//===- StridedNests.h - Cut two layouts into strided nests ------*- C++ -*-===//
+//===- StridedNests.h - Split two layouts into strided nests ----*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -23,11 +23,11 @@ struct StridedNest {
 };
 
 /// Disjoint nests that together copy every element from `src` to `dst`.
-llvm::Expected<std::vector<StridedNest>> cutElements(const PlanSide &src,
-                                                     const PlanSide &dst);
+llvm::Expected<std::vector<StridedNest>> splitElements(const PlanSide &src,
+                                                       const PlanSide &dst);
 
 /// Disjoint nests over all padding of `list`, as destination.
-llvm::Expected<std::vector<StridedNest>> cutPadding(const AxisList &list);
+llvm::Expected<std::vector<StridedNest>> splitPadding(const AxisList &list);
 
 /// Padding right behind the runs of a nest.
 struct RunPadding {
@@ -39,7 +39,7 @@ struct RunPadding {
 };
 
 /// The nest of `fills` whose runs begin where the dense runs of `copy` end. One
-/// that goes on beyond the last run is cut in two.
+/// that goes on beyond the last run is split in two.
 std::optional<RunPadding> findPadding(const StridedNest &copy,
                                       std::vector<StridedNest> &fills);
 

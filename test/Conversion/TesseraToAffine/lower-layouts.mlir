@@ -7,7 +7,7 @@
 #columns = #tessera.layout<{0,1:PD(8,8)}>
 #packed = #tessera.layout<{1,0:T(2,4)E(4)}>
 
-// The example of the documentation: the loop is cut at the tile size, and the
+// The example of the documentation: the loop is split at the tile size, and the
 // last block is short.
 
 // CHECK: #[[SHORT:.+]] = affine_map<(d0) -> (8, d0 * -8 + 20)>
@@ -48,8 +48,8 @@ func.func @reversed_swapped(%m: memref<16x256xf32, #tiled>,
   return
 }
 
-// Cutting does not help a sum of two variables: floordiv and mod stay. A loop
-// that is short enough needs no cut.
+// Splitting does not help a sum of two variables: floordiv and mod stay. A loop
+// that is short enough needs no split.
 
 // CHECK-LABEL: func.func @window(
 // CHECK:         affine.for %[[I:.+]] = 0 to 14
@@ -314,7 +314,7 @@ func.func @flat_cast(%m: memref<16xf32, #tessera.layout<{0:T(8)L(2)}>>)
 }
 
 // Affine loops and conditionals carry memrefs with their sizes, too. A loop that
-// is cut passes them through both of its halves.
+// is split passes them through both of its halves.
 
 // CHECK-LABEL: func.func @affine_carried(
 // CHECK-SAME:    %[[M:.+]]: memref<?x2x8x128xf32>, %[[M0:.+]]: index, %[[N:.+]]: memref<?x2x8x128xf32>, %[[N0:.+]]: index

@@ -1,6 +1,6 @@
 // RUN: tessera-opt %s -split-input-file -tessera-lower-relayouts | FileCheck %s
 
-// A dimension is cut at the tile size, with one loop for each piece. What the
+// A dimension is split at the tile size, with one loop for each piece. What the
 // tile leaves over gets a nest of its own.
 
 // CHECK-LABEL: func.func @tile

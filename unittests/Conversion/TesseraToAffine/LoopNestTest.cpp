@@ -235,7 +235,7 @@ TEST(LoopNest, NoChain) {
 }
 
 // Random pairs of layouts: every element once, padding once, no division where
-// the cuts form chains.
+// the splits form chains.
 TEST(LoopNest, RandomPairs) {
   SCOPED_TRACE("TESSERA_SEED=" + std::to_string(testSeed()));
   MLIRContext context;
@@ -256,7 +256,7 @@ TEST(LoopNest, RandomPairs) {
     checkElements(nests, dims, {}, from, to);
     bool isChain =
         llvm::all_of(llvm::seq<unsigned>(0, dims.size()), [&](unsigned dim) {
-          return getCuts(dim, indices).isChain;
+          return getSplit(dim, indices).isChain;
         });
     for (const LoopNest &nest : nests)
       EXPECT_FALSE(isChain && (hasDivision(nest.getAxisMap(from)) ||

@@ -335,7 +335,7 @@ TEST(RelayoutPlanTest, movesEveryBitOnce) {
 }
 
 // Boxes that begin within a tile on one side alone: two parts of each tile.
-TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
+TEST(RelayoutPlanTest, splitsBoxesAtTheTilesOfBothSides) {
   Box box = {{3, 16, 1}};
   auto plan =
       llvm::cantFail(planRelayout({getAxes("f32[32]{0:T(8)}"), box},
@@ -346,9 +346,9 @@ TEST(RelayoutPlanTest, cutsBoxesAtTheTilesOfBothSides) {
   EXPECT_THAT(text, HasSubstr("nest src 3 dst 0"));
 }
 
-// Cuts of both sides, and those of a step that does not divide a tile, repeat
+// Splits of both sides, and those of a step that does not divide a tile, repeat
 // after the smallest common multiple.
-TEST(RelayoutPlanTest, cutsWhereTilesDoNotDivideOneAnother) {
+TEST(RelayoutPlanTest, splitsWhereTilesDoNotDivideOneAnother) {
   // In one dimension tiles follow one another.
   EXPECT_EQ(printPlan("f32[12]{0:T(2)}", "f32[12]{0:T(3)}"),
             "relayout of 32-bit elements, 12 to 12\n"

@@ -8,10 +8,10 @@
 //
 // Which loops visit every element of an array, or every position of its
 // padding, so that the axes of its layouts are indexed by sums of loop
-// variables times constants. Each logical dimension is cut at the divisors of
+// variables times constants. Each logical dimension is split at the divisors of
 // all layouts that take part; one loop runs over each piece:
 //
-//   f32[20]{0} to f32[20]{0:T(8)}, cut at 8:
+//   f32[20]{0} to f32[20]{0:T(8)}, split at 8:
 //     for a = 0 to 2  for b = 0 to 8    src[a * 8 + b], dst[a, b]
 //     for b = 0 to 4                    src[16 + b],    dst[2, b]
 //
@@ -58,7 +58,7 @@ struct LoopNest {
   std::optional<mlir::IntegerSet> exclude;
 
   /// `expr`, over the variables, as an expression of loop variables. Free of
-  /// floordiv and mod where the variables are cut at its digits.
+  /// floordiv and mod where the variables are split at its digits.
   mlir::AffineExpr expand(const IndexExpr &expr) const;
 
   /// The index along each axis of `list`. Variables are dimensions.
@@ -82,9 +82,9 @@ struct LoopNestOptions {
 };
 
 /// Nests that together visit every element of an array of `sizes` (kDynamic
-/// where unknown) once. Dimensions are cut so that `indices`, over dimensions,
-/// expand to sums where that is possible. Loops are in the order of the axes of
-/// `target`, most major first.
+/// where unknown) once. Dimensions are split so that `indices`, over
+/// dimensions, expand to sums where that is possible. Loops are in the order of
+/// the axes of `target`, most major first.
 std::vector<LoopNest> getElementNests(mlir::MLIRContext *context,
                                       llvm::ArrayRef<int64_t> sizes,
                                       llvm::ArrayRef<IndexExpr> indices,
@@ -92,12 +92,12 @@ std::vector<LoopNest> getElementNests(mlir::MLIRContext *context,
                                       LoopNestOptions options = {});
 
 /// Nests that together visit every position of `list` that holds no element
-/// once; `sizes` as above. The most minor axis is also cut at `minorCut`. What
-/// L adds is not visited: it is no position of the axes.
+/// once; `sizes` as above. The most minor axis is also split at `minorSplit`.
+/// What L adds is not visited: it is no position of the axes.
 std::vector<LoopNest> getPaddingNests(mlir::MLIRContext *context,
                                       llvm::ArrayRef<int64_t> sizes,
                                       const AxisList &list,
-                                      int64_t minorCut = 1,
+                                      int64_t minorSplit = 1,
                                       LoopNestOptions options = {});
 
 } // namespace tessera

@@ -30,7 +30,7 @@ bool isConvertedByType(mlir::Operation *op);
 
 struct AccessStatistics {
   int64_t numAccesses = 0;
-  int64_t numCutLoops = 0;
+  int64_t numSplitLoops = 0;
 };
 
 /// Whether lowerAccesses and the type conversion can take everything below
@@ -38,8 +38,8 @@ struct AccessStatistics {
 mlir::LogicalResult checkLowerable(mlir::Operation *root);
 
 /// Makes every load and store of a laid-out memref below `root` one of its
-/// tessera.physical_view, with loops cut at the tile sizes, and gives views of
-/// untiled ones to operations that take strided memrefs. checkLowerable must
+/// tessera.physical_view, with loops split at the tile sizes, and gives views
+/// of untiled ones to operations that take strided memrefs. checkLowerable must
 /// have succeeded.
 AccessStatistics lowerAccesses(mlir::Operation *root);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A relayout as a few strided nests, each with a kernel, blocks and an order of
-// loops. Made from the two axis lists alone: every dimension is cut at all
+// loops. Made from the two axis lists alone: every dimension is split at all
 // divisors of both sides, a piece is a loop with a constant stride on either
 // side, and pieces that are neighbours on both sides become one.
 //

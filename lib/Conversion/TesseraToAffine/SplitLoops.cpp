@@ -1,4 +1,4 @@
-//===- CutLoops.cpp - Cutting loops at tile sizes -------------------------===//
+//===- SplitLoops.cpp - Splitting loops at tile sizes ---------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToAffine/CutLoops.h"
+#include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 
@@ -66,10 +66,10 @@ tessera::getOperandRanges(ValueRange operands) {
 }
 
 //===----------------------------------------------------------------------===//
-// Cutting
+// Splitting
 //===----------------------------------------------------------------------===//
 
-bool tessera::canCut(AffineForOp loop) {
+bool tessera::canSplit(AffineForOp loop) {
   return loop.getStepAsInt() == 1 && loop.hasConstantLowerBound() &&
          loop.getConstantLowerBound() == 0;
 }
@@ -115,8 +115,8 @@ static AffineForOp createElementLoop(RewriterBase &rewriter, AffineForOp loop,
 
 /// Makes `loop` a nest of blocks of `size` iterations; returns the loop over
 /// the iterations of a block.
-static AffineForOp cutOnce(RewriterBase &rewriter, AffineForOp loop,
-                           int64_t size) {
+static AffineForOp splitOnce(RewriterBase &rewriter, AffineForOp loop,
+                             int64_t size) {
   rewriter.setInsertionPoint(loop);
   AffineForOp blocks = createBlockLoop(rewriter, loop, size);
   rewriter.setInsertionPointToStart(blocks.getBody());
@@ -143,10 +143,10 @@ static AffineForOp cutOnce(RewriterBase &rewriter, AffineForOp loop,
   return elements;
 }
 
-void tessera::cutLoop(RewriterBase &rewriter, AffineForOp loop,
-                      ArrayRef<int64_t> divisors) {
-  assert(canCut(loop) && "normalize the loop first");
+void tessera::splitLoop(RewriterBase &rewriter, AffineForOp loop,
+                        ArrayRef<int64_t> divisors) {
+  assert(canSplit(loop) && "normalize the loop first");
   OpBuilder::InsertionGuard guard(rewriter);
   for (int64_t divisor : llvm::reverse(divisors))
-    loop = cutOnce(rewriter, loop, divisor);
+    loop = splitOnce(rewriter, loop, divisor);
 }

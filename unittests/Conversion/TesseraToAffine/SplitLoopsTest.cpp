@@ -1,4 +1,4 @@
-//===- CutLoopsTest.cpp - Tests of loop cutting ---------------------------===//
+//===- SplitLoopsTest.cpp - Tests of loop splitting -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToAffine/CutLoops.h"
+#include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,9 +24,9 @@ using namespace tessera;
 using affine::AffineForOp;
 
 namespace {
-class CutLoopsTest : public testing::Test {
+class SplitLoopsTest : public testing::Test {
 protected:
-  CutLoopsTest() {
+  SplitLoopsTest() {
     context.loadDialect<affine::AffineDialect, arith::ArithDialect,
                         func::FuncDialect>();
     context.allowUnregisteredDialects();
@@ -109,7 +109,7 @@ private:
 } // namespace
 
 // Every iteration once and in order, whatever divides, at a bound known or not.
-TEST_F(CutLoopsTest, KeepsIterations) {
+TEST_F(SplitLoopsTest, KeepsIterations) {
   for (llvm::StringRef bound : {"48", "49", "1",
                                 "min affine_map<(d0) -> (d0, "
                                 "40)>(%n)",
@@ -120,9 +120,9 @@ TEST_F(CutLoopsTest, KeepsIterations) {
         OwningOpRef<ModuleOp> module = makeLoop(bound);
         ASSERT_TRUE(module);
         std::vector<int64_t> expected = Interpreter(n).run(*module);
-        ASSERT_TRUE(canCut(findLoop(*module)));
+        ASSERT_TRUE(canSplit(findLoop(*module)));
         IRRewriter rewriter(&context);
-        cutLoop(rewriter, findLoop(*module), divisors);
+        splitLoop(rewriter, findLoop(*module), divisors);
         ASSERT_TRUE(succeeded(verify(*module)));
         ASSERT_EQ(Interpreter(n).run(*module), expected);
       }
@@ -130,10 +130,10 @@ TEST_F(CutLoopsTest, KeepsIterations) {
   }
 }
 
-TEST_F(CutLoopsTest, PiecesHaveRanges) {
+TEST_F(SplitLoopsTest, PiecesHaveRanges) {
   OwningOpRef<ModuleOp> module = makeLoop("49");
   IRRewriter rewriter(&context);
-  cutLoop(rewriter, findLoop(*module), {2, 8});
+  splitLoop(rewriter, findLoop(*module), {2, 8});
   std::vector<int64_t> last;
   module->walk([&](AffineForOp loop) {
     std::optional<IntegerRange> range = getOperandRange(loop.getInductionVar());
@@ -143,7 +143,7 @@ TEST_F(CutLoopsTest, PiecesHaveRanges) {
   EXPECT_EQ(last, (std::vector<int64_t>{1, 3, 6}));
 }
 
-TEST_F(CutLoopsTest, TakesNormalizedLoopsOnly) {
+TEST_F(SplitLoopsTest, TakesNormalizedLoopsOnly) {
   auto module = parseSourceString<ModuleOp>(R"(
     func.func @f() {
       affine.for %i = 0 to 8 step 2 {}
@@ -151,5 +151,5 @@ TEST_F(CutLoopsTest, TakesNormalizedLoopsOnly) {
       return
     })",
                                             &context);
-  module->walk([](AffineForOp loop) { EXPECT_FALSE(canCut(loop)); });
+  module->walk([](AffineForOp loop) { EXPECT_FALSE(canSplit(loop)); });
 }

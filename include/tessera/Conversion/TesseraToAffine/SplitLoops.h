@@ -1,4 +1,4 @@
-//===- CutLoops.h - Cutting loops at tile sizes -----------------*- C++ -*-===//
+//===- SplitLoops.h - Splitting loops at tile sizes -------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CONVERSION_TESSERATOAFFINE_CUTLOOPS_H
-#define TESSERA_CONVERSION_TESSERATOAFFINE_CUTLOOPS_H
+#ifndef TESSERA_CONVERSION_TESSERATOAFFINE_SPLITLOOPS_H
+#define TESSERA_CONVERSION_TESSERATOAFFINE_SPLITLOOPS_H
 
 #include "tessera/Conversion/TesseraToAffine/AffineRanges.h"
 
@@ -31,9 +31,9 @@ std::optional<IntegerRange> getOperandRange(mlir::Value operand);
 llvm::SmallVector<std::optional<IntegerRange>>
 getOperandRanges(mlir::ValueRange operands);
 
-/// Whether cutLoops takes the loop: a constant lower bound of 0 and step 1.
+/// Whether splitLoops takes the loop: a constant lower bound of 0 and step 1.
 /// (mlir::affine::normalizeAffineFor gives other loops this form.)
-bool canCut(mlir::affine::AffineForOp loop);
+bool canSplit(mlir::affine::AffineForOp loop);
 
 /// Replaces `loop` by a nest with a loop for each piece between neighbouring
 /// `divisors`, which must be increasing, above 1, and each divide the next. The
@@ -41,9 +41,9 @@ bool canCut(mlir::affine::AffineForOp loop);
 /// block where a divisor does not divide the trip count. Loop-carried values
 /// are carried through. The old induction variable becomes an affine.apply of
 /// the new ones.
-void cutLoop(mlir::RewriterBase &rewriter, mlir::affine::AffineForOp loop,
-             llvm::ArrayRef<int64_t> divisors);
+void splitLoop(mlir::RewriterBase &rewriter, mlir::affine::AffineForOp loop,
+               llvm::ArrayRef<int64_t> divisors);
 
 } // namespace tessera
 
-#endif // TESSERA_CONVERSION_TESSERATOAFFINE_CUTLOOPS_H
+#endif // TESSERA_CONVERSION_TESSERATOAFFINE_SPLITLOOPS_H
