@@ -302,8 +302,8 @@ static llvm::Expected<int64_t> countPositions(llvm::ArrayRef<Axis> axes) {
 static llvm::Expected<int64_t> roundUp(int64_t count, int64_t alignment) {
   if (count == kDynamic)
     return kDynamic;
-  int64_t rest = count % alignment, rounded;
-  if (llvm::AddOverflow(count, rest ? alignment - rest : 0, rounded))
+  int64_t remainder = count % alignment, rounded;
+  if (llvm::AddOverflow(count, remainder ? alignment - remainder : 0, rounded))
     return overflowError();
   return rounded;
 }

@@ -27,15 +27,15 @@ llvm::Expected<int64_t> tessera::getStorageBytes(int64_t elements,
                                                  const Layout &layout) {
   int64_t bits = getStorageBits(type, layout);
   // Only the bytes have to fit, not the bits: eight elements take `bits` bytes,
-  // and each of the rest takes bits / 8 and shares the bits that are left.
-  int64_t rest = elements % 8;
+  // and each of the remainder takes bits / 8 and shares the bits that are left.
+  int64_t remainder = elements % 8;
   std::optional<int64_t> whole = llvm::checkedMul(elements / 8, bits);
-  std::optional<int64_t> more = llvm::checkedMul(rest, bits / 8);
+  std::optional<int64_t> more = llvm::checkedMul(remainder, bits / 8);
   std::optional<int64_t> bytes;
   if (whole && more)
     bytes = llvm::checkedAdd(*whole, *more);
   if (bytes)
-    bytes = llvm::checkedAdd(*bytes, (rest * (bits % 8) + 7) / 8);
+    bytes = llvm::checkedAdd(*bytes, (remainder * (bits % 8) + 7) / 8);
   if (!bytes)
     return invalidError("size_c1", "size", "bytes that fit in 64 bits",
                         llvm::Twine(elements) + " elements of " +

@@ -68,8 +68,8 @@ llvm::Expected<int64_t> xla::byteSizeOf(const Shape &shape,
 
 /// `count` rounded up to a multiple of `multiple`.
 static std::optional<int64_t> roundUp(int64_t count, int64_t multiple) {
-  int64_t rest = count % multiple;
-  return llvm::checkedAdd(count, rest ? multiple - rest : 0);
+  int64_t remainder = count % multiple;
+  return llvm::checkedAdd(count, remainder ? multiple - remainder : 0);
 }
 
 llvm::Expected<int64_t> xla::arraySize(const Shape &shape) {

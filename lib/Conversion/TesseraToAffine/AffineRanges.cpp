@@ -124,19 +124,19 @@ std::optional<IntegerRange> Simplifier::rangeOf(const LinearSum &sum) {
 // Division
 //===----------------------------------------------------------------------===//
 
-/// Splits `sum` into `divisor * quotient + rest`, the rest having no multiple
-/// of the divisor as a coefficient and a constant in [0, divisor).
+/// Splits `sum` into `divisor * quotient + remainder`, the remainder having no
+/// multiple of the divisor as a coefficient and a constant in [0, divisor).
 static void splitMultiples(const LinearSum &sum, int64_t divisor,
-                           LinearSum &quotient, LinearSum &rest) {
-  quotient.overflows = rest.overflows = sum.overflows;
+                           LinearSum &quotient, LinearSum &remainder) {
+  quotient.overflows = remainder.overflows = sum.overflows;
   for (auto [atom, coefficient] : sum.terms) {
     if (coefficient % divisor == 0)
       quotient.addTerm(atom, coefficient / divisor);
     else
-      rest.addTerm(atom, coefficient);
+      remainder.addTerm(atom, coefficient);
   }
   quotient.addConstant(divideFloorSigned(sum.constant, divisor));
-  rest.addConstant(llvm::mod(sum.constant, divisor));
+  remainder.addConstant(llvm::mod(sum.constant, divisor));
 }
 
 /// The block of `divisor` values in which the whole range lies, if one does.
@@ -152,14 +152,14 @@ static std::optional<int64_t> findBlock(std::optional<IntegerRange> range,
 
 LinearSum Simplifier::divide(const LinearSum &sum, int64_t divisor,
                              MLIRContext *context) {
-  LinearSum quotient, rest;
-  splitMultiples(sum, divisor, quotient, rest);
-  std::optional<IntegerRange> range = rangeOf(rest);
+  LinearSum quotient, remainder;
+  splitMultiples(sum, divisor, quotient, remainder);
+  std::optional<IntegerRange> range = rangeOf(remainder);
   if (std::optional<int64_t> block = findBlock(range, divisor)) {
     quotient.addConstant(*block);
     return quotient;
   }
-  AffineExpr atom = rest.toExpr(context).floorDiv(divisor);
+  AffineExpr atom = remainder.toExpr(context).floorDiv(divisor);
   if (range)
     atomRanges[atom] = IntegerRange{divideFloorSigned(range->min, divisor),
                                     divideFloorSigned(range->max, divisor)};
@@ -169,15 +169,15 @@ LinearSum Simplifier::divide(const LinearSum &sum, int64_t divisor,
 
 LinearSum Simplifier::remainder(const LinearSum &sum, int64_t divisor,
                                 MLIRContext *context) {
-  LinearSum quotient, rest;
-  splitMultiples(sum, divisor, quotient, rest);
-  if (std::optional<int64_t> block = findBlock(rangeOf(rest), divisor)) {
+  LinearSum quotient, remainder;
+  splitMultiples(sum, divisor, quotient, remainder);
+  if (std::optional<int64_t> block = findBlock(rangeOf(remainder), divisor)) {
     LinearSum multiples;
     multiples.addConstant(*block);
-    rest.add(multiples, -divisor);
-    return rest;
+    remainder.add(multiples, -divisor);
+    return remainder;
   }
-  AffineExpr atom = rest.toExpr(context) % divisor;
+  AffineExpr atom = remainder.toExpr(context) % divisor;
   atomRanges[atom] = IntegerRange{0, divisor - 1};
   return makeAtom(atom);
 }

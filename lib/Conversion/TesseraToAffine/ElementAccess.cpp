@@ -145,9 +145,9 @@ static PackedSubscripts getPackedSubscripts(OpBuilder &builder, Location loc,
     Value index = position.operands.front();
     Value divisor = createIndex(builder, loc, perByte);
     Value byte = arith::DivUIOp::create(builder, loc, index, divisor);
-    Value rest = arith::RemUIOp::create(builder, loc, index, divisor);
+    Value remainder = arith::RemUIOp::create(builder, loc, index, divisor);
     result.byte = makeValueSubscripts(builder, {byte});
-    shift = arith::MulIOp::create(builder, loc, rest,
+    shift = arith::MulIOp::create(builder, loc, remainder,
                                   createIndex(builder, loc, bits));
   }
   result.shift =

@@ -160,14 +160,14 @@ static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
     boxes.push_back(prefix);
     return;
   }
-  ArrayRef<int64_t> rest = ranges.drop_front();
+  ArrayRef<int64_t> minor = ranges.drop_front();
   int64_t weight = 1;
-  for (int64_t range : rest)
+  for (int64_t range : minor)
     weight *= range;
   auto splitWithin = [&](int64_t digit, int64_t from, int64_t to) {
     auto extended = prefix;
     extended.push_back({digit, digit + 1});
-    splitInterval(rest, from, to, std::move(extended), boxes);
+    splitInterval(minor, from, to, std::move(extended), boxes);
   };
   int64_t first = llvm::divideCeilSigned(lower, weight);
   int64_t last = upper / weight;
@@ -176,7 +176,7 @@ static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
   if (first < last) {
     auto whole = prefix;
     whole.push_back({first, last});
-    for (int64_t range : rest)
+    for (int64_t range : minor)
       whole.push_back({0, range});
     boxes.push_back(std::move(whole));
   }
@@ -301,8 +301,9 @@ NestPlanner::getBoxes(const Radix &radix) const {
 /// One box for all of a radix: the bounds of a digit depend on those that are
 /// more major.
 ///
-///   lower: the rest of the interval's start, in whole weights, or 0
-///   upper: the rest of the interval's end, rounded up, or the digit's range
+///   lower: the remainder of the interval's start, in whole weights, or 0
+///   upper: the remainder of the interval's end, rounded up, or the digit's
+///   range
 Box NestPlanner::getBounds(const Radix &radix) const {
   Box box;
   AffineExpr above = constant(0);
@@ -430,10 +431,10 @@ void NestPlanner::plan(std::vector<LoopNest> &nests) const {
     std::vector<PieceBounds> bounds;
     for (const Piece &piece : pieces)
       bounds.push_back({{constant(0)}, {piece.range}});
-    size_t rest = n;
+    size_t remainder = n;
     for (auto [radix, boxes] : llvm::zip_equal(radixes, choices)) {
-      const Box &box = boxes[rest % boxes.size()];
-      rest /= boxes.size();
+      const Box &box = boxes[remainder % boxes.size()];
+      remainder /= boxes.size();
       for (auto [piece, pieceBounds] : llvm::zip_equal(radix.pieces, box))
         bounds[piece] = pieceBounds;
     }

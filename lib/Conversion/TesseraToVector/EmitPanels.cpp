@@ -34,7 +34,7 @@ void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
 /// Copies rows into tiles, the lines of all rows one behind the other.
 void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
   int64_t line = lineElements(), width = nest.panelColumns() * nest.unit;
-  int64_t lines = width / line, rest = width % line;
+  int64_t lines = width / line, remainder = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
   Position tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
   repeatInLoop(rows.size(), [&](Value row) {
@@ -48,7 +48,7 @@ void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
       kernels.copy(source, target, count);
     };
     repeat(lines, [&](Value i) { copyLine(i, line); });
-    if (rest)
-      copyLine(arith::ConstantIndexOp::create(b, lines), rest);
+    if (remainder)
+      copyLine(arith::ConstantIndexOp::create(b, lines), remainder);
   });
 }

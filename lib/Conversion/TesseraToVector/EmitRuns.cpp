@@ -134,8 +134,8 @@ void NestEmitter::emitNontemporalRun(Position from, Position to, int64_t count,
     Position target = advance(skip(to, head), i, line);
     kernels.copy(source, target, line, /*isNontemporal=*/true);
   });
-  Value rest = apply(start + lines * line, head);
-  emitElements(from, to, rest, constant(count));
+  Value remainder = apply(start + lines * line, head);
+  emitElements(from, to, remainder, constant(count));
 }
 
 /// A run that begins anywhere, without a branch: one masked store up to the
@@ -214,14 +214,14 @@ void NestEmitter::emitCoalescedRun(Position from, Position to,
 }
 
 /// What is left behind the last line that every run has: `shift` elements, and
-/// `rest` more. Runs that begin late in a line end one more.
+/// `remainder` more. Runs that begin late in a line end one more.
 void NestEmitter::emitCoalescedEnd(Position from, Position to, Value shift,
-                                   int64_t rest, Value isLast) {
-  if (rest > 0) {
+                                   int64_t remainder, Value isLast) {
+  if (remainder > 0) {
     Value line = arith::ConstantIndexOp::create(b, lineElements());
     Value zero = arith::ConstantIndexOp::create(b, 0);
     shift = arith::AddIOp::create(b, shift,
-                                  arith::ConstantIndexOp::create(b, rest));
+                                  arith::ConstantIndexOp::create(b, remainder));
     Value endsLine =
         arith::CmpIOp::create(b, arith::CmpIPredicate::uge, shift, line);
     emitChoice(endsLine, [&] { emitAlignedRun(from, to, lineElements()); });

@@ -254,7 +254,7 @@ bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
 void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
                               int64_t least, bool unrolls, bool overlaps,
                               llvm::function_ref<void(const Part &)> body) {
-  int64_t count = table.size(), full = count / size, rest = count % size;
+  int64_t count = table.size(), full = count / size, remainder = count % size;
   std::optional<int64_t> stride =
       getUniformStride(table.take_front(full * size), size);
   Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -267,7 +267,7 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   }
   llvm::ArrayRef<int64_t> first = table.take_front(size);
   std::optional<int64_t> single = getUniformStride(table, 1);
-  if (rest && overlaps && single)
+  if (remainder && overlaps && single)
     // One piece of code for all: the last part overlaps the one before.
     return repeatTiles(full + 1, unrolls, [&](Value i) {
       Value begin =
@@ -281,8 +281,8 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   else
     repeatTiles(full, unrolls,
                 [&](Value i) { body({first, 0, i, *stride, size}); });
-  if (rest) {
-    int64_t begin = count - std::max(rest, least);
+  if (remainder) {
+    int64_t begin = count - std::max(remainder, least);
     body({table.drop_front(begin), begin, zero, 0, size});
   }
 }
@@ -402,9 +402,9 @@ void NestEmitter::emitCarried(Position from, Position to, Position carry,
   // code.
   Position end = to + lines * line;
   emitKeptLines(end, carry, columns, phase);
-  if (llvm::ArrayRef<int64_t> rest = rows.drop_front(lines * size);
-      !rest.empty())
-    emitRowChunks(from, end, rest, columns);
+  if (llvm::ArrayRef<int64_t> remainder = rows.drop_front(lines * size);
+      !remainder.empty())
+    emitRowChunks(from, end, remainder, columns);
 }
 
 void NestEmitter::emitCarriedLines(Position from, Position to, Position carry,

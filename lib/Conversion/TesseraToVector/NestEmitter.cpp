@@ -112,7 +112,7 @@ int64_t NestEmitter::countTileShuffles() const {
     return 0;
   int64_t height = kernels.registerRows(nest.blockRows()), tiles = 1;
   int64_t width = kernels.registerColumns(height, nest.blockColumns());
-  auto hasRest = [&](PlanLoop::Role role) {
+  auto hasRemainder = [&](PlanLoop::Role role) {
     return llvm::any_of(nest.loops, [&](const PlanLoop &loop) {
       return loop.role == role && loop.count % loop.step != 0;
     });
@@ -120,7 +120,7 @@ int64_t NestEmitter::countTileShuffles() const {
   for (auto [role, units, size] :
        {std::tuple(PlanLoop::Role::Rows, nest.blockRows(), height),
         std::tuple(PlanLoop::Role::Columns, nest.blockColumns(), width)})
-    tiles *= 1 + (units % size != 0) + hasRest(role);
+    tiles *= 1 + (units % size != 0) + hasRemainder(role);
   return tiles * kernels.countShuffles(height, width);
 }
 
@@ -138,7 +138,7 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
   if (depth == nest.loops.size())
     return emitBlock(at, rows, columns);
   const PlanLoop &loop = nest.loops[depth];
-  int64_t full = countFullBlocks(loop), rest = countRest(loop);
+  int64_t full = countFullBlocks(loop), remainder = countRemainder(loop);
   auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
     (this->*emitPart)(depth, from,
                       loop.role == PlanLoop::Role::Rows ? steps : rows,
@@ -148,26 +148,26 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
     withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
   // A panel without rows writes what the others have left.
   bool isPanel = isCarried() && loop.role == PlanLoop::Role::Rows;
-  if ((rest > 0 || isPanel) && !overlapsBlocks(loop)) {
-    int64_t begin = loop.count - rest;
+  if ((remainder > 0 || isPanel) && !overlapsBlocks(loop)) {
+    int64_t begin = loop.count - remainder;
     Offsets last = {at.src + begin * loop.srcStride,
                     at.dst + begin * loop.dstStride,
                     at.carry + full * getCarryStride(depth)};
     ++depth;
-    withSteps(rest, &NestEmitter::emitLoops, last);
+    withSteps(remainder, &NestEmitter::emitLoops, last);
   }
 }
 
 /// Steps of the last block, where it is not full. Columns fill loads, a few of
 /// them twice.
-int64_t NestEmitter::countRest(const PlanLoop &loop) const {
-  int64_t rest = loop.count - countFullBlocks(loop) * loop.step;
+int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
+  int64_t remainder = loop.count - countFullBlocks(loop) * loop.step;
   if (nest.kernel != KernelKind::Transpose ||
       loop.role != PlanLoop::Role::Columns || !nest.columns.empty() ||
       !nest.packedBytes.empty() || nest.packsPanels || loop.isParallel)
-    return rest;
-  int64_t filled = llvm::alignTo(rest, kernels.laneUnits());
-  return filled <= loop.count ? filled : rest;
+    return remainder;
+  int64_t filled = llvm::alignTo(remainder, kernels.laneUnits());
+  return filled <= loop.count ? filled : remainder;
 }
 
 /// Whether the last block of a loop overlaps the one before, rather than being
@@ -405,12 +405,12 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
 void NestEmitter::emitFill(Position to, int64_t count) {
   Value value = arith::ConstantOp::create(b, padding);
   int64_t chunk = kChunkBytes / kernels.elementBytes();
-  int64_t chunks = count / chunk, rest = count % chunk;
+  int64_t chunks = count / chunk, remainder = count % chunk;
   repeat(chunks, [&](Value i) {
     kernels.fill(value, advance(to, i, chunk), chunk, isNontemporal());
   });
-  if (rest)
-    kernels.fill(value, to + chunks * chunk, rest, isNontemporal());
+  if (remainder)
+    kernels.fill(value, to + chunks * chunk, remainder, isNontemporal());
 }
 
 void NestEmitter::emitBits(Position from, Position to) {
@@ -423,21 +423,21 @@ void NestEmitter::emitBits(Position from, Position to) {
     else
       kernels.merge(src, dst, count, nest.mask);
   };
-  int64_t chunks = nest.unit / kChunkBytes, rest = nest.unit % kChunkBytes;
+  int64_t chunks = nest.unit / kChunkBytes, remainder = nest.unit % kChunkBytes;
   repeat(chunks, [&](Value i) {
     Position source = advance(from, i, kChunkBytes);
     Position target = advance(to, i, kChunkBytes);
     emitRun(source, target, kChunkBytes);
   });
-  if (rest)
-    emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, rest);
+  if (remainder)
+    emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, remainder);
 }
 
 void NestEmitter::emitStreams(Position from, Position to,
                               llvm::ArrayRef<int64_t> fromRows,
                               llvm::ArrayRef<int64_t> toRows) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
-  int64_t chunks = nest.unit / chunk, rest = nest.unit % chunk;
+  int64_t chunks = nest.unit / chunk, remainder = nest.unit % chunk;
   auto copyAll = [&](Position src, Position dst, int64_t count) {
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
@@ -450,12 +450,12 @@ void NestEmitter::emitStreams(Position from, Position to,
   });
   from = from + chunks * chunk;
   to = to + chunks * chunk;
-  emitCopyPrefetch(from, fromRows, rest);
+  emitCopyPrefetch(from, fromRows, remainder);
   if (nest.padding)
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
-      emitRunEnd(from + fromRow, to + toRow, rest);
-  else if (rest)
-    copyAll(from, to, rest);
+      emitRunEnd(from + fromRow, to + toRow, remainder);
+  else if (remainder)
+    copyAll(from, to, remainder);
 }
 
 /// What is left of a run, and the padding behind it.
@@ -480,7 +480,7 @@ void NestEmitter::emitInterleave(Position from, Position to,
     gap.filler = arith::ConstantOp::create(b, padding);
   bool isWritten =
       gap.units == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
-  // The rest of a long side may be too short for registers of it.
+  // The remainder of a long side may be too short for registers of it.
   if (!kernels.fillsLane(numColumns) || !isWritten) {
     kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
     if (nest.padding)

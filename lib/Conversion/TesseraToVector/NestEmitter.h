@@ -127,7 +127,7 @@ private:
   void emitEnds(size_t depth, Offsets at,
                 llvm::function_ref<void(mlir::AffineExpr iteration)> body);
   void emitFullBlocks(size_t depth, Offsets at, int64_t rows, int64_t columns);
-  int64_t countRest(const PlanLoop &loop) const;
+  int64_t countRemainder(const PlanLoop &loop) const;
   bool overlapsBlocks(const PlanLoop &loop) const;
   void emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
                              int64_t columns);
@@ -229,7 +229,7 @@ private:
   /// The run of that number among those that continue one another.
   void emitCoalescedRun(Position from, Position to, mlir::AffineExpr number);
   void emitCoalescedEnd(Position from, Position to, mlir::Value shift,
-                        int64_t rest, mlir::Value isLast);
+                        int64_t remainder, mlir::Value isLast);
   void emitChoice(mlir::Value condition, llvm::function_ref<void()> then,
                   llvm::function_ref<void()> otherwise = nullptr);
   void emitAlignedRun(Position from, Position to, int64_t count);

@@ -92,7 +92,7 @@ public:
 
   PlanNest plan();
   /// What `plan` has left to other nests.
-  llvm::ArrayRef<PlanNest> getRests() const { return rests; }
+  llvm::ArrayRef<PlanNest> getRemainders() const { return remainders; }
   PlanNest planFill();
   /// Bytes of which only `mask` is written.
   PlanNest planBits(const PackedNest &packed, bool isFill);
@@ -140,7 +140,7 @@ private:
   void splitCarried();
   size_t findPanels() const;
   void splitLoop(size_t depth, int64_t fewest, size_t outside);
-  void leaveRest(PlanLoop &loop, int64_t count);
+  void leaveRemainder(PlanLoop &loop, int64_t count);
   int64_t countCarried(size_t depth) const;
   bool planRaggedTranspose(const Chain &rows, const Chain &columns);
   void planStagedTranspose(const Chain &rows, const Chain &columns);
@@ -209,7 +209,7 @@ private:
   std::optional<RunPadding> padding;
   bool mayFill;
   PlanNest nest;
-  std::vector<PlanNest> rests;
+  std::vector<PlanNest> remainders;
 };
 
 } // namespace tessera

@@ -284,16 +284,16 @@ void NestPacker::packLoops(StridedNest outer, size_t depth) {
   PlanLoop loop = outer.loops[depth];
   // The analyzer loses what a small vector holds.
   // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
-  int64_t rest = loop.count % getPeriod(loop);
-  for (int64_t i = loop.count - rest; i < loop.count; ++i) {
+  int64_t remainder = loop.count % getPeriod(loop);
+  for (int64_t i = loop.count - remainder; i < loop.count; ++i) {
     StridedNest step = outer;
     step.srcOffset += i * loop.srcStride;
     step.dstOffset += i * loop.dstStride;
     step.loops.erase(step.loops.begin() + depth);
     packLoops(std::move(step), depth);
   }
-  outer.loops[depth].count -= rest;
-  if (rest < loop.count)
+  outer.loops[depth].count -= remainder;
+  if (remainder < loop.count)
     packLoops(std::move(outer), depth + 1);
 }
 

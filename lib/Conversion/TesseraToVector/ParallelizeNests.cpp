@@ -35,16 +35,16 @@ static std::optional<PlanNest> splitRun(PlanNest &nest, int64_t threads,
   int64_t chunk = nest.unit / (threads * kMinBlocks) / page * page;
   if (chunk == 0)
     return std::nullopt;
-  PlanNest rest = nest;
+  PlanNest remainder = nest;
   int64_t chunks = nest.unit / chunk;
-  rest.unit = nest.unit % chunk;
-  rest.srcOffset += chunks * chunk;
-  rest.dstOffset += chunks * chunk;
+  remainder.unit = nest.unit % chunk;
+  remainder.srcOffset += chunks * chunk;
+  remainder.dstOffset += chunks * chunk;
   nest.unit = chunk;
   nest.loops.insert(nest.loops.begin(), {chunks, chunk, chunk});
-  if (rest.unit == 0)
+  if (remainder.unit == 0)
     return std::nullopt;
-  return rest;
+  return remainder;
 }
 
 /// Shares the outermost loop with even shares, or else the most even one.
@@ -83,16 +83,16 @@ void tessera::parallelizeNests(RelayoutPlan &plan,
   if (target.threads <= 1)
     return;
   int64_t bytes = plan.elementBits / 8;
-  llvm::SmallVector<PlanNest, 4> rests;
+  llvm::SmallVector<PlanNest, 4> remainders;
   for (PlanNest &nest : plan.nests) {
     if (nest.numElements() * bytes < target.parallelBytes)
       continue;
     bool isRun = nest.kernel == KernelKind::Copy && nest.rows.empty() &&
                  nest.loops.empty();
     if (isRun)
-      if (auto rest = splitRun(nest, target.threads, bytes))
-        rests.push_back(std::move(*rest));
+      if (auto remainder = splitRun(nest, target.threads, bytes))
+        remainders.push_back(std::move(*remainder));
     parallelizeLoop(nest, target.threads);
   }
-  llvm::append_range(plan.nests, rests);
+  llvm::append_range(plan.nests, remainders);
 }

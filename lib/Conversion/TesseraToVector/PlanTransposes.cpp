@@ -299,28 +299,29 @@ int64_t NestPlanner::countCarried(size_t depth) const {
 
 /// Keeps `count` steps of `loop` and leaves the others, which are few, to nests
 /// with less code. Columns fill loads, a few of them twice.
-void NestPlanner::leaveRest(PlanLoop &loop, int64_t count) {
+void NestPlanner::leaveRemainder(PlanLoop &loop, int64_t count) {
   StridedNest others = strided;
-  int64_t rest = loop.count - count;
+  int64_t remainder = loop.count - count;
   if (loop.role == Role::Columns)
-    rest = std::min<int64_t>(
-        llvm::alignTo(rest, std::max(kLaneBytes / unitBytes(), int64_t(1))),
+    remainder = std::min<int64_t>(
+        llvm::alignTo(remainder,
+                      std::max(kLaneBytes / unitBytes(), int64_t(1))),
         loop.count);
   auto find = [&](StridedNest &where) {
     return llvm::find_if(where.loops, [&](const PlanLoop &other) {
       return isSameLoop(loop, other);
     });
   };
-  find(others)->count = rest;
+  find(others)->count = remainder;
   llvm::erase_if(others.loops, [](const PlanLoop &l) { return l.count == 1; });
-  others.srcOffset += (loop.count - rest) * loop.srcStride;
-  others.dstOffset += (loop.count - rest) * loop.dstStride;
+  others.srcOffset += (loop.count - remainder) * loop.srcStride;
+  others.dstOffset += (loop.count - remainder) * loop.dstStride;
   find(strided)->count = count;
   loop.count = count;
   NestPlanner planner(others, bytes, target, isLarge);
   planner.mayCarry = false;
-  rests.push_back(planner.plan());
-  llvm::append_range(rests, planner.getRests());
+  remainders.push_back(planner.plan());
+  llvm::append_range(remainders, planner.getRemainders());
 }
 
 /// Splits loop `depth` into at least `fewest` parts of the same number of
@@ -338,7 +339,7 @@ void NestPlanner::splitLoop(size_t depth, int64_t fewest, size_t outside) {
       parts = more;
   int64_t width = blocks / parts * loop.step;
   if (loop.count > parts * width)
-    leaveRest(loop, parts * width);
+    leaveRemainder(loop, parts * width);
   loop.count = width;
   PlanLoop outer = {parts, width * loop.srcStride, width * loop.dstStride};
   nest.loops.insert(nest.loops.begin() + outside, outer);
@@ -412,7 +413,7 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   splitCarried();
   for (PlanLoop &loop : nest.loops)
     if (loop.role == Role::Columns && loop.count % loop.step != 0)
-      leaveRest(loop, loop.count - loop.count % loop.step);
+      leaveRemainder(loop, loop.count - loop.count % loop.step);
   return true;
 }
 
@@ -481,7 +482,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
       (nest.stores == StoreKind::Staged && !nest.isOnLines)) {
     nest = untouched;
     strided = all;
-    rests.clear();
+    remainders.clear();
     return false;
   }
   StridedNest ends = all;
@@ -490,7 +491,7 @@ bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   ends.loops.back().isEnds = true;
   NestPlanner planner(ends, bytes, target, isLarge);
   planner.mayUseNontemporal = false;
-  rests.push_back(planner.plan());
+  remainders.push_back(planner.plan());
   return true;
 }
 

@@ -322,7 +322,7 @@ static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
     nests.push_back(planner.planPacked(nest));
   else
     nests.push_back(isFill ? planner.planFill() : planner.plan());
-  llvm::append_range(nests, planner.getRests());
+  llvm::append_range(nests, planner.getRemainders());
 }
 
 /// The plan for elements of less than a byte, on one side at least.
@@ -427,7 +427,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
             NestPlanner(fill, bytes, target, false).planFill());
       fills.erase(fills.begin() + padding->fill);
     }
-    llvm::append_range(plan.nests, planner.getRests());
+    llvm::append_range(plan.nests, planner.getRemainders());
   }
   if (!fillPadding)
     fills.clear();

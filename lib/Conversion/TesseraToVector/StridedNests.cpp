@@ -479,14 +479,14 @@ static bool splitOutermost(std::vector<StridedNest> &nests, size_t i,
   PlanLoop &outer = nests[i].loops.front();
   if (std::pair(outer.count, outer.dstStride) != around || count >= outer.count)
     return false;
-  StridedNest rest = nests[i];
-  rest.loops.front().count -= count;
-  rest.srcOffset += count * outer.srcStride;
-  rest.dstOffset += count * outer.dstStride;
+  StridedNest remainder = nests[i];
+  remainder.loops.front().count -= count;
+  remainder.srcOffset += count * outer.srcStride;
+  remainder.dstOffset += count * outer.dstStride;
   outer.count = count;
   normalize(nests[i]);
-  normalize(rest);
-  nests.push_back(std::move(rest));
+  normalize(remainder);
+  nests.push_back(std::move(remainder));
   return true;
 }
 

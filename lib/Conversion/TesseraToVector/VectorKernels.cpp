@@ -269,9 +269,9 @@ void VectorKernels::copyLast(Position src, Position dst, Value begin) {
 void VectorKernels::copySeam(Position first, Position second, Position dst,
                              Value begin) {
   Value mask = createFirst(begin);
-  Value rest = createNot(mask);
+  Value others = createNot(mask);
   Value begun = loadMasked(first, mask, {});
-  Value vector = loadMasked(second, rest, begun);
+  Value vector = loadMasked(second, others, begun);
   storeMemory(vector, dst, /*isNontemporal=*/true);
 }
 
@@ -298,9 +298,9 @@ void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
                                 Value value, int64_t padding,
                                 bool isNontemporal) {
   int64_t size = std::max<int64_t>(vectorBytes / bytes, 1);
-  int64_t whole = count / size * size, rest = count - whole;
+  int64_t whole = count / size * size, remainder = count - whole;
   // The register in which elements end and padding begins.
-  bool isMixed = hasMasks() && rest > 0 && rest + padding >= size;
+  bool isMixed = hasMasks() && remainder > 0 && remainder + padding >= size;
   int64_t copied = isMixed ? whole : count;
   int64_t filled = isMixed ? whole + size : count;
   if (copied > 0)
@@ -310,7 +310,7 @@ void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
     Value fillers = vector::BroadcastOp::create(b, type, value);
     Position from = src + whole;
     Value index = getIndex(from);
-    Value mask = createMask(size, 0, rest);
+    Value mask = createMask(size, 0, remainder);
     Value vector = vector::MaskedLoadOp::create(
         b, type, from.memref, ValueRange{index}, mask, fillers, llvm::Align(1));
     storeMemory(vector, dst + whole, isNontemporal);
@@ -598,8 +598,8 @@ void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
   for (int64_t row = 0; row < numRows;) {
     // With masks, rows that are left take a register of their own; else one
     // that overlaps.
-    int64_t rest = hasMasks() ? numRows - row : numRows;
-    int64_t size = std::min(registerRows(rest), rest);
+    int64_t left = hasMasks() ? numRows - row : numRows;
+    int64_t size = std::min(registerRows(left), left);
     int64_t begin = std::min(row, numRows - size);
     bool fillsLines =
         isNontemporal && size * unitBytes() == kLineBytes && begin % size == 0;
@@ -622,9 +622,9 @@ void VectorKernels::transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
       std::min(loadUnits(registerLanes(rows.size()), numColumns), numColumns);
   for (int64_t column = 0; column < numColumns;) {
     // What is left takes narrower loads, the last of which overlaps.
-    int64_t rest = numColumns - column;
+    int64_t left = numColumns - column;
     int64_t wide = std::min<int64_t>(
-        width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(rest)));
+        width, std::max<int64_t>(q, llvm::bit_floor<uint64_t>(left)));
     int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
     int64_t count = std::min(wide, numColumns);
     transposeRegisters(
