@@ -15,7 +15,7 @@ using namespace mlir;
 
 bool NestEmitter::isWithinPanel(size_t depth) const {
   return depth == nest.loops.size() ||
-         nest.loops[depth].role == PlanLoop::Role::Columns;
+         nest.loops[depth].role == PlanLoop::Role::SrcContiguous;
 }
 
 void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
@@ -26,8 +26,8 @@ void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
       llvm::divideCeil(nest.panelColumns() * nest.unit, lineElements()) *
       countTile();
   panelBuffer = getStage(size).memref;
-  packPanel(getSource(at),
-            nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows));
+  packPanel(getSource(at), nest.getOffsets(PlanLoop::Role::DstContiguous,
+                                           /*inSource=*/true, rows));
   emitWithin(depth, at, rows, columns);
 }
 

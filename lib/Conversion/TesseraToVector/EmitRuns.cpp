@@ -53,7 +53,7 @@ int64_t NestEmitter::getCarryStride(size_t depth) const {
   int64_t stride = nest.blockColumns() * lineElements();
   for (size_t i = nest.loops.size(); i-- > 0;) {
     const PlanLoop &loop = nest.loops[i];
-    if (loop.role == PlanLoop::Role::Rows)
+    if (loop.role == PlanLoop::Role::DstContiguous)
       return 0;
     if (i == depth)
       break;
@@ -70,7 +70,7 @@ int64_t NestEmitter::countStage() const {
   // What a step of the loop over panels would take.
   int64_t size = nest.blockColumns() * lineElements();
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
-    if (loop.role == PlanLoop::Role::Rows)
+    if (loop.role == PlanLoop::Role::DstContiguous)
       break;
     size *= loop.numBlocks();
   }

@@ -187,7 +187,8 @@ void NestEmitter::emitRaggedColumns(Position from, Position to,
 void NestEmitter::emitRaggedColumn(Position from, Position to, int64_t count) {
   if (!panel) {
     bool isOnly = llvm::all_of(nest.loops, [&](const PlanLoop &loop) {
-      return loop.role != PlanLoop::Role::Rows || countFullBlocks(loop) == 0;
+      return loop.role != PlanLoop::Role::DstContiguous ||
+             countFullBlocks(loop) == 0;
     });
     return emitMaskedRun(from, to, count, /*hasHead=*/isOnly);
   }

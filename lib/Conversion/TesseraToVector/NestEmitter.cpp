@@ -118,8 +118,8 @@ int64_t NestEmitter::countTileShuffles() const {
     });
   };
   for (auto [role, units, size] :
-       {std::tuple(PlanLoop::Role::Rows, nest.blockRows(), height),
-        std::tuple(PlanLoop::Role::Columns, nest.blockColumns(), width)})
+       {std::tuple(PlanLoop::Role::DstContiguous, nest.blockRows(), height),
+        std::tuple(PlanLoop::Role::SrcContiguous, nest.blockColumns(), width)})
     tiles *= 1 + (units % size != 0) + hasRemainder(role);
   return tiles * kernels.countShuffles(height, width);
 }
@@ -140,14 +140,14 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
   const PlanLoop &loop = nest.loops[depth];
   int64_t full = countFullBlocks(loop), remainder = countRemainder(loop);
   auto withSteps = [&](int64_t steps, auto emitPart, Offsets from) {
-    (this->*emitPart)(depth, from,
-                      loop.role == PlanLoop::Role::Rows ? steps : rows,
-                      loop.role == PlanLoop::Role::Columns ? steps : columns);
+    (this->*emitPart)(
+        depth, from, loop.role == PlanLoop::Role::DstContiguous ? steps : rows,
+        loop.role == PlanLoop::Role::SrcContiguous ? steps : columns);
   };
   if (full > 0)
     withSteps(loop.step, &NestEmitter::emitFullBlocks, at);
   // A panel without rows writes what the others have left.
-  bool isPanel = isCarried() && loop.role == PlanLoop::Role::Rows;
+  bool isPanel = isCarried() && loop.role == PlanLoop::Role::DstContiguous;
   if ((remainder > 0 || isPanel) && !overlapsBlocks(loop)) {
     int64_t begin = loop.count - remainder;
     Offsets last = {at.src + begin * loop.srcStride,
@@ -163,7 +163,7 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
 int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
   int64_t remainder = loop.count - countFullBlocks(loop) * loop.step;
   if (nest.kernel != KernelKind::Transpose ||
-      loop.role != PlanLoop::Role::Columns || !nest.columns.empty() ||
+      loop.role != PlanLoop::Role::SrcContiguous || !nest.columns.empty() ||
       !nest.packedBytes.empty() || nest.packsPanels || loop.isParallel)
     return remainder;
   int64_t filled = llvm::alignTo(remainder, kernels.laneUnits());
@@ -175,8 +175,8 @@ int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
 /// have that one, or where lines must be aligned.
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
   bool isTranspose = nest.kernel == KernelKind::Transpose;
-  bool isAnywhere =
-      !isNontemporal() || (isTranspose && loop.role == PlanLoop::Role::Columns);
+  bool isAnywhere = !isNontemporal() ||
+                    (isTranspose && loop.role == PlanLoop::Role::SrcContiguous);
   return !nest.packedBytes.empty() && nest.stores != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
          isAnywhere;
@@ -250,7 +250,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
   bool isPanel =
-      (isCarried() || haloRows()) && loop.role == PlanLoop::Role::Rows;
+      (isCarried() || haloRows()) && loop.role == PlanLoop::Role::DstContiguous;
   auto emitIteration = [&](AffineExpr iteration) {
     if (isPanel)
       panel = createIndex(iteration);
@@ -360,14 +360,14 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
     return emitBits(to, to);
   Position from = getSource(at);
   Table fromRows =
-      nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/true, rows);
+      nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/true, rows);
   if (nest.packsPanels) {
     from = {panelBuffer, createIndex(at.carry)};
     for (auto [i, row] : llvm::enumerate(fromRows))
       row = i * lineElements();
   }
-  Table toColumns =
-      nest.getOffsets(PlanLoop::Role::Columns, /*inSource=*/false, columns);
+  Table toColumns = nest.getOffsets(PlanLoop::Role::SrcContiguous,
+                                    /*inSource=*/false, columns);
   bool isAligned =
       nest.shiftStride
           ? nest.isOnLines
@@ -398,7 +398,7 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   if (nest.stores == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
   Table toRows =
-      nest.getOffsets(PlanLoop::Role::Rows, /*inSource=*/false, rows);
+      nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/false, rows);
   emitStreams(from, to, fromRows, toRows);
 }
 

@@ -297,7 +297,7 @@ private:
   }
   /// Full blocks of a loop; a last panel has as many rows as a halo.
   int64_t countFullBlocks(const PlanLoop &loop) const {
-    int64_t halo = loop.role == PlanLoop::Role::Rows ? haloRows() : 0;
+    int64_t halo = loop.role == PlanLoop::Role::DstContiguous ? haloRows() : 0;
     return std::max<int64_t>(loop.count - halo, 0) / loop.step;
   }
   /// Elements of the buffer, and those that a step of each loop takes of it.

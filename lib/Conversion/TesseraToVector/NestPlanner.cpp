@@ -116,7 +116,7 @@ std::pair<Chain, Chain> NestPlanner::findRowsAndColumns() const {
 
 void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
                             int64_t most, Role role) {
-  auto &inner = role == Role::Rows ? nest.rows : nest.columns;
+  auto &inner = role == Role::DstContiguous ? nest.rows : nest.columns;
   int64_t units = 1;
   for (const PlanLoop &loop : chain) {
     PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &other) {
@@ -146,7 +146,7 @@ bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
   for (const PlanLoop &loop : nest.loops) {
     if (mayBeginAnywhere(loop))
       continue;
-    bool isWhole = loop.role != Role::Columns || isDense;
+    bool isWhole = loop.role != Role::SrcContiguous || isDense;
     int64_t stride = loop.dstStride * (isWhole ? loop.step : 1);
     result &= stride * bytes % line == 0;
   }
@@ -206,7 +206,7 @@ void NestPlanner::planRaggedCopy() {
   Chain rows = findChain(/*inDestination=*/true, {});
   int64_t wanted = kStageBytes / unitBytes();
   if (wanted > 1)
-    takeBlock(rows, wanted, wanted, Role::Rows);
+    takeBlock(rows, wanted, wanted, Role::DstContiguous);
   if (nest.blockRows() * unitBytes() < kRaggedRunBytes)
     return;
   nest.stores = StoreKind::Staged;
@@ -274,7 +274,7 @@ void NestPlanner::readSideBySide() {
   PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
   if (streams == nest.loops.end())
     return;
-  streams->role = Role::Rows;
+  streams->role = Role::DstContiguous;
   streams->step = std::min(streams->count, target.costs.copyStreams);
   std::rotate(streams, streams + 1, nest.loops.end());
 }
@@ -284,7 +284,7 @@ void NestPlanner::readSideBySide() {
 int64_t NestPlanner::countConflicts() const {
   std::array<int64_t, RelayoutTarget::kPageBytes / RelayoutTarget::kLineBytes>
       sets = {};
-  for (int64_t begin : nest.getOffsets(Role::Rows, /*inSource=*/true))
+  for (int64_t begin : nest.getOffsets(Role::DstContiguous, /*inSource=*/true))
     ++sets[begin * bytes % RelayoutTarget::kPageBytes /
            RelayoutTarget::kLineBytes];
   return *llvm::max_element(sets);
@@ -374,11 +374,11 @@ void NestPlanner::planPackedTranspose(const Chain &rows, const Chain &columns) {
   int64_t run = nest.packedRun();
   int64_t high =
       std::max<int64_t>(rowUnits(RelayoutTarget::kLineBytes) / run, 1);
-  takeBlock(rows, high, high, Role::Rows);
+  takeBlock(rows, high, high, Role::DstContiguous);
   int64_t bytes = nest.blockRows() * nest.packedBytes.size();
   int64_t wide = columnUnits(
       std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxPrefetched));
-  takeBlock(columns, wide, wide, Role::Columns);
+  takeBlock(columns, wide, wide, Role::SrcContiguous);
   if (mayUseNontemporal && target.vectorBytes == RelayoutTarget::kLineBytes &&
       isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))
     nest.stores = StoreKind::Nontemporal;

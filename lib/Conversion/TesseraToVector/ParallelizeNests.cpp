@@ -56,7 +56,7 @@ static void parallelizeLoop(PlanNest &nest, int64_t threads) {
     // that are gathered have all columns in one buffer.
     if (nest.stores == StoreKind::Carried && loop.role != PlanLoop::Role::Outer)
       continue;
-    if (nest.packsPanels && loop.role == PlanLoop::Role::Columns)
+    if (nest.packsPanels && loop.role == PlanLoop::Role::SrcContiguous)
       continue;
     if (loop.isEnds)
       continue;

@@ -97,7 +97,7 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
   if (!isDivided || std::min(column.count, wanted) < kMinShifted)
     return;
   nest = untouched;
-  takeBlock(column, wanted, wanted, Role::Columns);
+  takeBlock(column, wanted, wanted, Role::SrcContiguous);
   nest.stores = StoreKind::Staged;
   nest.isOnLines = true;
 }
@@ -111,9 +111,9 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
     nest.padding = mayFill ? gap : 0;
     nest.isPaddingBetween = !mayFill;
   }
-  takeBlock(rows, countSteps(rows), countSteps(rows), Role::Rows);
+  takeBlock(rows, countSteps(rows), countSteps(rows), Role::DstContiguous);
   const PlanNest untouched = nest;
-  takeBlock(columns.front(), wide, 2 * wide, Role::Columns);
+  takeBlock(columns.front(), wide, 2 * wide, Role::SrcContiguous);
   if (mayUseNontemporal && nest.padding == gap) {
     if (isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true))
       nest.stores = StoreKind::Nontemporal;
@@ -131,8 +131,8 @@ void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   if (mayUseNontemporal)
     run = std::max(run, kDirectRunBytes);
   int64_t wide = rowUnits(run);
-  takeBlock(columns, units, units, Role::Columns);
-  takeBlock(rows.front(), wide, 2 * wide, Role::Rows);
+  takeBlock(columns, units, units, Role::SrcContiguous);
+  takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
   if (mayUseNontemporal &&
       isWholeLines(nest.blockRows() * nest.unit, nest.columns))
     nest.stores = StoreKind::Nontemporal;

@@ -66,14 +66,14 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   int64_t line = RelayoutTarget::kLineBytes, wide = line;
   int64_t high =
       rowUnits(std::min(4 * target.vectorBytes, kMaxRows * unitBytes()));
-  takeBlock(rows, high, high + high / 4, Role::Rows);
+  takeBlock(rows, high, high + high / 4, Role::DstContiguous);
   if (target.vectorBytes == line && unitBytes() >= 4 &&
       target.costs.cachedLoadBytes == line)
     wide = countConflicts() > kMaxWays
                ? 2 * line
                : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMaxWide);
   wide = columnUnits(wide / line * line);
-  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
+  takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
   nest.gathersRows = target.vectorBytes == line && unitBytes() == 1 &&
                      countConflicts() > kMaxCachedWays;
   orderLoops(target.tuning.bySource.value_or(false));
@@ -148,8 +148,8 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   const PlanNest untouched = nest;
   auto takeBlocks = [&](int64_t high) {
     nest = untouched;
-    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
-    takeBlock(rows, high, high + high / 4, Role::Rows);
+    takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
+    takeBlock(rows, high, high + high / 4, Role::DstContiguous);
     nest.gathersRows =
         unitBytes() < target.costs.gatheredBytes && countConflicts() > kMaxWays;
     return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
@@ -238,8 +238,8 @@ bool NestPlanner::planPanelTranspose(const Chain &rows, const Chain &columns,
       unitBytes();
   if (stores == StoreKind::Staged && row.count < kMinRaggedPanels * high)
     return false;
-  takeBlock(row, high, high + high / 4, Role::Rows);
-  takeBlock(columns, wide, wide, Role::Columns);
+  takeBlock(row, high, high + high / 4, Role::DstContiguous);
+  takeBlock(columns, wide, wide, Role::SrcContiguous);
   orderLoops(/*bySource=*/true);
   bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
   if (!hasPanelsInside() || nest.panelColumns() != countSteps(columns) ||
@@ -262,7 +262,7 @@ bool NestPlanner::planPanelTranspose(const Chain &rows, const Chain &columns,
 /// of columns, if there are more than a block has.
 bool NestPlanner::hasPanelsInside() const {
   llvm::ArrayRef<PlanLoop> loops = nest.loops;
-  for (Role role : {Role::Columns, Role::Rows})
+  for (Role role : {Role::SrcContiguous, Role::DstContiguous})
     if (!loops.empty() && loops.back().role == role)
       loops = loops.drop_back();
   return llvm::all_of(
@@ -282,8 +282,8 @@ bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
     return false;
   int64_t lines =
       llvm::divideCeil(kRaggedRunBytes, line * allRows * unitBytes());
-  takeBlock(rows, allRows, allRows, Role::Rows);
-  takeBlock(column, lines * line, lines * line, Role::Columns);
+  takeBlock(rows, allRows, allRows, Role::DstContiguous);
+  takeBlock(column, lines * line, lines * line, Role::SrcContiguous);
   nest.stores = StoreKind::Staged;
   nest.isOnLines = isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true);
   return true;
@@ -302,7 +302,7 @@ int64_t NestPlanner::countCarried(size_t depth) const {
 void NestPlanner::leaveRemainder(PlanLoop &loop, int64_t count) {
   StridedNest others = strided;
   int64_t remainder = loop.count - count;
-  if (loop.role == Role::Columns)
+  if (loop.role == Role::SrcContiguous)
     remainder = std::min<int64_t>(
         llvm::alignTo(remainder,
                       std::max(kLaneBytes / unitBytes(), int64_t(1))),
@@ -357,7 +357,7 @@ bool NestPlanner::orderCarried() {
     std::swap(nest.loops[panels], nest.loops[panels + 1]);
   }
   return countCarried(panels) <= kCarryBytes ||
-         (nest.loops[panels + 1].role == Role::Columns &&
+         (nest.loops[panels + 1].role == Role::SrcContiguous &&
           countCarried(panels + 1) <= kCarryBytes);
 }
 
@@ -380,8 +380,9 @@ void NestPlanner::splitCarried() {
 }
 
 size_t NestPlanner::findPanels() const {
-  const PlanLoop *panels = llvm::find_if(
-      nest.loops, [](const PlanLoop &loop) { return loop.role == Role::Rows; });
+  const PlanLoop *panels = llvm::find_if(nest.loops, [](const PlanLoop &loop) {
+    return loop.role == Role::DstContiguous;
+  });
   return panels - nest.loops.begin();
 }
 
@@ -397,13 +398,14 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   // One register of narrow elements, of which two would be a loop.
   int64_t high = rowUnits(unitBytes() < 4 ? line : getDirectRun());
   const PlanNest untouched = nest;
-  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
-  takeBlock(rows, high, high, Role::Rows);
+  takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
+  takeBlock(rows, high, high, Role::DstContiguous);
   bool hasPanels = false, isSteady = true;
   for (const PlanLoop &loop : nest.loops) {
     isSteady &= mayBeginAnywhere(loop) ||
                 loop.dstStride * loop.step * bytes % line == 0;
-    hasPanels |= loop.role == Role::Rows && loop.count >= 2 * loop.step;
+    hasPanels |=
+        loop.role == Role::DstContiguous && loop.count >= 2 * loop.step;
   }
   if (!hasPanels || !isSteady || !orderCarried()) {
     nest = untouched;
@@ -412,7 +414,7 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   nest.stores = StoreKind::Carried;
   splitCarried();
   for (PlanLoop &loop : nest.loops)
-    if (loop.role == Role::Columns && loop.count % loop.step != 0)
+    if (loop.role == Role::SrcContiguous && loop.count % loop.step != 0)
       leaveRemainder(loop, loop.count - loop.count % loop.step);
   return true;
 }
@@ -427,8 +429,8 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
     return false;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
   int64_t high = rowUnits(std::min(kDirectRunBytes, kMaxRows * unitBytes()));
-  takeBlock(columns, wide, wide + wide / 4, Role::Columns);
-  takeBlock(rows, high, high + high / 4, Role::Rows);
+  takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
+  takeBlock(rows, high, high + high / 4, Role::DstContiguous);
   nest.kernel = KernelKind::Transpose;
   nest.stores = StoreKind::Plain;
   orderLoops(target.tuning.bySource.value_or(true));
@@ -443,8 +445,8 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
   for (int64_t run : {kRunBytes, kRaggedRunBytes}) {
     nest = untouched;
     int64_t high = rowUnits(run);
-    takeBlock(columns, wide, wide + wide / 4, Role::Columns);
-    takeBlock(rows, high, 2 * high, Role::Rows);
+    takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
+    takeBlock(rows, high, 2 * high, Role::DstContiguous);
     nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
     if (nest.isOnLines)
       break;

@@ -61,11 +61,11 @@ static int64_t countUnits(llvm::ArrayRef<PlanLoop> inner,
 }
 
 int64_t PlanNest::blockRows() const {
-  return countUnits(rows, loops, PlanLoop::Role::Rows);
+  return countUnits(rows, loops, PlanLoop::Role::DstContiguous);
 }
 
 int64_t PlanNest::blockColumns() const {
-  return countUnits(columns, loops, PlanLoop::Role::Columns);
+  return countUnits(columns, loops, PlanLoop::Role::SrcContiguous);
 }
 
 llvm::SmallVector<int64_t, 64>
@@ -79,7 +79,8 @@ PlanNest::getOffsets(PlanLoop::Role role, bool inSource,
       for (size_t k = 0; k < size; ++k)
         offsets.push_back(offsets[k] + i * stride);
   };
-  for (const PlanLoop &loop : role == PlanLoop::Role::Rows ? rows : columns)
+  for (const PlanLoop &loop :
+       role == PlanLoop::Role::DstContiguous ? rows : columns)
     addLoop(loop, loop.count);
   for (const PlanLoop &loop : loops)
     if (loop.role == role)
@@ -92,7 +93,7 @@ int64_t PlanNest::panelColumns() const {
   for (const PlanLoop &loop : columns)
     units *= loop.count;
   for (const PlanLoop &loop : loops)
-    units *= loop.role == PlanLoop::Role::Columns ? loop.count : 1;
+    units *= loop.role == PlanLoop::Role::SrcContiguous ? loop.count : 1;
   return units;
 }
 
@@ -180,7 +181,7 @@ static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
     os << " by " << loop.step;
   os << "  src " << loop.srcStride << " dst " << loop.dstStride;
   if (loop.role != PlanLoop::Role::Outer)
-    os << (loop.role == PlanLoop::Role::Rows ? "  rows" : "  columns");
+    os << (loop.role == PlanLoop::Role::DstContiguous ? "  rows" : "  columns");
   if (loop.isEnds)
     os << "  ends";
   if (loop.isParallel)

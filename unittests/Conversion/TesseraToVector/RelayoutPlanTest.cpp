@@ -80,7 +80,7 @@ static void checkSharedLoops(const RelayoutPlan &plan) {
 /// Elements from one column of a interleave to the next.
 static int64_t getColumnStride(const PlanNest &nest) {
   for (const PlanLoop &loop : nest.loops)
-    if (loop.role == PlanLoop::Role::Columns)
+    if (loop.role == PlanLoop::Role::SrcContiguous)
       return loop.dstStride;
   return nest.columns.front().dstStride;
 }

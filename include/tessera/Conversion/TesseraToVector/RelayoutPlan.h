@@ -135,8 +135,9 @@ struct PlanLoop {
   int64_t dstStride = 0;
   /// Iterations that one block takes; the last block takes what is left.
   int64_t step = 1;
-  /// What the steps of a block are to the kernel.
-  enum class Role : uint8_t { Outer, Rows, Columns };
+  /// What the steps of a block are to the kernel: rows, which are contiguous in
+  /// the destination, or columns, which are contiguous in the source.
+  enum class Role : uint8_t { Outer, DstContiguous, SrcContiguous };
   Role role = Role::Outer;
   /// Whether its blocks are shared among threads.
   bool isParallel = false;
