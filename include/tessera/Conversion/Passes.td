@@ -362,12 +362,36 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     `--tessera-lower-relayouts`, moves everything without buffers.
 
     ```mlir
-    tessera.relayout %src into %dst
-        : memref<4x256xf32>, memref<4x256xf32, #tessera.layout<{1,0:T(4,128)}>>
+    func.func @copy(%src: memref<3x8xf32>,
+                    %dst: memref<3x8xf32, #tessera.layout<{1,0:PD(3,12)}>>) {
+      tessera.relayout %src into %dst
+          : memref<3x8xf32>, memref<3x8xf32, #tessera.layout<{1,0:PD(3,12)}>>
+      return
+    }
     ```
 
-    becomes, with the default options, a loop of two over four copies of 512
-    bytes in pieces of 32.
+    becomes
+
+    ```mlir
+    func.func @copy(%src: memref<3x8xf32>,
+                    %dst: memref<3x8xf32, #tessera.layout<{1,0:PD(3,12)}>>) {
+      %from = memref.collapse_shape %src [[0, 1]]
+          : memref<3x8xf32> into memref<24xf32>
+      %rows = tessera.physical_view %dst
+          : memref<3x8xf32, #tessera.layout<{1,0:PD(3,12)}>> to memref<3x12xf32>
+      %to = memref.collapse_shape %rows [[0, 1]]
+          : memref<3x12xf32> into memref<36xf32>
+      affine.for %a = 0 to 3 {
+        %i = affine.apply affine_map<(d0) -> (d0 * 12)>(%a)
+        %j = affine.apply affine_map<(d0) -> (d0 * 8)>(%a)
+        %row = vector.load %from[%j] {alignment = 1 : i64}
+            : memref<24xf32>, vector<8xf32>
+        vector.store %row, %to[%i] {alignment = 1 : i64}
+            : memref<36xf32>, vector<8xf32>
+      }
+      return
+    }
+    ```
   }];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"32",
@@ -399,9 +423,7 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
 def RefineOpenMP : Pass<"tessera-refine-openmp"> {
   let summary = "Give OpenMP loops a buffer for each thread and shares of work";
   let description = [{
-    For what `--convert-scf-to-openmp` makes of parallel loops.
-
-    It makes a `memref.alloca_scope` of the body of every
+    `--convert-scf-to-openmp` makes a `memref.alloca_scope` of the body of every
     parallel loop, which keeps loops from becoming branches and frees the stack
     after each iteration. This pass puts allocations of constant size at the
     start of the `omp.parallel` around them, and the body in place of the scope.
@@ -413,6 +435,46 @@ def RefineOpenMP : Pass<"tessera-refine-openmp"> {
     share is an eighth of what a thread would get: threads still work on long
     stretches of memory, but one that is held up leaves the rest to the others.
     They do not wait at the end of the loop; the end of `omp.parallel` does.
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %n: index, %step: index, %c: f32) {
+      omp.parallel {
+        omp.wsloop {
+          omp.loop_nest (%i) : index = (%n) to (%n) step (%step) {
+            memref.alloca_scope {
+              %b = memref.alloca() : memref<16xf32>
+              memref.store %c, %b[%i] : memref<16xf32>
+              %v = memref.load %b[%n] : memref<16xf32>
+              memref.store %v, %m[%i] : memref<8xf32>
+            }
+            omp.yield
+          }
+        }
+        omp.terminator
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%m: memref<8xf32>, %n: index, %step: index, %c: f32) {
+      omp.parallel {
+        %b = memref.alloca() : memref<16xf32>
+        omp.wsloop {
+          omp.loop_nest (%i) : index = (%n) to (%n) step (%step) {
+            memref.store %c, %b[%i] : memref<16xf32>
+            %v = memref.load %b[%n] : memref<16xf32>
+            memref.store %v, %m[%i] : memref<8xf32>
+            omp.yield
+          }
+        }
+        omp.terminator
+      }
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let statistics = [

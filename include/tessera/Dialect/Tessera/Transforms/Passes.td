@@ -47,10 +47,12 @@ def AssignLayouts : Pass<"tessera-assign-layouts", "::mlir::ModuleOp"> {
 
     ```mlir
     #layout = #tessera.layout<{0,1:T(8,128)}>
-    func.func @f(%a: tensor<4096x129xf32, #layout>)
-        -> tensor<4096x129xf32, #layout> {
-      %b = math.exp %a : tensor<4096x129xf32, #layout>
-      return %b : tensor<4096x129xf32, #layout>
+    module attributes {tessera.target = #tessera.target<"tpu_v5e">} {
+      func.func @f(%a: tensor<4096x129xf32, #layout>)
+          -> tensor<4096x129xf32, #layout> {
+        %b = math.exp %a : tensor<4096x129xf32, #layout>
+        return %b : tensor<4096x129xf32, #layout>
+      }
     }
     ```
   }];
