@@ -15,6 +15,7 @@
 #include "Evaluate.h"
 
 #include "tessera/HLO/Attributes.h"
+#include "tessera/HLO/Leaves.h"
 #include "tessera/Layout/Bitcast.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -82,8 +83,6 @@ private:
   std::vector<Term> getFunctions(const Instruction &instruction,
                                  bool &haveEffects);
   unsigned getExact(const Instruction &instruction, Frame &frame);
-  const std::vector<size_t> &getOffsets(const Shape &shape);
-  size_t countLeaves(const Shape &shape) { return getOffsets(shape).back(); }
   bool mayBitcastElements(const Shape &from, const Shape &to);
 
   unsigned side;
@@ -97,7 +96,7 @@ private:
   /// Computations that are being gone through, one in another.
   unsigned depth = 0;
   llvm::DenseMap<const Computation *, TermFunction> functions;
-  llvm::DenseMap<const Shape *, std::unique_ptr<std::vector<size_t>>> offsets;
+  LeafCounter leaves;
   llvm::DenseMap<std::pair<const Shape *, const Shape *>, bool> bitcasts;
 };
 } // namespace
@@ -111,28 +110,6 @@ static constexpr unsigned kMaxDepth = 100;
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
-
-/// The first leaf of each element and, behind them, the number of leaves.
-const std::vector<size_t> &Evaluator::getOffsets(const Shape &shape) {
-  std::unique_ptr<std::vector<size_t>> &known = offsets[&shape];
-  if (known)
-    return *known;
-  auto made = std::make_unique<std::vector<size_t>>(1, 0);
-  if (!shape.isTuple())
-    made->push_back(1);
-  for (const Shape &element :
-       shape.isTuple() ? shape.elements() : ArrayRef<Shape>())
-    made->push_back(made->back() + countLeaves(element));
-  return *(offsets[&shape] = std::move(made));
-}
-
-static void forEachLeaf(const Shape &shape,
-                        llvm::function_ref<void(const Shape &)> visit) {
-  if (!shape.isTuple())
-    return visit(shape);
-  for (const Shape &element : shape.elements())
-    forEachLeaf(element, visit);
-}
 
 /// Elements of an array; 1 for tokens and the like.
 static int64_t countElements(const Shape &shape) {
@@ -194,12 +171,12 @@ static std::string describeShape(const Instruction &instruction, Shape shape) {
   if (instruction.opcode != Opcode::CustomCall)
     return shape.toString(/*printLayout=*/false);
   std::string text;
-  forEachLeaf(shape, [&](const Shape &leaf) {
-    Shape array = leaf;
+  for (const Shape *leaf : getLeaves(shape)) {
+    Shape array = *leaf;
     if (array.isArray() && array.hasLayout())
       array.mutableLayout().memorySpace = 0;
     text += array.toString() + ";";
-  });
+  }
   return text;
 }
 
@@ -306,13 +283,13 @@ Terms Evaluator::getResults(unsigned node, const Shape &shape) {
   if (!shape.isTuple())
     return {terms.getWhole(node)};
   Terms results;
-  forEachLeaf(shape, [&](const Shape &leaf) {
+  for (const Shape *leaf : getLeaves(shape)) {
     std::string label = "result " + llvm::utostr(results.size()) + " " +
-                        leaf.toString(/*printLayout=*/false);
+                        leaf->toString(/*printLayout=*/false);
     results.push_back(terms.getWhole(
         terms.getNode(TermNode::Kind::Operation, label, {Term{node, 0}},
-                      countElements(leaf), nullptr, side)));
-  });
+                      countElements(*leaf), nullptr, side)));
+  }
   return results;
 }
 
@@ -520,14 +497,11 @@ std::optional<Term> Evaluator::visitMoveAs(const Instruction &instruction,
 
 Terms Evaluator::getPart(const Instruction &tuple, int64_t index,
                          Frame &frame) {
-  const Terms &leaves = frame.values[&tuple].leaves;
-  const std::vector<size_t> &starts = getOffsets(*tuple.shape);
-  if (!tuple.shape->isTuple() || index < 0 ||
-      index + 1 >= static_cast<int64_t>(starts.size()) ||
-      leaves.size() != starts.back())
+  const Terms &all = frame.values[&tuple].leaves;
+  auto range = leaves.getRange(*tuple.shape, {index});
+  if (!range || all.size() != leaves.count(*tuple.shape))
     return {};
-  return Terms(
-      ArrayRef(leaves).slice(starts[index], starts[index + 1] - starts[index]));
+  return Terms(ArrayRef(all).slice(range->begin, range->count));
 }
 
 /// What puts values together and takes them apart.
@@ -586,14 +560,14 @@ std::optional<Terms> Evaluator::visitTransfer(const Instruction &instruction,
 /// `result`.
 Terms Evaluator::makeStart(const Instruction &start, ArrayRef<Term> operands,
                            ArrayRef<Term> result) {
-  Terms leaves(operands);
-  llvm::append_range(leaves, result);
+  Terms parts(operands);
+  llvm::append_range(parts, result);
   // What comes behind is of no use but to the transfer.
   unsigned context =
       terms.getNode(TermNode::Kind::Leaf, "context", {}, 1, &start, side);
-  while (leaves.size() < countLeaves(*start.shape))
-    leaves.push_back(terms.getWhole(context));
-  return leaves;
+  while (parts.size() < leaves.count(*start.shape))
+    parts.push_back(terms.getWhole(context));
+  return parts;
 }
 
 /// A call or fusion that is followed; nothing where there is none to follow.
@@ -701,7 +675,7 @@ TermValue Evaluator::run(const Computation &computation,
                           ? arguments[instruction->parameterNumber()]
                           : getValue(*instruction, frame);
     // Where parts do not fit together, the result is the instruction's own.
-    if (value.leaves.size() != countLeaves(*instruction->shape))
+    if (value.leaves.size() != leaves.count(*instruction->shape))
       value.leaves = visitOperation(
           *instruction, frame,
           (kUnknown + instruction->name + " " + llvm::Twine(side)).str(),
@@ -715,14 +689,14 @@ TermValue Evaluator::getParameter(const Computation &computation,
                                   size_t number) {
   const Instruction *parameter = computation.parameters()[number];
   TermValue value;
-  forEachLeaf(*parameter->shape, [&](const Shape &leaf) {
+  for (const Shape *leaf : getLeaves(*parameter->shape)) {
     std::string label = "parameter " + llvm::utostr(number) + " " +
                         llvm::utostr(value.leaves.size()) + " " +
-                        leaf.toString(/*printLayout=*/false);
+                        leaf->toString(/*printLayout=*/false);
     value.leaves.push_back(
         terms.getWhole(terms.getNode(TermNode::Kind::Leaf, label, {},
-                                     countElements(leaf), parameter, side)));
-  });
+                                     countElements(*leaf), parameter, side)));
+  }
   std::string text =
       "parameter " + llvm::utostr(number) + " " + parameter->shape->toString();
   value.exact = getNumber(text);

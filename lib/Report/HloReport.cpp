@@ -16,7 +16,6 @@
 #include "tessera/Report/HloReport.h"
 
 #include "InPlace.h"
-#include "Leaves.h"
 
 #include "tessera/HLO/Attributes.h"
 #include "tessera/Layout/Bitcast.h"

@@ -9,7 +9,7 @@
 #ifndef TESSERA_LIB_REPORT_INPLACE_H
 #define TESSERA_LIB_REPORT_INPLACE_H
 
-#include "Leaves.h"
+#include "tessera/HLO/Leaves.h"
 
 namespace tessera {
 

@@ -34,6 +34,7 @@ with large.open("w") as file:
 for command in (
     [hlo, "report", large],
     [hlo, "report", "--html", large],
+    [hlo, "advise", large],
     [hlo, "kernels", large],
     [hlo, "check", large],
     [hlo, "prove", large, large],

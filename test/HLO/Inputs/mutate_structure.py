@@ -123,6 +123,7 @@ def get_commands(hlo, translate, number, only, original, path):
         "print": [hlo, "print", path],
         "kernels": [hlo, "kernels", path],
         "check": [hlo, "check", path],
+        "advise": [hlo, "advise", path],
         "prove": [hlo, "prove", original, path],
     }
     if only:

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Leaves.h"
+#include "tessera/HLO/Leaves.h"
 
 using namespace tessera;
 
@@ -17,8 +17,9 @@ const std::vector<size_t> &LeafCounter::getOffsets(const Shape &shape) {
   auto result = std::make_unique<std::vector<size_t>>(1, 0);
   if (!shape.isTuple())
     result->push_back(1);
-  for (const Shape &element : shape.elements())
-    result->push_back(result->back() + getOffsets(element).back());
+  else
+    for (const Shape &element : shape.elements())
+      result->push_back(result->back() + getOffsets(element).back());
   return *(offsets[&shape] = std::move(result));
 }
 

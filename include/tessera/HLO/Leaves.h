@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_REPORT_LEAVES_H
-#define TESSERA_LIB_REPORT_LEAVES_H
+#ifndef TESSERA_HLO_LEAVES_H
+#define TESSERA_HLO_LEAVES_H
 
 #include "tessera/HLO/Module.h"
 
@@ -47,4 +47,4 @@ llvm::SmallVector<const Shape *, 4> getLeaves(const Shape &shape);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_REPORT_LEAVES_H
+#endif // TESSERA_HLO_LEAVES_H

@@ -1,0 +1,72 @@
+//===- Advise.h - Which layouts to ask for ----------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arguments, results and states of loops that a module brings into another
+// layout each time it runs, what asking for that layout would save and cost,
+// and how JAX asks for it. docs/report.md has the rules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_ADVISE_ADVISE_H
+#define TESSERA_ADVISE_ADVISE_H
+
+#include "tessera/HLO/Module.h"
+
+namespace tessera {
+
+/// One thing to change in the user's program.
+struct Advice {
+  enum class Kind : uint8_t {
+    Argument,  ///< Another layout of an argument.
+    Result,    ///< Another layout of a result.
+    LoopState, ///< Another layout of what a loop carries.
+    Donation,  ///< An argument that is copied before it is written over.
+  };
+  Kind kind = Kind::Argument;
+  /// The parameter, the loop, or what makes the result.
+  const hlo::Instruction *value = nullptr;
+  /// Its number among arguments, results, or leaves of the state.
+  size_t number = 0;
+  /// As it is, and as it should be.
+  Shape from;
+  Shape to;
+  /// What would not be needed then.
+  std::vector<const hlo::Instruction *> moves;
+  /// Uses of the value as it is; the compiler may bring it into the old layout
+  /// for them.
+  size_t otherUses = 0;
+  /// Read and written by the moves, each time they run.
+  int64_t bytesMoved = 0;
+  /// How often they run in a step; nothing where that is not known.
+  std::optional<int64_t> runs = 1;
+  /// Of the value.
+  int64_t bytesNow = 0;
+  int64_t bytesThen = 0;
+  /// What to write, in Python.
+  std::string line;
+
+  /// Bytes a step, as far as is known.
+  int64_t bytesPerStep() const;
+};
+
+llvm::StringRef getName(Advice::Kind kind);
+
+/// All advice on a verified module, that which saves most first.
+std::vector<Advice> advise(const hlo::Module &module);
+
+/// Text for people; at most `limit` pieces of advice.
+void printAdvice(const hlo::Module &module, llvm::ArrayRef<Advice> list,
+                 size_t limit, llvm::raw_ostream &os);
+
+/// JSON for programs: docs/report.md has the schema.
+void printAdviceJSON(const hlo::Module &module, llvm::ArrayRef<Advice> list,
+                     llvm::raw_ostream &os);
+
+} // namespace tessera
+
+#endif // TESSERA_ADVISE_ADVISE_H

@@ -1,0 +1,319 @@
+//===- Uses.cpp - Where values go -----------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Uses.h"
+
+#include "tessera/HLO/Attributes.h"
+#include "tessera/Layout/Bitcast.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace tessera;
+using namespace tessera::hlo;
+
+UseFinder::UseFinder(const Module &module) {
+  for (const Computation *computation : module.computations())
+    for (const Instruction *user : computation->instructions())
+      for (auto [i, operand] : llvm::enumerate(user->operands))
+        users[operand].push_back({user, i});
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+static bool isMove(const Instruction &instruction) {
+  return instruction.opcode == Opcode::Copy ||
+         instruction.opcode == Opcode::Transpose ||
+         instruction.opcode == Opcode::Reshape;
+}
+
+const Instruction *tessera::getSingleMove(const Instruction &instruction) {
+  if (isMove(instruction))
+    return &instruction;
+  if (instruction.opcode != Opcode::Fusion || instruction.operands.size() != 1)
+    return nullptr;
+  const Computation *fused = instruction.getComputation("calls");
+  if (!fused || fused->instructions().size() != 2 || !isMove(*fused->root()))
+    return nullptr;
+  return fused->root();
+}
+
+static int64_t countElements(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape.dimensions())
+    count *= size;
+  return count;
+}
+
+static bool isStaticArray(const Shape &shape) {
+  if (!shape.isArray() || shape.hasUnboundedDimension())
+    return false;
+  for (int64_t dim = 0; dim < shape.rank(); ++dim)
+    if (shape.isDynamicDimension(dim))
+      return false;
+  return true;
+}
+
+std::optional<IndexMap> tessera::getMoveMap(const Instruction &move) {
+  const Shape &from = *move.operands[0]->shape, &to = *move.shape;
+  if (!isStaticArray(from) || !isStaticArray(to) ||
+      from.elementType() != to.elementType() ||
+      countElements(from) != countElements(to))
+    return std::nullopt;
+  IndexMap identity = IndexMap::identity(countElements(from));
+  if (move.opcode != Opcode::Transpose)
+    return identity;
+  return identity.transpose(from.dimensions(),
+                            getInts(move.getAttribute("dimensions")));
+}
+
+/// The same array in main memory.
+static Shape withoutSpace(Shape shape) {
+  if (shape.isArray() && shape.hasLayout())
+    shape.mutableLayout().memorySpace = 0;
+  return shape;
+}
+
+/// Adds what a copy, transpose or reshape is to the uses; false where it is no
+/// move that could be known.
+bool UseFinder::addMove(const SeenLeaf &seen, const Instruction &instruction,
+                        ValueUses &uses) {
+  const Instruction *move = getSingleMove(instruction);
+  if (!move || !instruction.shape->isArray())
+    return false;
+  std::optional<IndexMap> step = getMoveMap(*move);
+  std::optional<IndexMap> map = step ? seen.map.after(*step) : std::nullopt;
+  if (!map)
+    return false;
+  Shape from = withoutSpace(*seen.shape), to = withoutSpace(*instruction.shape);
+  // Bytes that stay as they are go to another space, if anywhere.
+  if (getBitcastMap(from, to) == step && mayBitcast(from, to)) {
+    if (*seen.shape == *instruction.shape)
+      uses.plainCopies.push_back(&instruction);
+    SeenLeaf next = seen;
+    next.map = *map;
+    follow(next, instruction, 0);
+    return true;
+  }
+  uses.relayouts.push_back({&instruction, seen, *map});
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Views and loops
+//===----------------------------------------------------------------------===//
+
+void UseFinder::follow(const SeenLeaf &seen, const Instruction &to,
+                       size_t leaf) {
+  auto shapes = getLeaves(*to.shape);
+  if (leaf >= shapes.size() || !isStaticArray(*shapes[leaf]))
+    return;
+  SeenLeaf next = seen;
+  next.instruction = &to;
+  next.leaf = leaf;
+  next.shape = shapes[leaf];
+  worklist.push_back(std::move(next));
+}
+
+void UseFinder::followBitcast(const SeenLeaf &seen, const Instruction &bitcast,
+                              ValueUses &uses) {
+  std::optional<IndexMap> map;
+  if (bitcast.shape->isArray() && isStaticArray(*bitcast.shape) &&
+      mayBitcast(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape)))
+    map =
+        getBitcastMap(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape));
+  if (map)
+    map = seen.map.after(*map);
+  if (!map) {
+    ++uses.others;
+    return;
+  }
+  SeenLeaf next = seen;
+  next.map = *map;
+  follow(next, bitcast, 0);
+}
+
+/// A state that the body hands on as it is stays what it is behind the loop.
+void UseFinder::followLoop(const SeenLeaf &seen, const Instruction &loop,
+                           ValueUses &uses) {
+  const Computation *body = loop.getComputation("body");
+  if (!body || body->parameters().size() != 1 ||
+      leaves.count(*body->parameters()[0]->shape) !=
+          leaves.count(*loop.shape)) {
+    ++uses.others;
+    return;
+  }
+  SeenLeaf inside = seen;
+  std::optional<int64_t> trips = getTripCount(loop);
+  if (inside.runs)
+    inside.runs = trips ? llvm::checkedMul(*inside.runs, *trips) : std::nullopt;
+  follow(inside, *body->parameters()[0], seen.leaf);
+  const Instruction *root = body->root();
+  // Which operand of the root's tuple is the state's leaf.
+  bool isInvariant = root->opcode == Opcode::Tuple &&
+                     seen.leaf < root->operands.size() &&
+                     root->operands.size() == leaves.count(*loop.shape);
+  if (isInvariant) {
+    const Instruction *state = root->operands[seen.leaf];
+    isInvariant =
+        state->opcode == Opcode::GetTupleElement &&
+        state->operands[0] == body->parameters()[0] &&
+        getInt(state->getAttribute("index")) == static_cast<int64_t>(seen.leaf);
+  }
+  if (isInvariant)
+    follow(seen, loop, seen.leaf);
+}
+
+void UseFinder::visitUse(const SeenLeaf &seen, const Instruction &user,
+                         size_t operand, ValueUses &uses) {
+  switch (user.opcode) {
+  case Opcode::Bitcast:
+    return followBitcast(seen, user, uses);
+  case Opcode::Tuple: {
+    size_t first = 0;
+    for (const Instruction *before : user.operands.take_front(operand))
+      first += leaves.count(*before->shape);
+    return follow(seen, user, first + seen.leaf);
+  }
+  case Opcode::GetTupleElement: {
+    auto range =
+        leaves.getRange(*user.operands[0]->shape,
+                        {getInt(user.getAttribute("index")).value_or(-1)});
+    if (range && seen.leaf >= range->begin &&
+        seen.leaf < range->begin + range->count)
+      follow(seen, user, seen.leaf - range->begin);
+    return;
+  }
+  case Opcode::CopyStart:
+    // The destination comes first.
+    return follow(seen, user, 0);
+  case Opcode::CopyDone:
+    if (seen.leaf == 0)
+      follow(seen, user, 0);
+    return;
+  case Opcode::OptimizationBarrier:
+  case Opcode::Domain:
+    return follow(seen, user, seen.leaf);
+  case Opcode::AddDependency:
+    if (operand == 0)
+      follow(seen, user, seen.leaf);
+    return;
+  case Opcode::While:
+    return followLoop(seen, user, uses);
+  default:
+    if (!addMove(seen, user, uses))
+      ++uses.others;
+  }
+}
+
+void UseFinder::visit(const SeenLeaf &seen, ValueUses &uses) {
+  auto found = users.find(seen.instruction);
+  if (found == users.end())
+    return;
+  for (auto [user, operand] : found->second)
+    visitUse(seen, *user, operand, uses);
+}
+
+ValueUses UseFinder::find(const Instruction &instruction, size_t leaf,
+                          std::optional<int64_t> runs) {
+  ValueUses uses;
+  SeenLeaf seen;
+  seen.runs = runs;
+  auto shapes = getLeaves(*instruction.shape);
+  if (leaf >= shapes.size() || !isStaticArray(*shapes[leaf]) ||
+      countElements(*shapes[leaf]) == 0)
+    return uses;
+  seen.map = IndexMap::identity(countElements(*shapes[leaf]));
+  follow(seen, instruction, leaf);
+  // A value may go many ways; each is looked at, up to a number of them.
+  constexpr size_t kMostSeen = 2000;
+  for (size_t i = 0; i < worklist.size() && i < kMostSeen; ++i)
+    visit(SeenLeaf(worklist[i]), uses);
+  worklist.clear();
+  return uses;
+}
+
+//===----------------------------------------------------------------------===//
+// How often loops run
+//===----------------------------------------------------------------------===//
+
+/// The number in a scalar constant, behind copies.
+static std::optional<int64_t> getConstant(const Instruction *value) {
+  while (value->opcode == Opcode::Copy)
+    value = value->operands[0];
+  int64_t number = 0;
+  if (value->opcode != Opcode::Constant ||
+      value->payload.trim().getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+/// The leaf of the computation's parameter that `value` is, behind copies.
+static std::optional<int64_t> getStateLeaf(const Instruction *value) {
+  while (value->opcode == Opcode::Copy)
+    value = value->operands[0];
+  if (value->opcode != Opcode::GetTupleElement ||
+      value->operands[0]->opcode != Opcode::Parameter)
+    return std::nullopt;
+  return getInt(value->getAttribute("index"));
+}
+
+/// What a loop's body adds to leaf `leaf` of its state, a constant.
+static std::optional<int64_t> getIncrement(const Instruction &loop,
+                                           int64_t leaf) {
+  const Computation *body = loop.getComputation("body");
+  if (!body || body->root()->opcode != Opcode::Tuple ||
+      leaf >= static_cast<int64_t>(body->root()->operands.size()))
+    return std::nullopt;
+  const Instruction *sum = body->root()->operands[leaf];
+  while (sum->opcode == Opcode::Copy)
+    sum = sum->operands[0];
+  if (sum->opcode != Opcode::Add || getStateLeaf(sum->operands[0]) != leaf)
+    return std::nullopt;
+  return getConstant(sum->operands[1]);
+}
+
+/// An operand of the tuple that a loop begins with; null where there is none.
+static const Instruction *getInitial(const Instruction &loop,
+                                     std::optional<int64_t> leaf) {
+  const Instruction *tuple = loop.operands[0];
+  if (tuple->opcode != Opcode::Tuple || !leaf || *leaf < 0 ||
+      *leaf >= static_cast<int64_t>(tuple->operands.size()))
+    return nullptr;
+  return tuple->operands[*leaf];
+}
+
+/// A counter that goes from a constant up to another one.
+std::optional<int64_t> UseFinder::getTripCount(const Instruction &loop) {
+  const Computation *condition = loop.getComputation("condition");
+  const Instruction *compare = condition ? condition->root() : nullptr;
+  const Attribute *direction = compare && compare->opcode == Opcode::Compare
+                                   ? compare->getAttribute("direction")
+                                   : nullptr;
+  if (!direction || direction->text != "LT")
+    return std::nullopt;
+  std::optional<int64_t> leaf = getStateLeaf(compare->operands[0]);
+  const Instruction *first = getInitial(loop, leaf);
+  std::optional<int64_t> end = getConstant(compare->operands[1]);
+  // The bound may be a part of the state.
+  if (!end)
+    if (const Instruction *bound =
+            getInitial(loop, getStateLeaf(compare->operands[1])))
+      end = getConstant(bound);
+  if (!first || !end)
+    return std::nullopt;
+  std::optional<int64_t> begin = getConstant(first);
+  std::optional<int64_t> increment = getIncrement(loop, *leaf);
+  std::optional<int64_t> range =
+      begin ? llvm::checkedSub(*end, *begin) : std::nullopt;
+  if (!range || *range <= 0 || !increment || *increment <= 0)
+    return std::nullopt;
+  return (*range - 1) / *increment + 1;
+}
