@@ -172,10 +172,12 @@ std::string describeSplit(const SplitConfig &split) {
 /// Explains one array, as lines of a field and its meaning.
 class ArrayExplainer {
 public:
-  ArrayExplainer(const Shape &shape, llvm::raw_ostream &os)
-      : shape(shape), layout(shape.layoutOrDefault()), os(os) {}
+  ArrayExplainer(const Shape &shape, llvm::raw_ostream &os,
+                 const ExplainOptions &options)
+      : shape(shape), layout(shape.layoutOrDefault()), options(options),
+        os(os) {}
 
-  llvm::Error explain(const ExplainOptions &options);
+  llvm::Error explain();
   /// The fields of the layout alone, of an array that is not known.
   void explainLayout();
 
@@ -192,6 +194,7 @@ private:
 
   const Shape &shape;
   Layout layout;
+  const ExplainOptions &options;
   llvm::raw_ostream &os;
   FieldList lines;
 };
@@ -228,6 +231,19 @@ llvm::Error ArrayExplainer::addTiles() {
   return llvm::Error::success();
 }
 
+/// By the names of the target, if there is one.
+std::string describeSpace(int64_t number, const Target *target) {
+  if (!target)
+    return getMemorySpaceName(number).str();
+  const MemorySpace *space = target->findSpace(number);
+  if (!space)
+    return ("none of " + target->name).str();
+  std::string text = (space->name + " of " + target->name).str();
+  if (space->capacity > 0)
+    text += ", of " + count(space->capacity, "byte");
+  return text;
+}
+
 void ArrayExplainer::addOtherFields() {
   if (layout.tailPaddingAlignment != 1)
     add("L(" + toText(layout.tailPaddingAlignment) + ")",
@@ -238,9 +254,8 @@ void ArrayExplainer::addOtherFields() {
         "an element takes " + count(layout.elementSizeInBits, "bit") +
             " of the buffer");
   add("S(" + toText(layout.memorySpace) + ")",
-      ("memory space: " + getMemorySpaceName(layout.memorySpace) +
-       (layout.memorySpace == 0 ? " (not written)" : ""))
-          .str());
+      "memory space: " + describeSpace(layout.memorySpace, options.target) +
+          (layout.memorySpace == 0 ? " (not written)" : ""));
   for (const SplitConfig &split : layout.splitConfigs)
     add("SC(" + toText(split.dimension) + ":" + joinNumbers(split.indices) +
             ")",
@@ -404,7 +419,7 @@ llvm::Error ArrayExplainer::addAddress() {
   return llvm::Error::success();
 }
 
-llvm::Error ArrayExplainer::explain(const ExplainOptions &options) {
+llvm::Error ArrayExplainer::explain() {
   if (llvm::Error error = checkListedAxes(shape, layout))
     return error;
   os << shape << "\n\n";
@@ -528,18 +543,19 @@ llvm::StringRef tessera::getMemorySpaceName(int64_t space) {
   }
 }
 
-void tessera::explainLayout(const Layout &layout, llvm::raw_ostream &os) {
+void tessera::explainLayout(const Layout &layout, llvm::raw_ostream &os,
+                            ExplainOptions options) {
   // Neither type nor sizes are looked at.
   Index sizes(layout.rank(), kDynamic);
   Shape shape = Shape::array(PrimitiveType::F32, sizes, layout);
-  ArrayExplainer(shape, os).explainLayout();
+  ArrayExplainer(shape, os, options).explainLayout();
 }
 
 llvm::Error tessera::explainShape(const Shape &shape, llvm::raw_ostream &os,
                                   ExplainOptions options) {
   switch (shape.kind()) {
   case Shape::Kind::Array:
-    return ArrayExplainer(shape, os).explain(options);
+    return ArrayExplainer(shape, os, options).explain();
   case Shape::Kind::Token:
     os << shape
        << "\n\n  orders operations that have effects; takes no memory\n";

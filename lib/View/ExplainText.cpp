@@ -152,7 +152,7 @@ llvm::Error tessera::explainText(StringRef text, llvm::raw_ostream &os,
     llvm::Expected<Layout> layout = parseLayout(text);
     if (!layout)
       return layout.takeError();
-    explainLayout(*layout, os);
+    explainLayout(*layout, os, options);
     return llvm::Error::success();
   }
   if (isInstruction(text))

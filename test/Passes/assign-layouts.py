@@ -20,7 +20,7 @@ tool, root = sys.argv[1], pathlib.Path(sys.argv[2])
 sys.path.append(str(root / "Inputs"))
 from test_counts import test_count, test_seed
 
-TARGETS = ["cpu", "tpu_v4", "tpu_v5e", "tpu_v5p", "tpu_v6e", "nvgpu"]
+TARGETS = ["cpu", "tpu_v3", "tpu_v4", "tpu_v5e", "tpu_v5p", "tpu_v6e", "tpu_v7x", "nvgpu"]
 MEMREF, PLAIN = "memref<5x3xi32>", "tensor<5x3xi32>"
 TYPES = [PLAIN] + [f"tensor<5x3xi32, #tessera.layout<{text}>>" for text in
                    ("{0,1}", "{1,0:T(2,2)}", "{1,0:T(8,128)}", "{1,0:S(1)}")]

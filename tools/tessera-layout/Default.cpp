@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Layout/Target.h"
+#include "Arguments.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -20,15 +20,16 @@ static Subcommand
     command("default", "Print shapes with the layout a target gives them", run);
 static cl::list<std::string> shapes(cl::Positional, cl::OneOrMore,
                                     cl::desc("SHAPE..."), cl::sub(command));
-static const std::string targetNames = getTargetNames();
+static const std::string targetNames =
+    getTargetNames() + ", another name of one, or a file *.json";
 static cl::opt<std::string> targetName("target", cl::Required,
                                        cl::value_desc("name"), cl::sub(command),
                                        cl::desc(targetNames));
 
 static int run() {
-  llvm::Expected<const Target *> target = getTarget(targetName);
+  std::optional<TargetArgument> target = TargetArgument::read(targetName);
   if (!target)
-    return reportError(target.takeError());
+    return kExitBadInput;
   int code = kExitSuccess;
   for (const std::string &text : shapes) {
     std::optional<Shape> shape = readShapeArgument(text);
@@ -36,7 +37,7 @@ static int run() {
       code = kExitBadInput;
       continue;
     }
-    llvm::Expected<Shape> chosen = chooseDefaultLayout(**target, *shape);
+    llvm::Expected<Shape> chosen = chooseDefaultLayout(target->get(), *shape);
     if (chosen)
       llvm::outs() << *chosen << '\n';
     else

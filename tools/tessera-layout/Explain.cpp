@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/View/Explain.h"
+#include "Arguments.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -31,9 +32,22 @@ static cl::opt<bool>
     verbose("verbose", cl::sub(command),
             cl::desc("Add the axes, and an element's address step by step"));
 
+static cl::opt<std::string>
+    targetName("target", cl::value_desc("name"), cl::sub(command),
+               cl::desc("Whose names memory spaces have, as in `default`"));
+
 static int run() {
   ExplainOptions options;
   options.verbose = verbose;
+  std::optional<TargetArgument> target;
+  Target machine;
+  if (targetName.getNumOccurrences() > 0) {
+    target = TargetArgument::read(targetName);
+    if (!target)
+      return kExitBadInput;
+    machine = target->get();
+    options.target = &machine;
+  }
   std::unique_ptr<llvm::MemoryBuffer> input;
   StringRef argument = text;
   if (text == "-") {

@@ -45,7 +45,7 @@ TEST(Target, ChoosesWhatTheTPUCompilerChooses) {
       ++numChecked;
     }
   }
-  EXPECT_EQ(numChecked, 540 + 4 * 250);
+  EXPECT_EQ(numChecked, 540 + 7 * 250 + 2);
 }
 
 TEST(Target, RowMajorRule) {
@@ -95,8 +95,80 @@ TEST(Target, RefusesTypesThatTheRuleDoesNotKnow) {
 
 TEST(Target, RefusesUnknownTargets) {
   EXPECT_THAT(choose("tpu_v9", "f32[2]"),
-              HasSubstr("expected one of cpu, tpu_v4, tpu_v5e, tpu_v5p, "
-                        "tpu_v6e, nvgpu, found 'tpu_v9'"));
+              HasSubstr("expected one of cpu, tpu_v2, tpu_v3, tpu_v4, tpu_v5e, "
+                        "tpu_v5p, tpu_v6e, tpu_v7x, nvgpu, found 'tpu_v9'"));
+  EXPECT_THAT(choose("tpu", "f32[2]"), HasSubstr("found 'tpu'"));
+  EXPECT_THAT(choose("", "f32[2]"), HasSubstr("found ''"));
+}
+
+TEST(Target, HasOtherNames) {
+  std::pair<StringRef, StringRef> names[] = {
+      {"v5e", "tpu_v5e"},       {"TPU v5 lite", "tpu_v5e"},
+      {"v5litepod", "tpu_v5e"}, {"TPU v5", "tpu_v5p"},
+      {"Trillium", "tpu_v6e"},  {"TPU v6 lite", "tpu_v6e"},
+      {"TPU7x", "tpu_v7x"},     {"ironwood", "tpu_v7x"},
+      {"v3", "tpu_v3"},         {"TPU v2", "tpu_v2"},
+      {"H100", "nvgpu"},        {"CPU", "cpu"}};
+  for (auto [alias, name] : names)
+    EXPECT_EQ(llvm::cantFail(getTarget(alias))->name, name) << alias.str();
+}
+
+/// The message of the error of a description, or an empty text.
+static std::string readOwn(StringRef json) {
+  Expected<OwnTarget> target = OwnTarget::parse(json);
+  return target ? "" : takeDiagnostic(target.takeError()).message();
+}
+
+TEST(Target, ReadsOwnTargets) {
+  OwnTarget own = cantFail(OwnTarget::parse(R"json({
+    "name": "mine", "layout_rule": "tpu",
+    "spaces": [{"number": 0, "name": "dram", "capacity": 1024},
+               {"number": 3, "name": "sram", "alignment": 64, "address_space": 7}]
+  })json"));
+  // What a target refers to moves with it.
+  OwnTarget moved = std::move(own);
+  Target target = moved.get();
+  EXPECT_EQ(target.name, "mine");
+  EXPECT_EQ(target.layoutRule, LayoutRule::TPU);
+  ASSERT_EQ(target.spaces.size(), 2u);
+  EXPECT_EQ(target.findSpace(0)->capacity, 1024);
+  EXPECT_EQ(target.findSpace(0)->alignment, 1);
+  EXPECT_EQ(target.findSpace(3)->name, "sram");
+  EXPECT_EQ(target.findSpace(3)->addressSpace, 7);
+}
+
+TEST(Target, RefusesOwnTargets) {
+  auto withSpaces = [](StringRef spaces) {
+    return (R"({"name": "m", "layout_rule": "tpu", "spaces": )" + spaces + "}")
+        .str();
+  };
+  EXPECT_EQ(readOwn(withSpaces(R"([{"number": 0, "name": "a"}])")), "");
+  EXPECT_THAT(readOwn("nonsense"), HasSubstr("description of a target: "
+                                             "expected JSON"));
+  EXPECT_THAT(readOwn("[]"), HasSubstr("expected an object, found []"));
+  EXPECT_THAT(readOwn(R"({"nam": 1})"),
+              HasSubstr("expected one of name, layout_rule, spaces, found"));
+  EXPECT_THAT(readOwn(R"({"name": ""})"), HasSubstr("name of a target"));
+  EXPECT_THAT(readOwn(R"({"name": "m", "layout_rule": "best"})"),
+              HasSubstr(R"(expected row_major, tpu or tpu_v2, found "best")"));
+  EXPECT_THAT(readOwn(R"({"name": "m", "layout_rule": "tpu"})"),
+              HasSubstr("expected a list, the space 0 first, found none"));
+  EXPECT_THAT(readOwn(withSpaces("[1]")), HasSubstr("expected an object"));
+  EXPECT_THAT(readOwn(withSpaces(R"([{"name": "a"}])")),
+              HasSubstr("number of a target: expected a number, found none"));
+  EXPECT_THAT(readOwn(withSpaces(R"([{"number": 1, "name": "a"}])")),
+              HasSubstr("number of a target: expected 0 to 0, found 1"));
+  EXPECT_THAT(
+      readOwn(withSpaces(
+          R"([{"number": 0, "name": "a"}, {"number": 0, "name": "b"}])")),
+      HasSubstr("expected 1 to 127, found 0"));
+  for (StringRef field :
+       {R"("capacity": -1)", R"("alignment": 3)", R"("alignment": 0)",
+        R"("address_space": -1)", R"("color": 1)"})
+    EXPECT_NE(readOwn(withSpaces(
+                  (R"([{"number": 0, "name": "a", )" + field + "}]").str())),
+              "")
+        << field.str();
 }
 
 // The array fits, its tiles do not: an error, and no wrapped number.
@@ -134,7 +206,8 @@ TEST(Target, SpacesAreSortedAndAligned) {
 }
 
 TEST(Target, RuleNamesRoundTrip) {
-  for (LayoutRule rule : {LayoutRule::RowMajor, LayoutRule::TPU})
+  for (LayoutRule rule :
+       {LayoutRule::RowMajor, LayoutRule::TPU, LayoutRule::TPUv2})
     EXPECT_EQ(parseLayoutRule(getName(rule)), rule);
   EXPECT_EQ(parseLayoutRule("TPU"), std::nullopt);
 }

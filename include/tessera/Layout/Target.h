@@ -17,6 +17,10 @@
 
 #include "tessera/Layout/Shape.h"
 
+#include <list>
+#include <string>
+#include <vector>
+
 namespace tessera {
 
 /// One memory of a target, named S(number) in a layout.
@@ -37,12 +41,15 @@ enum class LayoutRule : uint8_t {
   /// Row-major, without tiles; types narrower than a byte are packed, pred
   /// excepted. XLA's choice on CPUs and GPUs.
   RowMajor,
-  /// Tiles of 8 x 128 words of 32 bits, in the order that pads least. The TPU
-  /// compiler's choice.
+  /// Tiles of 8 x 128 words of 32 bits, in the order that pads least. The
+  /// choice of compilers for v4 and later.
   TPU,
+  /// The same without packing below a byte, with tiles of at least two words.
+  /// The choice for v2 and v3.
+  TPUv2,
 };
 
-/// The name of a rule in text: `row_major`, `tpu`.
+/// The name of a rule in text: `row_major`, `tpu`, `tpu_v2`.
 llvm::StringRef getName(LayoutRule rule);
 std::optional<LayoutRule> parseLayoutRule(llvm::StringRef name);
 
@@ -63,8 +70,30 @@ llvm::ArrayRef<Target> allTargets();
 /// The names of the presets, `cpu, tpu_v4, ...`.
 std::string getTargetNames();
 
-/// The preset of that name. Error: *unsupported*, with the names there are.
+/// The preset of that name, or of another that it has: `v5e`, `TPU v5 lite`,
+/// `trillium`; case and what stands between words do not matter. Error:
+/// *unsupported*, with the names there are.
 llvm::Expected<const Target *> getTarget(llvm::StringRef name);
+
+/// A target that a user describes, with what it refers to.
+class OwnTarget {
+public:
+  /// Reads JSON, as docs/targets.md has it. Errors: *invalid* for other texts,
+  /// with the field.
+  static llvm::Expected<OwnTarget> parse(llvm::StringRef json);
+
+  /// Valid as long as this object is.
+  Target get() const { return {name, spaces, layoutRule}; }
+
+private:
+  std::string name;
+  // Of the spaces; names of a list do not move.
+  std::list<std::string> spaceNames;
+  std::vector<MemorySpace> spaces;
+  LayoutRule layoutRule = LayoutRule::RowMajor;
+
+  friend class TargetReader;
+};
 
 /// `shape` with the layout that `rule` gives to each of its arrays, in the
 /// position of whatever layout it has. A `<=N` dimension counts with its bound;

@@ -11,12 +11,15 @@
 
 #include "tessera/HLO/Module.h"
 #include "tessera/Layout/AxisList.h"
+#include "tessera/Layout/Target.h"
 
 namespace tessera {
 
 struct ExplainOptions {
   /// Add the axes, and the address of one element step by step.
   bool verbose = false;
+  /// Whose names memory spaces have; null where it is not known.
+  const Target *target = nullptr;
 };
 
 /// Prints what each field of the notation means for this shape: the field, as
@@ -34,7 +37,8 @@ llvm::Error explainLine(const hlo::Module &line, llvm::raw_ostream &os,
                         ExplainOptions options = {});
 
 /// Prints what each field of a layout means, without an array.
-void explainLayout(const Layout &layout, llvm::raw_ostream &os);
+void explainLayout(const Layout &layout, llvm::raw_ostream &os,
+                   ExplainOptions options = {});
 
 /// Explains a text that somebody has in the hand: a shape, a line of HLO, a
 /// layout alone, a tensor, memref or vector type of MLIR with

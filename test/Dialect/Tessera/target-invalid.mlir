@@ -1,7 +1,13 @@
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{unsupported target: expected one of cpu, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, nvgpu, found 'abacus'}}
+// expected-error @+1 {{unsupported target: expected one of cpu, tpu_v2, tpu_v3, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, tpu_v7x, nvgpu, found 'abacus'}}
 module attributes {tessera.target = #tessera.target<"abacus">} {}
+
+// -----
+
+// Other names of presets are for command lines.
+// expected-error @+1 {{unsupported target: expected one of cpu, tpu_v2, tpu_v3, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, tpu_v7x, nvgpu, found 'trillium'; write "tpu_v6e"}}
+module attributes {tessera.target = #tessera.target<"trillium">} {}
 
 // -----
 

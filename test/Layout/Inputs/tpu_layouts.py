@@ -14,10 +14,13 @@ import re
 import sys
 
 TOPOLOGIES = {
+    "tpu_v2": "v2:2x2",
+    "tpu_v3": "v3:2x2",
     "tpu_v4": "v4:2x2x1",
     "tpu_v5e": "v5e:2x2",
     "tpu_v5p": "v5p:2x2x1",
     "tpu_v6e": "v6e:2x2",
+    "tpu_v7x": "tpu7x:2x2x1",
 }
 DTYPES = {
     "pred": "bool_",

@@ -445,8 +445,16 @@ LayoutRule TargetAttr::getLayoutRule() const {
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<SpaceAttr> spaces) {
   // target_c1
-  if (spaces.empty() && !findPreset(name))
-    return emitLayoutError(emitError, getTarget(name).takeError());
+  if (spaces.empty() && !findPreset(name)) {
+    // IR has one name for each preset, so that equal targets are equal.
+    llvm::Expected<const Target *> alias = getTarget(name);
+    if (!alias)
+      return emitLayoutError(emitError, alias.takeError());
+    return emitLayoutError(
+        emitError,
+        unsupportedError("target", "one of " + getTargetNames(),
+                         "'" + name + "'", "write \"" + (*alias)->name + "\""));
+  }
   // target_c2
   for (auto [position, space] : llvm::enumerate(spaces)) {
     int64_t last = position == 0 ? -1 : spaces[position - 1].getNumber();
