@@ -32,16 +32,14 @@ static cl::opt<unsigned> limit("limit", cl::sub(command), cl::init(10),
                                         "all"));
 
 static int run() {
-  auto input = readInput(file);
-  if (!input)
-    return reportError(input.takeError());
-  auto module = readModule((*input)->getBuffer(), file, llvm::errs());
-  if (!module)
+  std::optional<Dump> dump = readDump(file);
+  if (!dump)
     return kExitBadInput;
-  std::vector<Advice> list = advise(*module);
+  const hlo::Module &module = *dump->module;
+  std::vector<Advice> list = advise(module);
   if (asJSON)
-    printAdviceJSON(*module, list, llvm::outs());
+    printAdviceJSON(module, list, llvm::outs());
   else
-    printAdvice(*module, list, limit == 0 ? list.size() : limit, llvm::outs());
+    printAdvice(module, list, limit == 0 ? list.size() : limit, llvm::outs());
   return kExitSuccess;
 }

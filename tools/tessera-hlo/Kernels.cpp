@@ -75,35 +75,31 @@ static llvm::Error writeBodies(llvm::ArrayRef<Kernel> list) {
 }
 
 static int runKernels() {
-  auto input = readInput(file);
-  if (!input)
-    return reportError(input.takeError());
-  auto module = readModule((*input)->getBuffer(), file, llvm::errs());
-  if (!module)
+  std::optional<Dump> dump = readDump(file);
+  if (!dump)
     return kExitBadInput;
-  std::vector<Kernel> list = findKernels(*module, printBytecode);
+  const hlo::Module &module = *dump->module;
+  std::vector<Kernel> list = findKernels(module, printBytecode);
   if (!folder.empty())
     if (llvm::Error error = writeBodies(list))
       return reportError(std::move(error));
   if (asJSON)
-    printKernelsJSON(*module, list, llvm::outs());
+    printKernelsJSON(module, list, llvm::outs());
   else
-    printKernels(*module, list, withBody, llvm::outs());
+    printKernels(module, list, withBody, llvm::outs());
   return kExitSuccess;
 }
 
 static int runCheck() {
-  auto input = readInput(checkedFile);
-  if (!input)
-    return reportError(input.takeError());
-  auto module = readModule((*input)->getBuffer(), checkedFile, llvm::errs());
-  if (!module)
+  std::optional<Dump> dump = readDump(checkedFile);
+  if (!dump)
     return kExitBadInput;
-  std::vector<Kernel> list = findKernels(*module, printBytecode);
+  const hlo::Module &module = *dump->module;
+  std::vector<Kernel> list = findKernels(module, printBytecode);
   bool isWrong = false, isUnknown = false;
   for (const Kernel &kernel : list)
-    for (const hlo::SourceDiagnostic &problem : checkKernel(*module, kernel)) {
-      llvm::outs() << checkedFile << ':' << problem.message() << " (%"
+    for (const hlo::SourceDiagnostic &problem : checkKernel(module, kernel)) {
+      llvm::outs() << dump->path << ':' << problem.message() << " (%"
                    << kernel.call->name << ")\n";
       isUnknown |= problem.diagnostic.kind == DiagnosticKind::Unsupported;
       isWrong |= problem.diagnostic.kind == DiagnosticKind::Invalid;

@@ -30,38 +30,30 @@ static cl::opt<std::string> after(cl::Positional, cl::desc("AFTER.hlo"),
                                   cl::Required, cl::sub(command));
 
 /// `file:line: %name` of an instruction that differs.
-static void printPosition(const hlo::Module &module, llvm::StringRef file,
+static void printPosition(const Dump &dump,
                           const hlo::Instruction *instruction) {
   if (instruction)
-    llvm::outs() << "  " << file << ':'
-                 << module.getLocation(instruction->name).line << ": %"
+    llvm::outs() << "  " << dump.path << ':'
+                 << dump.module->getLocation(instruction->name).line << ": %"
                  << instruction->name << " = " << *instruction->shape << ' '
                  << instruction->opcodeName() << '\n';
 }
 
-static int print(const FlowAnswer &answer, const hlo::Module &old,
-                 const hlo::Module &now) {
+static int print(const FlowAnswer &answer, const Dump &old, const Dump &now) {
   if (answer.answer == Answer::Yes) {
     llvm::outs() << "yes: both compute the same of the same elements\n";
     return kExitSuccess;
   }
   bool isNo = answer.answer == Answer::No;
   llvm::outs() << (isNo ? "no: " : "unknown: ") << answer.reason << '\n';
-  printPosition(old, before, answer.before);
-  printPosition(now, after, answer.after);
+  printPosition(old, answer.before);
+  printPosition(now, answer.after);
   return isNo ? kExitNo : kExitUnknown;
 }
 
 static int run() {
-  auto oldText = readInput(before);
-  if (!oldText)
-    return reportError(oldText.takeError());
-  auto newText = readInput(after);
-  if (!newText)
-    return reportError(newText.takeError());
-  auto old = readModule((*oldText)->getBuffer(), before, llvm::errs());
-  auto now = readModule((*newText)->getBuffer(), after, llvm::errs());
+  std::optional<Dump> old = readDump(before), now = readDump(after);
   if (!old || !now)
     return kExitBadInput;
-  return print(proveSameFlow(*old, *now), *old, *now);
+  return print(proveSameFlow(*old->module, *now->module), *old, *now);
 }

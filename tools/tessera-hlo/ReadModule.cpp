@@ -12,6 +12,8 @@
 #include "tessera/Report/HloReport.h"
 #include "tessera/Support/ToolSupport.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -28,16 +30,79 @@ std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
   return errors.empty() ? std::move(module) : nullptr;
 }
 
-std::optional<Report> tessera::reportOn(llvm::StringRef path) {
-  auto input = readInput(path);
+/// The names of a folder's files that hold modules: those after optimizations,
+/// and where there are none, all `.hlo`.
+static llvm::Expected<std::vector<std::string>>
+findModules(llvm::StringRef folder) {
+  std::vector<std::string> optimized, others;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator file(folder, code), end;
+       !code && file != end; file.increment(code)) {
+    // `module_0001.jit_f.after_optimizations.txt`; other compilers put their
+    // name in front of `after`.
+    llvm::StringRef name = file->path();
+    if (name.ends_with("after_optimizations.txt"))
+      optimized.push_back(name.str());
+    else if (name.ends_with(".hlo"))
+      others.push_back(name.str());
+  }
+  if (code)
+    return llvm::createFileError(folder, code);
+  if (optimized.empty())
+    optimized = std::move(others);
+  if (optimized.empty())
+    return invalidError(
+        "", "folder", "files named *after_optimizations.txt or *.hlo",
+        "none in `" + folder + "`", "dump with XLA_FLAGS=--xla_dump_to=FOLDER");
+  return optimized;
+}
+
+/// The file that `path` means: of a folder the largest module.
+static llvm::Expected<std::string> chooseFile(llvm::StringRef path) {
+  if (!llvm::sys::fs::is_directory(path))
+    return path.str();
+  llvm::Expected<std::vector<std::string>> files = findModules(path);
+  if (!files)
+    return files.takeError();
+  // Of equal ones the first by name.
+  llvm::sort(*files);
+  auto getSize = [](llvm::StringRef file) {
+    uint64_t size = 0;
+    return llvm::sys::fs::file_size(file, size) ? 0 : size;
+  };
+  std::string largest =
+      *llvm::max_element(*files, [&](llvm::StringRef lhs, llvm::StringRef rhs) {
+        return getSize(lhs) < getSize(rhs);
+      });
+  if (files->size() > 1)
+    llvm::errs() << "note: reading " << largest << ", the largest of "
+                 << files->size() << " modules\n";
+  return largest;
+}
+
+std::optional<Dump> tessera::readDump(llvm::StringRef path) {
+  llvm::Expected<std::string> file = chooseFile(path);
+  if (!file) {
+    reportError(file.takeError());
+    return std::nullopt;
+  }
+  auto input = readInput(*file);
   if (!input) {
     reportError(input.takeError());
     return std::nullopt;
   }
-  auto module = readModule((*input)->getBuffer(), path, llvm::errs());
-  if (!module)
+  Dump dump{*file, std::move(*input), nullptr};
+  dump.module = readModule(dump.text->getBuffer(), dump.path, llvm::errs());
+  if (!dump.module)
     return std::nullopt;
-  llvm::Expected<Report> result = makeReport(makeReportInput(*module));
+  return dump;
+}
+
+std::optional<Report> tessera::reportOn(llvm::StringRef path) {
+  std::optional<Dump> dump = readDump(path);
+  if (!dump)
+    return std::nullopt;
+  llvm::Expected<Report> result = makeReport(makeReportInput(*dump->module));
   if (!result) {
     reportError(result.takeError());
     return std::nullopt;

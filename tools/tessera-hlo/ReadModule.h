@@ -12,6 +12,8 @@
 #include "tessera/HLO/Parser.h"
 #include "tessera/Report/Report.h"
 
+#include "llvm/Support/MemoryBuffer.h"
+
 namespace llvm {
 class raw_ostream;
 } // namespace llvm
@@ -23,8 +25,21 @@ namespace tessera {
 std::unique_ptr<hlo::Module>
 readModule(llvm::StringRef text, llvm::StringRef name, llvm::raw_ostream &os);
 
-/// The report on a file, `-` for standard input; nothing after an error, which
-/// was shown.
+/// A module and the text that it is of.
+struct Dump {
+  /// The file that was read.
+  std::string path;
+  std::unique_ptr<llvm::MemoryBuffer> text;
+  std::unique_ptr<hlo::Module> module;
+};
+
+/// The module of a file, `-` for standard input, or of a folder as
+/// `--xla_dump_to` leaves it: its largest module after optimizations. Nothing
+/// after an error, which was shown.
+std::optional<Dump> readDump(llvm::StringRef path);
+
+/// The report on what readDump reads, `-` for standard input; nothing after an
+/// error, which was shown.
 std::optional<Report> reportOn(llvm::StringRef path);
 
 } // namespace tessera
