@@ -29,8 +29,8 @@ constexpr int64_t kMaxNesting = 512;
 /// - `text`, which is MLIR, is nested deeper than kMaxNesting, by brackets, by
 ///   signs in a row, or by aliases of aliases;
 /// - a linalg.transpose has no dimensions, or what stands for the indices of a
-///   linalg.transpose, broadcast or reduce is no list of integers (test/Upstream
-///   has the programs).
+///   linalg.transpose, broadcast or reduce is no list of integers
+///   (test/Upstream has the programs).
 ///
 /// The text need not be valid; what the parser refuses before it gets there may
 /// count as well. Bytecode is always right, since its reader has a limit. Takes
