@@ -457,7 +457,7 @@ static void findPattern(llvm::ArrayRef<std::vector<BeginClass>> classes,
   std::reverse(answer.strides.begin(), answer.strides.end());
 }
 
-/// All dimensions, and the tiles that they are cut into.
+/// All dimensions, and the tiles that they are split into.
 static llvm::Error addDimensions(const Shape &shape, const SymbolicSlice &slice,
                                  llvm::ArrayRef<int64_t> sizes,
                                  llvm::ArrayRef<Level> levels,
@@ -496,7 +496,7 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
       *axes, getTransposition(sizes, permutation).from, sizes);
   if (llvm::is_contained(positions.steps, std::nullopt))
     return unsupportedError("slice",
-                            "dimensions that tiles cut one by one, into "
+                            "dimensions that tiles split one by one, into "
                             "divisors of each other",
                             shape.toString());
   Levels levels = getLevels(positions, sizes);

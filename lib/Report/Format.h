@@ -11,6 +11,8 @@
 
 #include "tessera/Report/Report.h"
 
+#include "llvm/Support/JSON.h"
+
 namespace tessera {
 
 /// `512 bytes`, `1703936 bytes (1.6 MiB)`.
@@ -18,6 +20,9 @@ std::string formatBytes(int64_t bytes);
 
 /// `1.6 MiB`, `512 bytes`.
 std::string formatSize(int64_t bytes);
+
+/// Text of dumps need not be UTF-8, strings of JSON must.
+llvm::json::Value makeString(llvm::StringRef text);
 
 /// `order`, `avoid_move`: the kind of a suggestion in JSON.
 llvm::StringRef getSuggestionName(Suggestion::Kind kind);

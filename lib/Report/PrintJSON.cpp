@@ -60,8 +60,7 @@ llvm::StringRef tessera::getSuggestionName(Suggestion::Kind kind) {
   return "";
 }
 
-// Text of dumps need not be UTF-8, strings of JSON must.
-static Value makeString(llvm::StringRef text) {
+Value tessera::makeString(llvm::StringRef text) {
   return llvm::json::isUTF8(text) ? Value(text.str())
                                   : Value(llvm::json::fixUTF8(text));
 }

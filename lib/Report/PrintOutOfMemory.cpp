@@ -123,11 +123,6 @@ void tessera::printOutOfMemory(const OutOfMemoryReport &report,
 // JSON
 //===----------------------------------------------------------------------===//
 
-static Value makeString(llvm::StringRef text) {
-  return llvm::json::isUTF8(text) ? Value(text.str())
-                                  : Value(llvm::json::fixUTF8(text));
-}
-
 static llvm::StringRef getName(Shortage::Kind kind) {
   switch (kind) {
   case Shortage::Kind::Program:

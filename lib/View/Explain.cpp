@@ -441,8 +441,8 @@ llvm::Error ArrayExplainer::explain() {
   return llvm::Error::success();
 }
 
-/// `cut into tiles of 8 x 128: d0 by 8, d1 by 128`; later tiles cut what the
-/// ones before left.
+/// `split into tiles of 8 x 128: d0 by 8, d1 by 128`; later tiles split what
+/// the ones before left.
 std::string describeTileAlone(const Layout &layout, size_t number) {
   const Tile &tile = layout.tiles[number];
   bool merges = llvm::is_contained(tile.sizes, Tile::kCombine);
@@ -451,9 +451,9 @@ std::string describeTileAlone(const Layout &layout, size_t number) {
     if (size != Tile::kCombine)
       sizes.push_back(size);
   std::string text = merges ? "`*` merges an axis into the next, then " : "";
-  text +=
-      (number == 0 ? "cut into tiles of " : "tiles are cut into tiles of ") +
-      joinNumbers(sizes, " x ");
+  text += (number == 0 ? "split into tiles of "
+                       : "tiles are split into tiles of ") +
+          joinNumbers(sizes, " x ");
   if (number > 0 || merges)
     return text;
   size_t covered = std::min<size_t>(sizes.size(), layout.rank());

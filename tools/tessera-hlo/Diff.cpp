@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Limits.h"
 #include "ReadModule.h"
 
 #include "tessera/Support/Subcommand.h"
@@ -20,17 +21,48 @@ static int run();
 static Subcommand command("diff",
                           "Tell what differs between two modules in "
                           "layouts, spaces and bytes; exit code 1 if "
-                          "anything does",
+                          "anything does, or if a limit is exceeded",
                           run);
 static cl::opt<std::string> before(cl::Positional, cl::desc("A.hlo"),
                                    cl::Required, cl::sub(command));
 static cl::opt<std::string> after(cl::Positional, cl::desc("B.hlo"),
                                   cl::Required, cl::sub(command));
 
+static cl::opt<bool> asJSON("json", cl::sub(command),
+                            cl::desc("Print JSON, as docs/report.md has it"));
+static cl::opt<bool> asHTML("html", cl::sub(command),
+                            cl::desc("Print a page that needs nothing else"));
+static cl::opt<std::string> outputFile("o", cl::sub(command), cl::init("-"),
+                                       cl::value_desc("file"),
+                                       cl::desc("Where to print it"));
+static cl::list<std::string>
+    failIf("fail-if", cl::sub(command), cl::value_desc("limit"),
+           cl::desc("Exit with 1 only where B.hlo is above a limit such as "
+                    "'padding>+5%' or 'peak>16GiB'; docs/report.md has all"));
+
 static int run() {
+  if (asJSON && asHTML)
+    return reportError(
+        invalidError("", "command line", "either --json or --html", "both"));
+  auto limits = parseLimits(failIf, /*canCompare=*/true);
+  if (!limits)
+    return kExitBadInput;
   std::optional<Report> old = reportOn(before);
   std::optional<Report> now = reportOn(after);
   if (!old || !now)
     return kExitBadInput;
-  return printReportDiff(*old, *now, llvm::outs()) ? kExitNo : kExitSuccess;
+  auto print = asJSON   ? printReportDiffJSON
+               : asHTML ? printReportDiffHTML
+                        : printReportDiff;
+  bool differs = false;
+  llvm::Error error =
+      writeOutput(outputFile, [&](llvm::raw_ostream &os) -> llvm::Error {
+        differs = print(*old, *now, os);
+        return llvm::Error::success();
+      });
+  if (error)
+    return reportError(std::move(error));
+  if (!limits->empty())
+    return checkLimits(*limits, *now, &*old);
+  return differs ? kExitNo : kExitSuccess;
 }

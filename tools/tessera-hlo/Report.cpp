@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Limits.h"
 #include "ReadModule.h"
 
 #include "tessera/Support/Subcommand.h"
@@ -31,10 +32,18 @@ static cl::opt<unsigned>
     limit("limit", cl::sub(command), cl::init(10), cl::value_desc("n"),
           cl::desc("Rows in each list for people; 0 for all"));
 
+static cl::list<std::string>
+    failIf("fail-if", cl::sub(command), cl::value_desc("limit"),
+           cl::desc("Exit with 1 where the report is above a limit such as "
+                    "'padding>5%' or 'peak>16GiB'; docs/report.md has all"));
+
 static int run() {
   if (asJSON && asHTML)
     return reportError(
         invalidError("", "command line", "either --json or --html", "both"));
+  auto limits = parseLimits(failIf, /*canCompare=*/false);
+  if (!limits)
+    return kExitBadInput;
   std::optional<Report> result = reportOn(file);
   if (!result)
     return kExitBadInput;
@@ -49,5 +58,7 @@ static int run() {
           printReport(*result, os, rows);
         return llvm::Error::success();
       });
-  return error ? reportError(std::move(error)) : kExitSuccess;
+  if (error)
+    return reportError(std::move(error));
+  return checkLimits(*limits, *result);
 }

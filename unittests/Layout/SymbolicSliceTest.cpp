@@ -302,7 +302,7 @@ TEST(SymbolicSlice, RefusesSlices) {
          "a begin from 0 to 2 for 3 of 5 elements");
   refuse("(f32[2])", "", invalid, "an array");
   refuse("f32[3,5]{1,0:T(*,4)}", "", unsupported,
-         "dimensions that tiles cut one by one, into divisors of each other");
+         "dimensions that tiles split one by one, into divisors of each other");
   refuse("f32[300000]{0:T(131072)(2,1)}", "d0=i:+1", unsupported,
          "at most 65536 begins that differ within a tile");
 }

@@ -238,6 +238,12 @@ void printReportHTML(const Report &report, llvm::raw_ostream &os,
 bool printReportDiff(const Report &before, const Report &after,
                      llvm::raw_ostream &os);
 
+/// The same as JSON, as docs/report.md has it, and as a page.
+bool printReportDiffJSON(const Report &before, const Report &after,
+                         llvm::raw_ostream &os);
+bool printReportDiffHTML(const Report &before, const Report &after,
+                         llvm::raw_ostream &os);
+
 } // namespace tessera
 
 #endif // TESSERA_REPORT_REPORT_H
