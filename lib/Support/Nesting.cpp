@@ -9,6 +9,7 @@
 // The depth of a token is that of the recursion there, or more: a level for
 // each open bracket and each sign in front, less for each operator of the
 // expression that it belongs to, and that of an alias where its name stands.
+// An alias that others are made of is printed in full where they are used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,11 @@ class NestingScanner {
 public:
   explicit NestingScanner(llvm::StringRef text) : rest(text) {}
 
-  /// Whether no token is deeper than kMaxNesting.
+  /// Whether no token is deeper than kMaxNesting, and no aliases expand.
   bool run();
+
+  /// Whether aliases stand for more than kMaxExpansion others.
+  bool isExpanding() const { return expansion > kMaxExpansion; }
 
   /// Whether an operation has a list of indices that MLIR's parser refuses,
   /// and then reads nevertheless.
@@ -49,6 +53,12 @@ private:
     int64_t operators;
   };
 
+  struct Alias {
+    int64_t depth = 0;
+    /// The aliases that it is made of, and that those are made of, and so on.
+    int64_t parts = 0;
+  };
+
   void scanToken();
   void skipString();
   void scanWord();
@@ -59,14 +69,17 @@ private:
   void addOperator(int64_t parts);
   void endExpression();
   void reach(int64_t more = 0);
+  void use(const Alias &alias);
 
   llvm::StringRef rest;
   llvm::SmallVector<Level, 32> levels{{'\0', 0}};
   int64_t depth = 0;
   int64_t deepest = 0;
   /// The aliases so far, by name with # or !, and the one being defined.
-  llvm::StringMap<int64_t> aliases;
-  llvm::StringMapEntry<int64_t> *defined = nullptr;
+  llvm::StringMap<Alias> aliases;
+  llvm::StringMapEntry<Alias> *defined = nullptr;
+  /// What all aliases stand for that are used outside of definitions.
+  int64_t expansion = 0;
   /// Whether the last token was the `=` of that definition.
   bool isDefinitionStart = false;
   /// Whether the last token may end an operand; a sign behind it has two.
@@ -100,7 +113,17 @@ static bool isWordCharacter(char c) {
 void NestingScanner::reach(int64_t more) {
   deepest = std::max(deepest, depth + more);
   if (defined)
-    defined->second = std::max(defined->second, depth + more);
+    defined->second.depth = std::max(defined->second.depth, depth + more);
+}
+
+/// Notes that `alias` stands here, in the definition of another or not.
+void NestingScanner::use(const Alias &alias) {
+  reach(alias.depth);
+  if (defined)
+    defined->second.parts =
+        std::min(defined->second.parts + alias.parts + 1, kMaxExpansion + 1);
+  else
+    expansion = std::min(expansion + alias.parts, kMaxExpansion + 1);
 }
 
 void NestingScanner::open(char bracket) {
@@ -221,8 +244,8 @@ void NestingScanner::scanAlias() {
   llvm::StringRef next = rest.ltrim();
   if (levels.size() == 1 && next.starts_with("=") && !next.starts_with("==")) {
     endExpression();
-    defined = &*aliases.try_emplace(name, 0).first;
-    defined->second = 0;
+    defined = &*aliases.try_emplace(name).first;
+    defined->second = Alias();
     rest = next.drop_front();
     isDefinitionStart = true;
     return;
@@ -233,7 +256,7 @@ void NestingScanner::scanAlias() {
   // No alias is defined by itself: the definition is over.
   if (&*alias == defined)
     defined = nullptr;
-  reach(alias->second);
+  use(alias->second);
 }
 
 void NestingScanner::scanToken() {
@@ -261,7 +284,7 @@ void NestingScanner::scanToken() {
 }
 
 bool NestingScanner::run() {
-  while (deepest <= kMaxNesting * kLevel) {
+  while (deepest <= kMaxNesting * kLevel && !isExpanding()) {
     rest = rest.ltrim();
     if (rest.starts_with("//")) {
       rest = rest.drop_until([](char c) { return c == '\n'; });
@@ -300,7 +323,13 @@ llvm::Error tessera::checkParsable(llvm::StringRef text) {
   if (text.starts_with("ML\xEFR"))
     return llvm::Error::success();
   NestingScanner scanner(text);
-  if (!scanner.run())
+  bool isRight = scanner.run();
+  if (scanner.isExpanding())
+    return unsupportedError("module",
+                            "aliases made of at most " +
+                                llvm::Twine(kMaxExpansion) + " others",
+                            "more", "write fewer aliases of aliases");
+  if (!isRight)
     return unsupportedError("module",
                             "at most " + llvm::Twine(kMaxNesting) +
                                 " levels of brackets and operators",

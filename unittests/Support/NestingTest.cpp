@@ -8,6 +8,7 @@
 
 #include "tessera/Support/Nesting.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace tessera;
@@ -53,6 +54,24 @@ TEST(Nesting, AliasesCount) {
                 std::to_string(i - 1) + ">\n";
       EXPECT_TRUE(isTooDeep(text)) << name;
     }
+}
+
+/// Each line doubles what an alias stands for.
+TEST(Nesting, AliasesExpand) {
+  auto makeText = [](int64_t count) {
+    std::string text = "#a0 = 1 : i32\n";
+    for (int64_t i = 1; i <= count; ++i)
+      text += llvm::formatv("#a{0} = [#a{1}, #a{1}]\n", i, i - 1);
+    return text;
+  };
+  std::string use = "module attributes {a = #a19} {}\n";
+  EXPECT_FALSE(isTooDeep(makeText(19) + use));
+  EXPECT_TRUE(isTooDeep(makeText(19) + use + use));
+  EXPECT_TRUE(isTooDeep(makeText(40) + "\"t.op\"() {a = #a40} : () -> ()"));
+  // What nothing uses is not printed.
+  EXPECT_FALSE(isTooDeep(makeText(100)));
+  // Neither is what stands for no others.
+  EXPECT_FALSE(isTooDeep("#a = 1\n{" + repeat("#a,", 2 * kMaxExpansion)));
 }
 
 /// What is long, but not deep.

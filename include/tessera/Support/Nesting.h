@@ -23,11 +23,17 @@ namespace tessera {
 /// Levels that are parsed; a stack of 8 MiB has room for some times as many.
 constexpr int64_t kMaxNesting = 512;
 
+/// Aliases that stand for others, all uses together: what is printed for them
+/// has at least as many parts.
+constexpr int64_t kMaxExpansion = int64_t(1) << 20;
+
 /// An error where MLIR's parser or the verifier that it calls would end the
 /// process:
 ///
 /// - `text`, which is MLIR, is nested deeper than kMaxNesting, by brackets, by
 ///   signs in a row, or by aliases of aliases;
+/// - aliases of aliases stand for more than kMaxExpansion others, as
+///   `#b = [#a, #a]` does for two: forty such lines take all memory;
 /// - a linalg.transpose has no dimensions, or what stands for the indices of a
 ///   linalg.transpose, broadcast or reduce is no list of integers
 ///   (test/Upstream has the programs).
