@@ -2,8 +2,9 @@
 // RUN: tessera-opt %s --split-input-file "-tessera-assign-address-spaces=map=1:4,*:7" | FileCheck %s --check-prefix=MAP
 
 // The target of the module says where its spaces are; the map comes before it.
+// It is gone then.
 
-// CHECK-LABEL: module @gpu
+// CHECK-LABEL: module @gpu {
 // CHECK: func.func @f(%{{.*}}: memref<8xf32, 3>, %{{.*}}: memref<8xf32, 1>, %{{.*}}: memref<8xf32>)
 // MAP: func.func @f(%{{.*}}: memref<8xf32, 7>, %{{.*}}: memref<8xf32, 4>, %{{.*}}: memref<8xf32>)
 module @gpu attributes {tessera.target = #tessera.target<"nvgpu">} {
@@ -16,7 +17,7 @@ module @gpu attributes {tessera.target = #tessera.target<"nvgpu">} {
 // -----
 
 // A machine of one's own; address space 0 is written as none.
-// CHECK-LABEL: module @own
+// CHECK-LABEL: module @own {
 // CHECK: func.func @f(%{{.*}}: memref<8xf32, 9>, %{{.*}}: memref<8xf32>)
 module @own attributes {tessera.target = #tessera.target<"mine", [
     <number = 0, name = "dram">, <number = 1, name = "sram", address_space = 9>,

@@ -6,6 +6,7 @@
 // RUN: %{try} --tessera-vectorize-relayouts=vector-bytes=-16 2>&1 | FileCheck %s --check-prefix=BYTES-16
 // RUN: %{try} --tessera-vectorize-relayouts=vector-bytes=48 2>&1 | FileCheck %s --check-prefix=BYTES48
 // RUN: %{try} --tessera-to-llvm=vector-bytes=0 2>&1 | FileCheck %s --check-prefix=BYTES0
+// RUN: %{try} "--tessera-to-llvm=vectorize=false vector-bytes=0" 2>&1 | FileCheck %s --check-prefix=BYTES0
 // BYTES0: error: invalid option vector-bytes: expected 16, 32 or 64, found 0
 // BYTES-16: error: invalid option vector-bytes: expected 16, 32 or 64, found -16
 // BYTES48: error: invalid option vector-bytes: expected 16, 32 or 64, found 48

@@ -76,6 +76,8 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
     dimension, remainders get nests of their own, up to `max-nests`; beyond that,
     and for sizes known at run time only, loops are bounded by a minimum.
 
+    Arrays of more than 512 dimensions are *unsupported*.
+
     Where the layout of the destination promises a padding value, more nests
     write it, to padding only.
 
@@ -310,7 +312,9 @@ def AssignAddressSpaces : Pass<"tessera-assign-address-spaces",
     space that these do not have is *unsupported*; then the pass reports every
     operation with such a space, and the IR stays as it was. Without a map and
     a target, space n becomes address space n. Address space 0 is that of a
-    memref without a memory space, on every target.
+    memref without a memory space, on every target. The attribute
+    `tessera.target` goes, too: nothing of the dialect is left behind the
+    lowerings.
 
     ```mlir
     func.func @f(%m: memref<8xf32, #tessera.memory_space<1>>) { return }
@@ -394,6 +398,8 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     ```
   }];
   let options = [
+    Option<"enabled", "enabled", "bool", /*default=*/"true",
+           "False leaves every relayout alone; other options are checked">,
     Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"32",
            "Bytes of the widest vector register: 16, 32 or 64">,
     Option<"cpu", "cpu", "std::string", /*default=*/"",

@@ -159,4 +159,7 @@ void AssignAddressSpacesPass::runOnOperation() {
   replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
+  // Nothing is left that the target could be asked about.
+  getOperation()->walk(
+      [](ModuleOp module) { module->removeAttr(TargetAttr::kAttrName); });
 }

@@ -27,9 +27,8 @@ struct ToAffineSteps {
   SmallVector<std::string> addressSpaces;
   unsigned maxNests;
   bool deallocate;
-  /// Of vector kernels; none without a number.
-  std::optional<int64_t> vectorBytes;
-  std::string cpu;
+  /// Of vector kernels; none where there is no such step.
+  std::optional<VectorizeRelayoutsOptions> vectorize;
 };
 } // namespace
 
@@ -37,7 +36,7 @@ template <typename OptionsTy>
 static ToAffineSteps getSteps(const OptionsTy &options) {
   return {SmallVector<std::string>(options.addressSpaces.begin(),
                                    options.addressSpaces.end()),
-          options.maxNests, options.deallocate, std::nullopt, ""};
+          options.maxNests, options.deallocate, std::nullopt};
 }
 
 /// Upstream's buildBufferDeallocationPipeline, with branches lifted before what
@@ -60,12 +59,8 @@ static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
   manager.addPass(createLinalgToLoops());
-  if (steps.vectorBytes) {
-    VectorizeRelayoutsOptions vectorOptions;
-    vectorOptions.vectorBytes = *steps.vectorBytes;
-    vectorOptions.cpu = steps.cpu;
-    manager.addPass(createVectorizeRelayouts(vectorOptions));
-  }
+  if (steps.vectorize)
+    manager.addPass(createVectorizeRelayouts(*steps.vectorize));
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = steps.maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
@@ -96,9 +91,11 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   ToAffineSteps steps = getSteps(options);
   if (steps.addressSpaces.empty())
     steps.addressSpaces.push_back("*:0");
-  if (options.vectorize)
-    steps.vectorBytes = options.vectorBytes;
-  steps.cpu = options.cpu;
+  // The options are checked where they are not used, too.
+  steps.vectorize.emplace();
+  steps.vectorize->enabled = options.vectorize;
+  steps.vectorize->vectorBytes = options.vectorBytes;
+  steps.vectorize->cpu = options.cpu;
   addToAffine(manager, steps);
   buildAffineToLLVMPipeline(manager);
 }

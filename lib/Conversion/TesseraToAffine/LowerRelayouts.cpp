@@ -93,12 +93,24 @@ Value tessera::buildPaddingValue(OpBuilder &builder, Location loc,
 // Relayouts
 //===----------------------------------------------------------------------===//
 
+/// A loop stands in another for each axis, and passes go down by recursion.
+static constexpr int64_t kMaxAxes = 512;
+
 /// Whether elements of the memref can be reached, else an error at `op`.
 static LogicalResult checkAccess(Operation *op, Type type) {
-  auto access = ElementAccess::get(cast<MemRefType>(type));
-  if (access)
-    return success();
-  return emitLayoutError([&] { return op->emitOpError(); }, access.takeError());
+  auto emitError = [&] { return op->emitOpError(); };
+  auto memref = cast<MemRefType>(type);
+  // Before the axes are looked at, each of which names all dimensions.
+  if (memref.getRank() > kMaxAxes)
+    return emitLayoutError(
+        emitError,
+        unsupportedError(
+            "rank of a relayout", "at most " + Twine(kMaxAxes) + " dimensions",
+            Twine(memref.getRank()), "collapse dimensions of size 1"));
+  auto access = ElementAccess::get(memref);
+  if (!access)
+    return emitLayoutError(emitError, access.takeError());
+  return success();
 }
 
 bool tessera::isLoweredRelayout(Operation *op) {

@@ -283,6 +283,8 @@ struct VectorizeRelayoutsPass
   void runOnOperation() override {
     if (failed(checkOptions()))
       return signalPassFailure();
+    if (!enabled)
+      return;
     RelayoutTarget target;
     target.vectorBytes = vectorBytes;
     target.costs = ProcessorCosts::get(cpu);

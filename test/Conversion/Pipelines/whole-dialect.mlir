@@ -11,6 +11,8 @@
 #tiled = #tessera.layout<{1,0:T(8,128)}>
 #columns = #tessera.layout<{0,1:T(8,128)(2,1)PV(zero)}>
 
+module attributes {tessera.target = #tessera.target<"tpu_v5e">} {
+
 // AFFINE-LABEL: func.func @relayout(
 // LLVM-LABEL: llvm.func @relayout(
 func.func @relayout(%a: tensor<20x30xf32, #tiled>, %b: tensor<?x30xf32>)
@@ -140,4 +142,6 @@ func.func private @relaid(%a: tensor<?x30xf32, #tiled>) -> tensor<?x30xf32, #til
   %0 = tessera.relayout %a : tensor<?x30xf32, #tiled> to tensor<?x30xf32>
   %1 = tessera.relayout %0 : tensor<?x30xf32> to tensor<?x30xf32, #tiled>
   return %1 : tensor<?x30xf32, #tiled>
+}
+
 }
