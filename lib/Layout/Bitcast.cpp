@@ -15,7 +15,7 @@
 
 #include "tessera/Layout/Bitcast.h"
 
-#include "PhysicalIndices.h"
+#include "IndexMapping.h"
 
 #include "tessera/Layout/Size.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PhysicalIndices.h"
+#include "IndexMapping.h"
 
 #include "tessera/Layout/Bitcast.h"
 

@@ -21,8 +21,7 @@
 
 #include "tessera/Layout/SymbolicSlice.h"
 
-#include "PhysicalIndices.h"
-
+#include "tessera/Layout/PhysicalIndices.h"
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -34,7 +33,6 @@
 #include <tuple>
 
 using namespace tessera;
-using namespace tessera::detail;
 
 /// Begins that are looked at one by one, and combinations of them.
 static constexpr int64_t kMaxClasses = int64_t(1) << 16;
@@ -457,7 +455,7 @@ static void findPattern(llvm::ArrayRef<std::vector<BeginClass>> classes,
   std::reverse(answer.strides.begin(), answer.strides.end());
 }
 
-/// All dimensions, and the tiles that they are split into.
+/// All dimensions, and the tiles that they are cut into.
 static llvm::Error addDimensions(const Shape &shape, const SymbolicSlice &slice,
                                  llvm::ArrayRef<int64_t> sizes,
                                  llvm::ArrayRef<Level> levels,
@@ -491,12 +489,10 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
   if (!axes)
     return axes.takeError();
   llvm::ArrayRef<int64_t> sizes = axes->dimensions();
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, shape.rank()));
-  PhysicalIndices positions = getPhysicalIndices(
-      *axes, getTransposition(sizes, permutation).from, sizes);
+  PhysicalIndices positions = getPhysicalIndices(*axes, sizes);
   if (llvm::is_contained(positions.steps, std::nullopt))
     return unsupportedError("slice",
-                            "dimensions that tiles split one by one, into "
+                            "dimensions that tiles cut one by one, into "
                             "divisors of each other",
                             shape.toString());
   Levels levels = getLevels(positions, sizes);

@@ -8,6 +8,8 @@
 
 #include "StridedNests.h"
 
+#include "tessera/Layout/PhysicalIndices.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,34 +24,32 @@ using namespace tessera;
 static constexpr size_t kMaxNests = 24;
 
 namespace {
-/// One dimension of one side, split at `units` (increasing, from 1, each a
-/// multiple of the one before): a step from one index to `units[i]` further,
-/// within the next unit, moves by `strides[i]` elements. Step number n of the
-/// slice is at index `begin` + n * `step`.
+/// One dimension of one side: its steps, and the slice of it that takes part.
+/// Step number n of the slice is at index `begin` + n * `step`. A *unit* of a
+/// level is as many indices as its divisor.
 struct SplitSide {
   int64_t begin = 0;
   int64_t step = 1;
-  llvm::SmallVector<int64_t, 4> units = {1};
-  llvm::SmallVector<int64_t, 4> strides;
+  Steps steps = {{1, 0}};
 
   int64_t getIndex(int64_t number) const { return begin + number * step; }
-  /// The element at an index: the sum of its digits times their strides.
-  int64_t getPosition(int64_t index) const;
+  int64_t getUnit(size_t level) const { return steps[level].divisor; }
   /// Steps of the slice after which an index is at the same position in a unit.
   int64_t getPeriod(size_t level) const {
-    return units[level] / std::gcd(units[level], step);
+    return getUnit(level) / std::gcd(getUnit(level), step);
   }
-  /// Elements that so many steps move by, whole units of the level.
-  int64_t getStride(size_t level, int64_t steps) const {
-    return steps * step / units[level] * strides[level];
+  /// Elements that so many steps of the slice move by, whole units.
+  int64_t getStride(size_t level, int64_t number) const {
+    return number * step / getUnit(level) * steps[level].stride;
   }
   /// Whether the step before `number` is in another unit.
   bool startsUnit(size_t level, int64_t number) const {
-    return getIndex(number) % units[level] < step;
+    return getIndex(number) % getUnit(level) < step;
   }
   /// The first step after `number` in another unit.
   int64_t getNextUnit(size_t level, int64_t number) const {
-    int64_t next = (getIndex(number) / units[level] + 1) * units[level];
+    int64_t unit = getUnit(level);
+    int64_t next = (getIndex(number) / unit + 1) * unit;
     return (next - begin + step - 1) / step;
   }
 };
@@ -77,37 +77,6 @@ static llvm::Error checkStatic(const AxisList &list) {
                           "lower it with --tessera-lower-relayouts");
 }
 
-/// Elements that a step of `unit` along `dim` moves. `unit` is one of the
-/// splits, so one digit of the dimension covers it.
-static int64_t getStride(const AxisList &list, unsigned dim, int64_t unit) {
-  int64_t result = 0;
-  for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
-    auto terms = axis.index.asDigitSum();
-    if (!terms)
-      continue; // Not of this dimension: getSplit would have said so.
-    for (const DigitTerm &term : *terms) {
-      const Digit &digit = term.digit;
-      // Without an extent the digit is the last one: it covers all above.
-      bool covers = digit.divisor <= unit &&
-                    (digit.extent == 0 || unit / digit.divisor < digit.extent);
-      if (digit.variable == dim && covers)
-        result += unit / digit.divisor * term.coefficient * stride;
-    }
-  }
-  return result;
-}
-
-int64_t SplitSide::getPosition(int64_t index) const {
-  int64_t position = 0;
-  for (size_t i = 0; i < units.size(); ++i) {
-    int64_t digit = index / units[i];
-    if (i + 1 < units.size())
-      digit %= units[i + 1] / units[i];
-    position += digit * strides[i];
-  }
-  return position;
-}
-
 static llvm::Error makeChainError(unsigned dim) {
   return unsupportedError("relayout plan",
                           "divisors of dimension " + llvm::Twine(dim) +
@@ -115,44 +84,25 @@ static llvm::Error makeChainError(unsigned dim) {
                           "others", "lower it with --tessera-lower-relayouts");
 }
 
-static llvm::Expected<SplitSide> splitSide(unsigned dim, const PlanSide &side) {
-  if (side.strides) {
-    SplitSide strided;
-    strided.strides.push_back((*side.strides)[dim]);
-    return strided;
-  }
-  DimensionSplit splits = getSplit(dim, {&side.axes});
-  if (!splits.isChain)
-    return makeChainError(dim);
-  Slice slice = side.getSlice(dim);
-  SplitSide result;
-  result.begin = slice.begin;
-  result.step = slice.step;
-  result.strides.push_back(getStride(side.axes, dim, 1));
-  for (int64_t unit : splits.divisors) {
-    int64_t stride = getStride(side.axes, dim, unit);
-    // Units that go on in steps of the ones before are no split.
-    if (stride * result.units.back() == result.strides.back() * unit)
-      continue;
-    result.units.push_back(unit);
-    result.strides.push_back(stride);
-  }
+/// The positions of a side over its dimensions.
+static PhysicalIndices getPositions(const PlanSide &side) {
+  if (!side.strides)
+    return getPhysicalIndices(side.axes, side.axes.dimensions());
+  PhysicalIndices result;
+  for (int64_t stride : *side.strides)
+    result.steps.push_back(Steps{{1, stride}});
   return result;
 }
 
-static llvm::Expected<SplitDimension>
-splitDimension(unsigned dim, const PlanSide &src, const PlanSide &dst) {
-  auto from = splitSide(dim, src), to = splitSide(dim, dst);
-  if (llvm::Error error = llvm::joinErrors(from.takeError(), to.takeError())) {
-    llvm::consumeError(std::move(error));
+/// The dimension `dim` of a side that has the positions `positions`.
+static llvm::Expected<SplitSide>
+splitSide(unsigned dim, const PhysicalIndices &positions, Slice slice) {
+  std::optional<Steps> steps = positions.steps[dim];
+  if (!steps)
     return makeChainError(dim);
-  }
-  SplitDimension result;
-  result.size = dst.getSlice(dim).count;
-  result.paddedSize = result.size;
-  result.src = std::move(*from);
-  result.dst = std::move(*to);
-  return result;
+  if (steps->empty()) // Of an index that is always 0.
+    steps->push_back({1, 0});
+  return SplitSide{slice.begin, slice.step, std::move(*steps)};
 }
 
 namespace {
@@ -212,8 +162,8 @@ void IntervalSplitter::split(Levels levels, int64_t begin, int64_t count,
     return;
   if (levels.src == 0 && levels.dst == 0) {
     pieces.push_back(addLoop(outer, levels, count, 1));
-    pieces.back().srcOffset = dim.src.getPosition(dim.src.getIndex(begin));
-    pieces.back().dstOffset = dim.dst.getPosition(dim.dst.getIndex(begin));
+    pieces.back().srcOffset = evaluate(dim.src.steps, dim.src.getIndex(begin));
+    pieces.back().dstOffset = evaluate(dim.dst.steps, dim.dst.getIndex(begin));
     return;
   }
   int64_t src = dim.src.getPeriod(levels.src);
@@ -257,7 +207,7 @@ void IntervalSplitter::splitPeriods(Levels levels, Levels next, int64_t period,
 static Pieces splitInterval(const SplitDimension &dim, int64_t begin,
                             int64_t end) {
   IntervalSplitter splitter(dim);
-  splitter.split({dim.src.units.size() - 1, dim.dst.units.size() - 1}, begin,
+  splitter.split({dim.src.steps.size() - 1, dim.dst.steps.size() - 1}, begin,
                  end - begin, StridedNest());
   return std::move(splitter.pieces);
 }
@@ -325,12 +275,19 @@ tessera::splitElements(const PlanSide &src, const PlanSide &dst) {
   for (unsigned dim = 0; dim < rank; ++dim)
     if (dst.getSlice(dim).count == 0)
       return Pieces();
+  PhysicalIndices from = getPositions(src), to = getPositions(dst);
   std::vector<Pieces> dimensions;
   for (unsigned dim = 0; dim < rank; ++dim) {
-    llvm::Expected<SplitDimension> split = splitDimension(dim, src, dst);
-    if (!split)
-      return split.takeError();
-    dimensions.push_back(splitInterval(*split, 0, split->size));
+    auto srcSide = splitSide(dim, from, src.getSlice(dim));
+    if (!srcSide)
+      return srcSide.takeError();
+    auto dstSide = splitSide(dim, to, dst.getSlice(dim));
+    if (!dstSide)
+      return dstSide.takeError();
+    int64_t size = dst.getSlice(dim).count;
+    SplitDimension split = {size, size, std::move(*srcSide),
+                            std::move(*dstSide)};
+    dimensions.push_back(splitInterval(split, 0, size));
   }
   Pieces nests;
   if (llvm::Error error = combine(dimensions, nests))
@@ -347,26 +304,30 @@ tessera::splitElements(const PlanSide &src, const PlanSide &dst) {
 /// always zero is a dimension of its own, of size 1.
 static llvm::Expected<std::vector<SplitDimension>>
 getPaddedDimensions(const AxisList &list) {
-  std::vector<SplitDimension> dims;
-  for (unsigned dim = 0; dim < list.dimensions().size(); ++dim) {
-    llvm::Expected<SplitDimension> split = splitDimension(dim, list, list);
-    if (!split)
-      return split.takeError();
-    dims.push_back(std::move(*split));
-  }
+  auto paddedSizes = llvm::to_vector<6>(list.dimensions());
+  std::vector<SplitDimension> unitDims;
   for (auto [axis, stride] : llvm::zip_equal(list.axes(), list.strides())) {
     auto terms = axis.index.asDigitSum();
+    if (!terms)
+      continue; // Refused below.
     if (terms->empty()) {
-      SplitDimension unit;
-      unit.paddedSize = axis.extent.value;
-      unit.src.strides = unit.dst.strides = {stride};
-      dims.push_back(std::move(unit));
+      SplitSide side = {0, 1, {{1, stride}}};
+      unitDims.push_back({1, axis.extent.value, side, side});
     } else if (terms->size() == 1 && terms->front().digit.extent == 0) {
       // The most major digit of its dimension: only it can reach into padding.
       const Digit &digit = terms->front().digit;
-      dims[digit.variable].paddedSize = digit.divisor * axis.extent.value;
+      paddedSizes[digit.variable] = digit.divisor * axis.extent.value;
     }
   }
+  PhysicalIndices positions = getPhysicalIndices(list, paddedSizes);
+  std::vector<SplitDimension> dims;
+  for (auto [dim, size] : llvm::enumerate(list.dimensions())) {
+    auto side = splitSide(dim, positions, {0, size, 1});
+    if (!side)
+      return side.takeError();
+    dims.push_back({size, paddedSizes[dim], *side, *side});
+  }
+  llvm::append_range(dims, unitDims);
   return dims;
 }
 
@@ -378,8 +339,8 @@ orderDimensions(llvm::ArrayRef<SplitDimension> dims) {
   llvm::SmallVector<size_t, 8> order =
       llvm::to_vector<8>(llvm::seq<size_t>(0, dims.size()));
   llvm::sort(order, [&](size_t a, size_t c) {
-    int64_t first = dims[a].dst.strides.front();
-    int64_t second = dims[c].dst.strides.front();
+    int64_t first = dims[a].dst.steps.front().stride;
+    int64_t second = dims[c].dst.steps.front().stride;
     return first != second ? first > second : a < c;
   });
   std::vector<SplitDimension> result;
