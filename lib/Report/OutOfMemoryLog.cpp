@@ -21,7 +21,6 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -157,7 +156,7 @@ static std::string takeSpace(StringRef &text) {
 
 /// Where an instruction ends: at the words that follow it. Longer ones than
 /// this are no instructions of logs.
-static constexpr size_t kMaxInstruction = 1 << 14;
+static constexpr size_t kMaxInstruction = 1 << 13;
 
 static bool takeInstruction(StringRef &text, StringRef following,
                             std::string &instruction) {
@@ -226,23 +225,30 @@ static auto getFacts(const Shortage &shortage) {
                     bytes(shortage.available));
 }
 
+/// The sentence at the beginning of `text`, whichever it is.
+static std::optional<Shortage> matchAnySentence(StringRef text) {
+  for (const Sentence &sentence : kSentences)
+    if (text.starts_with(sentence.form.take_until(llvm::isSpace)))
+      if (std::optional<Shortage> match = matchSentence(sentence, text))
+        return match;
+  return std::nullopt;
+}
+
 /// The sentences of a text, each once, in their order.
 static std::vector<Shortage> findShortages(StringRef text) {
-  std::map<size_t, Shortage> found;
-  for (const Sentence &sentence : kSentences) {
-    StringRef first = sentence.form.take_until(llvm::isSpace);
-    for (size_t i = text.find(first); i != StringRef::npos;
-         i = text.find(first, i + 1))
-      if (!found.count(i))
-        if (std::optional<Shortage> match =
-                matchSentence(sentence, text.drop_front(i)))
-          found[i] = std::move(*match);
-  }
   std::vector<Shortage> result;
   std::set<decltype(getFacts(Shortage()))> seen;
-  for (auto &[position, shortage] : found)
-    if (seen.insert(getFacts(shortage)).second)
-      result.push_back(std::move(shortage));
+  bool isInWord = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    // Sentences begin with words, and a quoted text has `\n` in front of some.
+    bool isBegin = !isInWord || text.take_front(i).ends_with("\\n");
+    isInWord = isWordCharacter(text[i]);
+    if (!isInWord || !isBegin)
+      continue;
+    std::optional<Shortage> match = matchAnySentence(text.drop_front(i));
+    if (match && seen.insert(getFacts(*match)).second)
+      result.push_back(std::move(*match));
+  }
   return result;
 }
 

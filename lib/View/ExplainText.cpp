@@ -29,6 +29,10 @@ using llvm::StringRef;
 /// Shapes of a message that are explained; more are only counted.
 static constexpr size_t kMaxShapes = 16;
 
+/// Bytes of a shape or type in a message. What begins like one and does not end
+/// would be read to the end of the text.
+static constexpr size_t kMaxShapeText = 4096;
+
 static bool isNameCharacter(char c) {
   return llvm::isAlnum(c) || StringRef("%_.-").contains(c);
 }
@@ -92,6 +96,7 @@ static std::optional<Shape> takeShape(StringRef text, size_t &offset) {
     llvm::consumeError(shape.takeError());
     return std::nullopt;
   };
+  text = text.take_front(offset + kMaxShapeText);
   if (startsMLIRType(text.drop_front(offset)))
     return take(parseMLIRTypePrefix(text, offset));
   // Only arrays: parentheses of a sentence are no tuple.
