@@ -34,6 +34,8 @@ with large.open("w") as file:
 for command in (
     [hlo, "report", large],
     [hlo, "report", "--html", large],
+    [hlo, "diff", "--json", large, large],
+    [hlo, "diff", "--html", "--fail-if=padding>+0", large, large],
     [hlo, "advise", large],
     [hlo, "kernels", large],
     [hlo, "check", large],
