@@ -492,7 +492,7 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
   PhysicalIndices positions = getPhysicalIndices(*axes, sizes);
   if (llvm::is_contained(positions.steps, std::nullopt))
     return unsupportedError("slice",
-                            "dimensions that tiles cut one by one, into "
+                            "dimensions that tiles split one by one, into "
                             "divisors of each other",
                             shape.toString());
   Levels levels = getLevels(positions, sizes);
