@@ -128,6 +128,71 @@ std::optional<std::string> hlo::getMetadata(const Attribute *attribute,
   return std::nullopt;
 }
 
+//===----------------------------------------------------------------------===//
+// Where an instruction comes from, and what it takes
+//===----------------------------------------------------------------------===//
+
+/// Row `number`, counted from 1; null where there is none.
+template <typename Row>
+static const Row *getRow(const std::vector<Row> &rows, int64_t number) {
+  bool isRow = number >= 1 && number <= static_cast<int64_t>(rows.size());
+  return isRow ? &rows[number - 1] : nullptr;
+}
+
+/// The innermost line of a stack frame.
+static std::string getFrameLine(const StackFrameIndex &index, int64_t number) {
+  const StackFrame *frame = getRow(index.stackFrames, number);
+  const FileLocation *location =
+      frame ? getRow(index.fileLocations, frame->fileLocation) : nullptr;
+  const StringRef *file =
+      location ? getRow(index.fileNames, location->fileName) : nullptr;
+  if (!file || file->size() < 2)
+    return "";
+  return unquote(*file) + ":" + std::to_string(location->line);
+}
+
+std::string hlo::getSourceLine(const Module &module,
+                               const Instruction &instruction) {
+  const Attribute *metadata = instruction.getAttribute("metadata");
+  if (std::optional<std::string> file = getMetadata(metadata, "source_file"))
+    return *file + ":" + getMetadata(metadata, "source_line").value_or("?");
+  std::optional<std::string> frame = getMetadata(metadata, "stack_frame_id");
+  int64_t number = 0;
+  if (!frame || !module.stackFrames() ||
+      StringRef(*frame).getAsInteger(10, number))
+    return "";
+  return getFrameLine(*module.stackFrames(), number);
+}
+
+/// The number behind `"key":"` in JSON as protocol buffers write it.
+static std::optional<int64_t> findNumber(StringRef json, StringRef key) {
+  size_t position = json.find(("\"" + key + "\":\"").str());
+  if (position == StringRef::npos)
+    return std::nullopt;
+  return parseInteger(json.substr(position + key.size() + 4).split('"').first);
+}
+
+CompilerEstimate hlo::getCompilerEstimate(const Instruction &instruction) {
+  CompilerEstimate estimate;
+  const Attribute *config = instruction.getAttribute("backend_config");
+  if (!config)
+    return estimate;
+  estimate.cycles = findNumber(config->text, "estimated_cycles");
+  // A list of objects that have no lists.
+  StringRef list =
+      config->text.split("\"used_scoped_memory_configs\":[").second;
+  list = list.split(']').first;
+  while (!list.empty()) {
+    auto [object, rest] = list.split('}');
+    std::optional<int64_t> space = findNumber(object, "memory_space");
+    std::optional<int64_t> size = findNumber(object, "size");
+    if (space && size && *size > 0)
+      estimate.scopedMemory.push_back({*space, *size});
+    list = rest;
+  }
+  return estimate;
+}
+
 std::vector<Alias> hlo::getAliases(const Attribute *attribute) {
   std::vector<Alias> result;
   if (!attribute)

@@ -15,7 +15,10 @@
 
 namespace tessera {
 
-/// `512 bytes`, `1703936 bytes (1.6 MiB)`.
+/// `1,703,936`.
+std::string formatNumber(int64_t number);
+
+/// `512 bytes`, `1,703,936 bytes (1.6 MiB)`.
 std::string formatBytes(int64_t bytes);
 
 /// `1.6 MiB`, `512 bytes`.

@@ -87,6 +87,7 @@ private:
                int64_t step);
   std::string getPin(const Instruction &instruction) const;
   void addChildren(const Instruction &instruction, int64_t step);
+  void addEstimate(const Instruction &instruction, ReportValue &value);
   void addValue(const Instruction &instruction);
   ReportRole getRole(const Instruction &instruction, size_t value);
   void unite(unsigned to, unsigned from);
@@ -370,6 +371,16 @@ std::string TimelineBuilder::getPin(const Instruction &instruction) const {
   return pin ? "custom-call %" + pin->name.str() : "";
 }
 
+void TimelineBuilder::addEstimate(const Instruction &instruction,
+                                  ReportValue &value) {
+  CompilerEstimate estimate = getCompilerEstimate(instruction);
+  value.cycles = std::max<int64_t>(estimate.cycles.value_or(0), 0);
+  value.scopedMemory = std::move(estimate.scopedMemory);
+  if (value.cycles > 0)
+    for (const Instruction *operand : instruction.operands)
+      value.operands.push_back(facts.shapes.get(operand->shape));
+}
+
 void TimelineBuilder::addValue(const Instruction &instruction) {
   ReportValue &value = input.values.emplace_back();
   value.name = instruction.name.str();
@@ -377,6 +388,8 @@ void TimelineBuilder::addValue(const Instruction &instruction) {
   value.scope = computation.name().str();
   const Attribute *metadata = instruction.getAttribute("metadata");
   value.origin = getMetadata(metadata, "op_name").value_or("");
+  value.source = getSourceLine(facts.module, instruction);
+  addEstimate(instruction, value);
   SourceLocation location = facts.module.getLocation(instruction.name);
   value.line = location.line;
   value.column = location.column;
@@ -541,6 +554,7 @@ ReportTimeline TimelineBuilder::build() {
     Storage storage = getStorage(*instruction, step);
     addUses(*instruction, storage, step);
     addChildren(*instruction, step);
+    timeline.stepValues.push_back(input.values.size());
     addValue(*instruction);
     storages[instruction] = std::move(storage);
   }

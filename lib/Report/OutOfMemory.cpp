@@ -235,8 +235,7 @@ static std::vector<std::string> advise(const OutOfMemoryReport &report) {
       return shortage.kind == kind;
     });
   };
-  if (report.allocations.empty() &&
-      (has(Shortage::Kind::Program) || report.temporaries))
+  if (report.allocations.empty() && has(Shortage::Kind::Program))
     advice.push_back(
         "the text lists no allocations; dump the module by "
         "XLA_FLAGS=--xla_dump_to=DIR, and ask `tessera-hlo report` of its "
@@ -256,7 +255,6 @@ static std::vector<std::string> advise(const OutOfMemoryReport &report) {
 OutOfMemoryReport tessera::explainOutOfMemory(const OutOfMemoryLog &log) {
   OutOfMemoryReport report;
   report.shortages = dropVague(log.shortages);
-  report.temporaries = log.temporaries;
   report.allocations = answerAll(log.allocations);
   for (const AllocationAnswer &answer : report.allocations)
     report.gain =

@@ -252,22 +252,6 @@ static std::vector<Shortage> findShortages(StringRef text) {
   return result;
 }
 
-/// `Unpadded (896.00M) Padded (64.00G)`, of temporaries together.
-static std::optional<Utilization> findUtilization(StringRef text) {
-  StringRef rest =
-      text.drop_front(std::min(text.find("Unpadded ("), text.size()));
-  if (!rest.consume_front("Unpadded ("))
-    return std::nullopt;
-  std::optional<PrintedSize> unpadded = takeSize(rest);
-  rest = skipBlanks(rest.ltrim(')'));
-  if (!unpadded || !rest.consume_front("Padded ("))
-    return std::nullopt;
-  std::optional<PrintedSize> padded = takeSize(rest);
-  if (!padded || padded->bytes < unpadded->bytes)
-    return std::nullopt;
-  return Utilization{*unpadded, *padded};
-}
-
 //===----------------------------------------------------------------------===//
 // Lists of allocations
 //===----------------------------------------------------------------------===//
@@ -482,12 +466,11 @@ std::vector<LoggedAllocation> ListReader::take() {
 llvm::Expected<OutOfMemoryLog> tessera::parseOutOfMemoryLog(StringRef text) {
   OutOfMemoryLog log;
   log.shortages = findShortages(text);
-  log.temporaries = findUtilization(text);
   ListReader reader;
   for (const Field &field : findFields(text))
     reader.read(field);
   log.allocations = reader.take();
-  if (log.shortages.empty() && log.allocations.empty() && !log.temporaries)
+  if (log.shortages.empty() && log.allocations.empty())
     return invalidError("", "log",
                         "a text in which XLA says that memory ran out, such as "
                         "`Ran out of memory in memory space hbm`",

@@ -6,29 +6,106 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables, the pictures of tessera-layout draw, and plots in SVG.
+// One file without links: tables, the pictures of tessera-layout draw, and
+// plots in SVG (PlotHTML.cpp). Colours follow the reader's light or dark
+// setting. A script of its own sorts tables and searches among values; without
+// it the page has the same numbers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Format.h"
 #include "HTML.h"
+#include "PlotHTML.h"
 
 #include "tessera/View/Picture.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <numeric>
 
 using namespace tessera;
 using namespace tessera::html;
 using llvm::raw_ostream;
 using llvm::StringRef;
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
+/// What this page has beside the style of all pages.
+static constexpr const char *kReportStyle = R"css(
+:root { --scoped: #a9c3de; --capacity: #b5651d; }
+@media (prefers-color-scheme: dark) { :root { --scoped: #3f5f80;
+  --capacity: #e0a060; } }
+svg.plot rect.scoped { fill: var(--scoped); }
+svg.plot circle { fill: var(--bar); fill-opacity: .6; }
+svg.plot line.capacity { stroke: var(--capacity); stroke-dasharray: 6 4; }
+svg.plot text.capacity { fill: var(--capacity); }
+th { cursor: pointer; user-select: none; }
+input.search { font: inherit; width: 100%; box-sizing: border-box;
+  padding: .4rem .6rem; margin-bottom: .6rem; color: inherit;
+  background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }
+)css";
+
+/// Sorts tables by the column whose title is clicked, and shows the values that
+/// are searched for. Rows of other tables are there already; those of values
+/// are made of `rows`, as many as can be looked at.
+static constexpr const char *kScript = R"js(
+const most = 300;
+const number = text => Number(text.replace(/[^0-9.eE+-]/g, ''));
+const compare = (a, b) => typeof a === 'number' ? a - b : a.localeCompare(b);
+function showValues(found) {
+  const body = document.querySelector('#values table');
+  while (body.rows.length > 1) body.deleteRow(1);
+  for (const row of found.slice(0, most)) {
+    const line = body.insertRow();
+    row.forEach((cell, i) => {
+      const td = line.insertCell();
+      if (i < 6) {
+        td.className = 'number';
+        td.textContent = i == 0 ? cell : cell.toLocaleString('en-US');
+      } else if (i == 6) {
+        td.appendChild(document.createElement('code')).textContent = cell;
+      } else {
+        td.textContent = cell;
+      }
+    });
+  }
+  document.querySelector('#found').textContent =
+      found.length.toLocaleString('en-US') + ' values' +
+      (found.length > most ? ', the first ' + most + ' shown' : '');
+}
+function search() {
+  const words = document.querySelector('#search').value.toLowerCase().split(/\s+/);
+  showValues(rows.filter(row => {
+    const text = (row[6] + ' ' + row[7]).toLowerCase();
+    return words.every(word => text.includes(word));
+  }));
+}
+function sortTable(table, column, sign) {
+  const lines = [...table.rows].slice(1);
+  const key = line => {
+    const cell = line.cells[column];
+    return cell.className === 'number' ? number(cell.textContent) : cell.textContent;
+  };
+  lines.sort((a, b) => sign * compare(key(a), key(b)));
+  for (const line of lines) line.parentNode.appendChild(line);
+}
+for (const title of document.querySelectorAll('th')) {
+  let sign = 1;
+  title.addEventListener('click', () => {
+    sign = -sign;
+    const table = title.closest('table');
+    if (table.closest('#values')) {
+      rows.sort((a, b) => sign * compare(a[title.cellIndex], b[title.cellIndex]));
+      search();
+    } else {
+      sortTable(table, title.cellIndex, sign);
+    }
+  });
+}
+document.querySelector('#search').addEventListener('input', search);
+)js";
 
 static std::string adviceOn(const std::optional<Suggestion> &suggestion) {
   if (!suggestion)
@@ -75,64 +152,12 @@ static void printSpaces(const Report &report, raw_ostream &os) {
   for (const SpaceReport &space : report.spaces) {
     bool live = report.isScheduled;
     table.row({formatSpace(space.space),
-               live ? std::to_string(space.peakBytes) : "not scheduled",
-               live ? std::to_string(space.peakStep) : "",
-               std::to_string(space.allocatedBytes),
-               std::to_string(space.paddingBytes),
-               std::to_string(space.bytesRead),
-               std::to_string(space.bytesWritten)});
+               live ? formatNumber(space.peakBytes) : "not scheduled",
+               live ? formatNumber(space.peakStep) : "",
+               formatNumber(space.allocatedBytes),
+               formatNumber(space.paddingBytes), formatNumber(space.bytesRead),
+               formatNumber(space.bytesWritten)});
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Plots
-//===----------------------------------------------------------------------===//
-
-/// Bars over the schedule; where steps are many, each bar is the most of its
-/// steps.
-static void printPlot(const Report &report, const SpaceReport &space,
-                      raw_ostream &os) {
-  constexpr size_t kMaxBars = 300;
-  constexpr double kWidth = 900, kHeight = 160, kLeft = 10, kTop = 24;
-  size_t steps = space.liveBytes.size();
-  size_t perBar = (steps + kMaxBars - 1) / kMaxBars;
-  size_t bars = (steps + perBar - 1) / perBar;
-  double barWidth = kWidth / static_cast<double>(bars);
-  os << "<svg class=\"plot\" viewBox=\"0 0 920 220\" role=\"img\" "
-        "aria-label=\"live bytes over the schedule\">\n";
-  os << "<text x=\"10\" y=\"14\">S(" << space.space
-     << "): " << formatBytes(space.peakBytes) << " at step " << space.peakStep
-     << ", " << escape("%" + report.steps[space.peakStep]) << "</text>\n";
-  for (size_t bar = 0; bar < bars; ++bar) {
-    auto range =
-        llvm::ArrayRef(space.liveBytes).slice(bar * perBar).take_front(perBar);
-    size_t step = llvm::max_element(range) - space.liveBytes.data();
-    int64_t bytes = space.liveBytes[step];
-    double height = kHeight * static_cast<double>(bytes) /
-                    static_cast<double>(std::max<int64_t>(space.peakBytes, 1));
-    os << "<rect class=\""
-       << (static_cast<int64_t>(step) == space.peakStep ? "peak" : "bar")
-       << "\" "
-       << llvm::format("x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"",
-                       kLeft + barWidth * static_cast<double>(bar),
-                       kTop + kHeight - height, barWidth * 0.9, height)
-       << "><title>step " << step << " " << escape("%" + report.steps[step])
-       << ": " << bytes << " bytes</title></rect>\n";
-  }
-  os << "<line x1=\"10\" y1=\"184\" x2=\"910\" y2=\"184\"/>\n"
-     << "<text x=\"10\" y=\"202\">step 0</text>\n"
-     << "<text x=\"910\" y=\"202\" text-anchor=\"end\">step " << steps - 1
-     << "</text>\n</svg>\n";
-}
-
-static void printPlots(const Report &report, raw_ostream &os) {
-  if (!report.isScheduled || report.steps.empty())
-    return;
-  printHeading(os, "Live bytes over the schedule",
-               "One bar for each step; the peak has another colour.");
-  for (const SpaceReport &space : report.spaces)
-    if (space.peakBytes > 0)
-      printPlot(report, space, os);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,15 +197,16 @@ static void printWaste(const Report &report, raw_ostream &os, size_t limit) {
   if (report.byWaste.empty())
     return;
   printHeading(os, "Most padding",
-               std::to_string(report.byWaste.size()) + " values have any.");
+               formatNumber(static_cast<int64_t>(report.byWaste.size())) +
+                   " values have any.");
   HTMLTable table(
       os,
       {{"padding", true}, {"of", true}, {"expansion", true}, {"value", false}});
   for (size_t i : llvm::ArrayRef(report.byWaste).take_front(limit)) {
     const ValueReport &value = report.values[i];
     table.row(
-        {std::to_string(value.wastedBytes),
-         std::to_string(value.allocatedBytes), formatExpansion(value.expansion),
+        {formatNumber(value.wastedBytes), formatNumber(value.allocatedBytes),
+         formatExpansion(value.expansion),
          code(describeValue(report, value) + " = " +
               value.value.shape->toString() + " " + value.value.operation) +
              adviceOn(value.suggestion)});
@@ -191,54 +217,180 @@ static void printMoves(const Report &report, raw_ostream &os, size_t limit) {
   if (report.byMove.empty())
     return;
   printHeading(os, "Most moved",
-               std::to_string(report.byMove.size()) +
+               formatNumber(static_cast<int64_t>(report.byMove.size())) +
                    " relayouts and asynchronous copies.");
   HTMLTable table(os, {{"read", true}, {"written", true}, {"move", false}});
   for (size_t i : llvm::ArrayRef(report.byMove).take_front(limit)) {
     const ValueReport &value = report.values[i];
     table.row(
-        {std::to_string(value.bytesRead), std::to_string(value.bytesWritten),
+        {formatNumber(value.bytesRead), formatNumber(value.bytesWritten),
          code(describeValue(report, value) + " " + value.value.operation) +
              "<br>" + code(describeMove(value)) +
              adviceOn(value.moveSuggestion)});
   }
 }
 
-static void printValues(const Report &report, raw_ostream &os) {
-  // A page of more rows does not open in reasonable time.
-  constexpr size_t kMaxRows = 2000;
-  printHeading(os, "Values",
-               "In the order of the text. Logical and physical bytes are those "
-               "of the whole shape, allocated ones those of its own buffers.");
-  HTMLTable table(os, {{"line", true},
-                       {"logical", true},
-                       {"physical", true},
-                       {"padding", true},
+/// `%x = f32[8]{0} add`.
+static std::string describeInFull(const Report &report,
+                                  const ValueReport &value) {
+  return describeValue(report, value) + " = " + value.value.shape->toString() +
+         " " + value.value.operation;
+}
+
+/// What the user wrote that became the value.
+static std::string describeOrigin(const ReportValue &value) {
+  std::string text = value.source;
+  if (!value.origin.empty())
+    text += (text.empty() ? "" : " ") + value.origin;
+  return text;
+}
+
+static void printPeaks(const Report &report, raw_ostream &os, size_t limit) {
+  for (const SpaceReport &space : report.spaces) {
+    if (space.liveAtPeak.empty())
+      continue;
+    printHeading(os,
+                 "Live at the peak of S(" + std::to_string(space.space) + ")",
+                 "Step " + formatNumber(space.peakStep) + " of " +
+                     formatNumber(static_cast<int64_t>(report.steps.size())) +
+                     ", " + code("%" + report.steps[space.peakStep]) + ": " +
+                     formatBytes(space.peakBytes) + ".");
+    HTMLTable table(os, {{"bytes", true},
+                         {"of the peak", true},
+                         {"value", false},
+                         {"from", false}});
+    for (auto [number, bytes] :
+         llvm::ArrayRef(space.liveAtPeak).take_front(limit)) {
+      const ValueReport &value = report.values[number];
+      table.row({formatNumber(bytes), formatPercent(bytes, space.peakBytes),
+                 code(describeInFull(report, value)),
+                 escape(describeOrigin(value.value))});
+    }
+  }
+}
+
+static void printGroups(const Report &report, ReportGrouping grouping,
+                        raw_ostream &os, size_t limit) {
+  std::vector<ReportGroup> groups = groupValues(report, grouping);
+  // One group says what the sums say.
+  if (groups.size() < 2)
+    return;
+  bool isSource = grouping == ReportGrouping::Source;
+  printHeading(os, isSource ? "By source line" : "By operation",
+               formatNumber(static_cast<int64_t>(groups.size())) +
+                   (isSource ? " lines of the program."
+                             : " operations of the program (op_name)."));
+  HTMLTable table(os, {{"at the peak", true},
                        {"allocated", true},
-                       {"value", false}});
-  for (const ValueReport &value :
-       llvm::ArrayRef(report.values).take_front(kMaxRows))
+                       {"padding", true},
+                       {"moved", true},
+                       {"cycles", true},
+                       {"values", true},
+                       {isSource ? "line" : "operation", false}});
+  for (const ReportGroup &group : llvm::ArrayRef(groups).take_front(limit))
     table.row(
-        {std::to_string(value.value.line), std::to_string(value.logicalBytes),
-         std::to_string(value.physicalBytes),
-         std::to_string(value.paddingBytes),
-         std::to_string(value.allocatedBytes),
-         code(describeValue(report, value) + " = " +
-              value.value.shape->toString() + " " + value.value.operation)});
-  if (report.values.size() > kMaxRows)
-    table.row({"", "", "", "", "",
-               std::to_string(report.values.size() - kMaxRows) +
-                   " more values are in the JSON form"});
+        {formatNumber(group.peakBytes), formatNumber(group.allocatedBytes),
+         formatNumber(group.paddingBytes), formatNumber(group.movedBytes),
+         formatNumber(group.cycles),
+         formatNumber(static_cast<int64_t>(group.values)), code(group.name)});
+}
+
+//===----------------------------------------------------------------------===//
+// All values
+//===----------------------------------------------------------------------===//
+
+/// Text inside of a script: JSON in which nothing ends the script.
+static std::string quoteForScript(StringRef text) {
+  std::string quoted;
+  llvm::raw_string_ostream os(quoted);
+  os << llvm::json::Value(llvm::json::isUTF8(text) ? text.str()
+                                                   : llvm::json::fixUTF8(text));
+  std::string result;
+  for (char c : quoted)
+    result += c == '<' ? "\\u003c" : std::string(1, c);
+  return result;
+}
+
+/// Largest first, of equal ones in the order of the text.
+static std::vector<size_t> getLargest(const Report &report) {
+  std::vector<size_t> order(report.values.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](size_t lhs, size_t rhs) {
+    return std::pair(-report.values[lhs].allocatedBytes, lhs) <
+           std::pair(-report.values[rhs].allocatedBytes, rhs);
+  });
+  return order;
+}
+
+/// The rows of all values as a script's array; it shows those that are searched
+/// for, up to some hundred at a time.
+static void printValueData(const Report &report, llvm::ArrayRef<size_t> order,
+                           raw_ostream &os) {
+  os << "<script>\nconst rows = [\n";
+  for (size_t i : order) {
+    const ValueReport &value = report.values[i];
+    os << '[' << value.value.line << ',' << value.logicalBytes << ','
+       << value.physicalBytes << ',' << value.paddingBytes << ','
+       << value.allocatedBytes << ',' << value.value.cycles << ','
+       << quoteForScript(describeInFull(report, value)) << ','
+       << quoteForScript(describeOrigin(value.value)) << "],\n";
+  }
+  os << "];\n" << kScript << "</script>\n";
+}
+
+static void printValues(const Report &report, raw_ostream &os) {
+  // What the page shows before anybody searches, and what it can find.
+  constexpr size_t kMaxShown = 300, kMaxFound = 50000;
+  std::vector<size_t> order = getLargest(report);
+  std::string note =
+      "The largest first; logical and physical bytes are those "
+      "of the whole shape, allocated ones those of its own "
+      "buffers. A title sorts, and the field searches among all.";
+  if (order.size() > kMaxFound)
+    note += " Of " + formatNumber(static_cast<int64_t>(order.size())) +
+            " values these are the " + formatNumber(kMaxFound) +
+            " largest; the JSON form has all.";
+  printHeading(os, "Values", note);
+  os << "<input class=\"search\" id=\"search\" type=\"search\" "
+        "placeholder=\"name, shape, operation, op_name or source line\">\n"
+        "<p class=\"note\" id=\"found\"></p>\n<div id=\"values\">\n";
+  {
+    HTMLTable table(os, {{"line", true},
+                         {"logical", true},
+                         {"physical", true},
+                         {"padding", true},
+                         {"allocated", true},
+                         {"cycles", true},
+                         {"value", false},
+                         {"from", false}});
+    for (size_t i : llvm::ArrayRef(order).take_front(kMaxShown)) {
+      const ValueReport &value = report.values[i];
+      table.row(
+          {std::to_string(value.value.line), formatNumber(value.logicalBytes),
+           formatNumber(value.physicalBytes), formatNumber(value.paddingBytes),
+           formatNumber(value.allocatedBytes), formatNumber(value.value.cycles),
+           code(describeInFull(report, value)),
+           escape(describeOrigin(value.value))});
+    }
+  }
+  os << "</div>\n";
+  printValueData(report, llvm::ArrayRef(order).take_front(kMaxFound), os);
 }
 
 void tessera::printReportHTML(const Report &report, raw_ostream &os,
-                              size_t limit) {
+                              size_t limit,
+                              llvm::ArrayRef<ReportCapacity> capacities) {
   beginPage(os, "Memory of " + report.name);
-  os << "<p class=\"note\">" << report.values.size() << " values, "
+  os << "<style>" << kReportStyle << "</style>\n<p class=\"note\">"
+     << formatNumber(static_cast<int64_t>(report.values.size())) << " values, "
      << (report.isScheduled ? "scheduled" : "not scheduled") << "</p>\n";
   printSums(report, os);
   printSpaces(report, os);
-  printPlots(report, os);
+  printLivePlots(report, capacities, os);
+  printPeaks(report, os, limit);
+  printCyclesPlot(report, os);
+  printGroups(report, ReportGrouping::Source, os, limit);
+  printGroups(report, ReportGrouping::Operation, os, limit);
   printWaste(report, os, limit);
   printPictures(report, os);
   printMoves(report, os, limit);

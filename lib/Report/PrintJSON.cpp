@@ -124,6 +124,18 @@ static Value makeValue(const ValueReport &value) {
       std::isfinite(value.expansion) ? Value(value.expansion) : Value(nullptr);
   if (!from.origin.empty())
     object["origin"] = makeString(from.origin);
+  if (!from.source.empty())
+    object["source"] = makeString(from.source);
+  if (from.cycles > 0) {
+    object["cycles"] = from.cycles;
+    object["touched_bytes"] = value.touchedBytes;
+  }
+  for (auto [space, bytes] : from.scopedMemory) {
+    Object scoped{{"space", space}, {"bytes", bytes}};
+    if (!object.get("scoped_memory"))
+      object["scoped_memory"] = Array();
+    object.getArray("scoped_memory")->push_back(std::move(scoped));
+  }
   if (from.line > 0)
     object["location"] = Object{{"line", from.line}, {"column", from.column}};
   addLayout(*from.shape, object);
@@ -154,6 +166,10 @@ static Value makeSpace(const Report &report, const SpaceReport &space) {
   object["peak_step"] = space.peakStep;
   object["live_at_peak"] = std::move(live);
   object["live_bytes"] = Array(space.liveBytes);
+  if (!space.scopedBytes.empty()) {
+    object["scoped_peak_bytes"] = space.scopedPeakBytes;
+    object["scoped_peak_step"] = space.scopedPeakStep;
+  }
   return object;
 }
 
@@ -184,6 +200,8 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
     list("spaces", report.spaces,
          [&](const SpaceReport &space) { return makeSpace(report, space); });
     list("steps", report.steps, makeString);
+    list("step_cycles", report.stepCycles,
+         [](int64_t cycles) { return Value(cycles); });
     list("values", report.values, makeValue);
     list("by_waste", report.byWaste, makeIndex);
     list("by_move", report.byMove, makeIndex);

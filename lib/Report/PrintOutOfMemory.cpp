@@ -102,14 +102,9 @@ void tessera::printOutOfMemory(const OutOfMemoryReport &report,
                                llvm::raw_ostream &os, size_t limit) {
   for (const Shortage &shortage : report.shortages)
     printShortage(shortage, os);
-  if (report.temporaries)
-    os << "temporaries take " << formatSize(report.temporaries->padded.bytes)
-       << ", of which " << formatSize(report.temporaries->paddingBytes())
-       << " is padding\n";
   llvm::ArrayRef<AllocationAnswer> all = report.allocations;
   if (!all.empty()) {
-    bool isFirst = report.shortages.empty() && !report.temporaries;
-    os << (isFirst ? "" : "\n") << "largest of " << all.size()
+    os << (report.shortages.empty() ? "" : "\n") << "largest of " << all.size()
        << (all.size() == 1 ? " allocation" : " allocations")
        << " that the text lists\n";
     for (auto [i, answer] : llvm::enumerate(all.take_front(limit))) {
@@ -202,11 +197,6 @@ void tessera::printOutOfMemoryJSON(const OutOfMemoryReport &report,
       for (const Shortage &shortage : report.shortages)
         json.value(makeShortage(shortage));
     });
-    if (report.temporaries) {
-      json.attribute("temporary_bytes", report.temporaries->padded.bytes);
-      json.attribute("temporary_padding_bytes",
-                     report.temporaries->paddingBytes());
-    }
     json.attributeArray("allocations", [&] {
       for (const AllocationAnswer &answer : report.allocations)
         json.value(makeAllocation(answer));

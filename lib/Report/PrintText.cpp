@@ -20,9 +20,13 @@
 
 using namespace tessera;
 
-/// `1703936 bytes`, `1 byte`.
+std::string tessera::formatNumber(int64_t number) {
+  return llvm::formatv("{0:N}", number);
+}
+
+/// `1,703,936 bytes`, `1 byte`.
 static std::string countBytes(int64_t bytes) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  return formatNumber(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
 std::string tessera::formatSize(int64_t bytes) {

@@ -34,7 +34,10 @@ private:
   Error addValue(ReportValue value);
   Expected<const ShapeSize *> getSizeOf(const ShapePtr &shape);
   Error addMove(ValueReport &value);
+  Error addTouched(ValueReport &value);
   Error addBuffers();
+  void addCycles();
+  void addScoped();
   Error addBoundary();
   void addLiveBytes();
   void addPeak(SpaceReport &space);
@@ -51,6 +54,12 @@ private:
   std::vector<std::map<int64_t, int64_t>> peaks;
 };
 } // namespace
+
+/// A sum of numbers that are not negative, INT64_MAX where it would be more.
+static int64_t addSaturated(int64_t lhs, int64_t rhs) {
+  int64_t sum = 0;
+  return llvm::AddOverflow(lhs, rhs, sum) ? INT64_MAX : sum;
+}
 
 /// Leaves of a shape that have a size.
 static void forEachArray(const Shape &shape,
@@ -115,6 +124,17 @@ Error ReportBuilder::addMove(ValueReport &value) {
   return Error::success();
 }
 
+Error ReportBuilder::addTouched(ValueReport &value) {
+  value.touchedBytes = value.physicalBytes;
+  for (const ShapePtr &operand : value.value.operands) {
+    Expected<const ShapeSize *> size = getSizeOf(operand);
+    if (!size)
+      return size.takeError();
+    value.touchedBytes = addSaturated(value.touchedBytes, (*size)->bytes);
+  }
+  return Error::success();
+}
+
 Error ReportBuilder::addValue(ReportValue value) {
   ValueReport &result = report.values.emplace_back();
   result.value = std::move(value);
@@ -126,6 +146,9 @@ Error ReportBuilder::addValue(ReportValue value) {
   result.physicalBytes = (*size)->bytes;
   result.paddingBytes = (*size)->paddingBytes;
   result.expansion = (*size)->expansion();
+  if (result.value.cycles > 0)
+    if (Error error = addTouched(result))
+      return error;
   return result.value.move ? addMove(result) : Error::success();
 }
 
@@ -195,6 +218,45 @@ void ReportBuilder::addLiveBytes() {
         getSpace(space).liveBytes = std::move(steps);
     }
   }
+}
+
+/// Cycles of each timeline, children first, and those of the program's steps.
+void ReportBuilder::addCycles() {
+  std::vector<int64_t> totals;
+  for (const ReportTimeline &timeline : input.timelines) {
+    std::vector<int64_t> cycles(timeline.steps.size(), 0);
+    for (auto [step, value] : llvm::enumerate(timeline.stepValues))
+      if (step < cycles.size())
+        cycles[step] = report.values[value].value.cycles;
+    for (auto [step, child] : timeline.children)
+      if (step < static_cast<int64_t>(cycles.size()))
+        cycles[step] = addSaturated(cycles[step], totals[child]);
+    totals.push_back(std::accumulate(cycles.begin(), cycles.end(), int64_t(0),
+                                     addSaturated));
+    report.stepCycles = std::move(cycles);
+  }
+  if (totals.back() == 0)
+    report.stepCycles.clear();
+}
+
+/// What steps have beside live values.
+void ReportBuilder::addScoped() {
+  const ReportTimeline &program = input.timelines.back();
+  for (auto [step, value] : llvm::enumerate(program.stepValues))
+    for (auto [number, bytes] : report.values[value].value.scopedMemory) {
+      SpaceReport &space = getSpace(number);
+      space.scopedBytes.resize(program.steps.size());
+      space.scopedBytes[step] = addSaturated(space.scopedBytes[step], bytes);
+    }
+  for (auto &[number, space] : spaces)
+    for (auto [step, scoped] : llvm::enumerate(space.scopedBytes)) {
+      int64_t live = step < space.liveBytes.size() ? space.liveBytes[step] : 0;
+      int64_t bytes = addSaturated(live, scoped);
+      if (bytes > space.scopedPeakBytes) {
+        space.scopedPeakBytes = bytes;
+        space.scopedPeakStep = static_cast<int64_t>(step);
+      }
+    }
 }
 
 /// The first step with the most live bytes, and what is live there.
@@ -281,6 +343,8 @@ Expected<Report> ReportBuilder::build() {
     return std::move(error);
   if (input.isScheduled && !input.timelines.empty()) {
     addLiveBytes();
+    addCycles();
+    addScoped();
     report.steps = std::move(input.timelines.back().steps);
   }
   for (auto &[number, space] : spaces) {

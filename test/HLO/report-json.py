@@ -12,6 +12,7 @@ VALUE = {
     "name", "operation", "scope", "origin", "location", "shape", "role", "output",
     "logical_bytes", "physical_bytes", "padding_bytes", "allocated_bytes",
     "wasted_bytes", "expansion", "physical_shape", "tile", "space", "pinned_by", "suggestion", "move",
+    "source", "cycles", "touched_bytes", "scoped_memory",
 }  # fmt: skip
 
 
@@ -40,6 +41,12 @@ def check(path, report):
         if live:
             assert space["peak_bytes"] == max(live) == live[space["peak_step"]], path
             assert all(bytes >= 0 for bytes in live), path
+        if value.get("cycles"):
+            assert value["touched_bytes"] >= value["physical_bytes"], (path, value)
+    for space in spaces:
+        if "scoped_peak_bytes" in space and space.get("live_bytes"):
+            assert space["scoped_peak_bytes"] >= space["peak_bytes"], (path, space)
+    assert len(report["step_cycles"]) in (0, len(report["steps"])), path
     wasted = [values[i]["wasted_bytes"] for i in report["by_waste"]]
     assert wasted == sorted(wasted, reverse=True), path
 

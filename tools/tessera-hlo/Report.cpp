@@ -9,6 +9,7 @@
 #include "Limits.h"
 #include "ReadModule.h"
 
+#include "tessera/Layout/Target.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -32,12 +33,48 @@ static cl::opt<unsigned>
     limit("limit", cl::sub(command), cl::init(10), cl::value_desc("n"),
           cl::desc("Rows in each list for people; 0 for all"));
 
+static cl::opt<std::string>
+    target("target", cl::sub(command), cl::value_desc("name"),
+           cl::desc("The machine whose memories --html draws as lines"));
+static cl::opt<std::string> grouping(
+    "group", cl::sub(command), cl::value_desc("source|operation"),
+    cl::desc("Also sums over lines of the source, or operations, as text"));
+
+/// The memories of the target, if one is named.
+static llvm::Expected<std::vector<ReportCapacity>> getCapacities() {
+  std::vector<ReportCapacity> capacities;
+  if (target.empty())
+    return capacities;
+  llvm::Expected<const Target *> machine = getTarget(target);
+  if (!machine)
+    return machine.takeError();
+  for (const MemorySpace &space : (*machine)->spaces)
+    capacities.push_back({space.number, space.capacity,
+                          (space.name + " of " + (*machine)->name).str()});
+  return capacities;
+}
+
+static void printText(const Report &report, llvm::raw_ostream &os,
+                      size_t rows) {
+  printReport(report, os, rows);
+  if (!grouping.empty())
+    printReportGroups(report,
+                      grouping == "source" ? ReportGrouping::Source
+                                           : ReportGrouping::Operation,
+                      os, rows);
+}
 static cl::list<std::string>
     failIf("fail-if", cl::sub(command), cl::value_desc("limit"),
            cl::desc("Exit with 1 where the report is above a limit such as "
                     "'padding>5%' or 'peak>16GiB'; docs/report.md has all"));
 
 static int run() {
+  if (!grouping.empty() && grouping != "source" && grouping != "operation")
+    return reportError(invalidError("", "--group", "source or operation",
+                                    "`" + grouping + "`"));
+  llvm::Expected<std::vector<ReportCapacity>> capacities = getCapacities();
+  if (!capacities)
+    return reportError(capacities.takeError());
   if (asJSON && asHTML)
     return reportError(
         invalidError("", "command line", "either --json or --html", "both"));
@@ -53,9 +90,9 @@ static int run() {
         if (asJSON)
           printReportJSON(*result, os);
         else if (asHTML)
-          printReportHTML(*result, os, rows);
+          printReportHTML(*result, os, rows, *capacities);
         else
-          printReport(*result, os, rows);
+          printText(*result, os, rows);
         return llvm::Error::success();
       });
   if (error)

@@ -40,6 +40,19 @@ std::optional<std::string> getString(const Attribute *attribute);
 std::optional<std::string> getMetadata(const Attribute *attribute,
                                        llvm::StringRef name);
 
+/// The line of the user's program that an instruction is of, `model.py:16`, by
+/// the tables of the module or the metadata itself; empty where neither says.
+std::string getSourceLine(const Module &module, const Instruction &instruction);
+
+/// What the TPU compiler writes into the backend_config of an instruction: the
+/// cycles that it expects it to take, and memory that it has while it runs.
+struct CompilerEstimate {
+  std::optional<int64_t> cycles;
+  /// Bytes by memory space.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 1> scopedMemory;
+};
+CompilerEstimate getCompilerEstimate(const Instruction &instruction);
+
 /// One entry of an Aliasing or OperandAliasing attribute: the part of the
 /// output that shares memory with a part of an input.
 struct Alias {

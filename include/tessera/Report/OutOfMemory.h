@@ -65,19 +65,9 @@ struct LoggedAllocation {
   std::string type;   ///< `HLO temp`, `scoped`, `parameter`.
 };
 
-/// What temporaries take, and would take without padding.
-struct Utilization {
-  PrintedSize unpadded;
-  PrintedSize padded;
-
-  int64_t paddingBytes() const { return padded.bytes - unpadded.bytes; }
-};
-
 struct OutOfMemoryLog {
   /// In the order of the text, each once.
   std::vector<Shortage> shortages;
-  /// Of the first program that says so.
-  std::optional<Utilization> temporaries;
   /// Likewise; lists that a log repeats, as of several processes, count once.
   std::vector<LoggedAllocation> allocations;
 };
@@ -114,7 +104,6 @@ struct AllocationAnswer {
 
 struct OutOfMemoryReport {
   std::vector<Shortage> shortages;
-  std::optional<Utilization> temporaries;
   /// The largest first.
   std::vector<AllocationAnswer> allocations;
   /// What the cheapest repair of each would save together.

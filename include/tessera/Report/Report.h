@@ -84,6 +84,14 @@ struct ReportValue {
   std::string scope;
   /// What the user wrote that became it (op_name of HLO); may be empty.
   std::string origin;
+  /// The line of the user's program, `model.py:16`; may be empty.
+  std::string source;
+  /// What the compiler expects it to take; 0 where it says nothing.
+  int64_t cycles = 0;
+  /// Memory that it has while it runs, beside that of values: bytes by space.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 1> scopedMemory;
+  /// What it reads, where it has cycles.
+  std::vector<ShapePtr> operands;
   /// Of its text, from 1; 0 where there is none.
   unsigned line = 0;
   unsigned column = 0;
@@ -103,6 +111,9 @@ struct ReportTimeline {
   /// What runs, step by step.
   std::vector<std::string> steps;
   std::vector<ReportBuffer> buffers;
+  /// The value of each step, where every step has one: an index of
+  /// ReportInput::values.
+  std::vector<size_t> stepValues;
   /// Timelines that run within a step: (step, index).
   std::vector<std::pair<int64_t, size_t>> children;
 };
@@ -160,6 +171,8 @@ struct ValueReport {
   int64_t allocatedBytes = 0;
   /// Padding of these buffers.
   int64_t wastedBytes = 0;
+  /// Of operands and result, where it has cycles.
+  int64_t touchedBytes = 0;
   /// Of a move.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;
@@ -185,6 +198,11 @@ struct SpaceReport {
   int64_t peakStep = 0;
   std::vector<std::pair<size_t, int64_t>> liveAtPeak;
   std::vector<int64_t> liveBytes;
+  /// Of scoped memory, step by step; empty where no step has any. The most of
+  /// both at one time, and its first step.
+  std::vector<int64_t> scopedBytes;
+  int64_t scopedPeakBytes = 0;
+  int64_t scopedPeakStep = 0;
 };
 
 struct Report {
@@ -206,6 +224,9 @@ struct Report {
   std::vector<SpaceReport> spaces;
   /// Names of the program's steps, where scheduled.
   std::vector<std::string> steps;
+  /// Cycles of each step as the compiler expects them, those of the steps
+  /// within it included, each once; empty where it expects none.
+  std::vector<int64_t> stepCycles;
   /// The order of the input.
   std::vector<ValueReport> values;
   /// Indices of `values`: those that waste most first, those that move most
@@ -229,10 +250,39 @@ void printReport(const Report &report, llvm::raw_ostream &os,
 /// JSON for programs: docs/report.md has the schema.
 void printReportJSON(const Report &report, llvm::raw_ostream &os);
 
+/// A memory of the machine, drawn as a line.
+struct ReportCapacity {
+  int64_t space = 0;
+  int64_t bytes = 0;
+  std::string name; ///< `VMEM of tpu_v5e`
+};
+
 /// One page that needs nothing else: tables, pictures of the layouts that waste
-/// most, a plot of live bytes over the schedule.
+/// most, plots of live bytes over the schedule and over time.
 void printReportHTML(const Report &report, llvm::raw_ostream &os,
-                     size_t limit = 10);
+                     size_t limit = 10,
+                     llvm::ArrayRef<ReportCapacity> capacities = {});
+
+/// Sums over the values of one source line, or of one operation of the user's.
+struct ReportGroup {
+  std::string name;
+  size_t values = 0;
+  int64_t peakBytes = 0; ///< Live at the peak of main memory.
+  int64_t allocatedBytes = 0;
+  int64_t paddingBytes = 0;
+  int64_t movedBytes = 0;
+  int64_t cycles = 0;
+};
+
+enum class ReportGrouping : uint8_t { Source, Operation };
+
+/// Those that allocate most first; values that nobody named are one group.
+std::vector<ReportGroup> groupValues(const Report &report,
+                                     ReportGrouping grouping);
+
+/// The groups as text; at most `limit`.
+void printReportGroups(const Report &report, ReportGrouping grouping,
+                       llvm::raw_ostream &os, size_t limit = 10);
 
 /// What changed from one report to another, as text; whether anything did.
 bool printReportDiff(const Report &before, const Report &after,
