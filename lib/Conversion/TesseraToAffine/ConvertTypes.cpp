@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Conversion/TesseraToAffine/BufferSizes.h"
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
@@ -70,57 +71,12 @@ static SmallVector<Value> getSizes(OpBuilder &builder, Location loc,
   return sizes;
 }
 
-/// The extent of one axis.
-static Value createExtent(OpBuilder &builder, Location loc,
-                          const Extent &extent, ValueRange sizes) {
-  if (extent.isStatic())
-    return createIndex(builder, loc, extent.value);
-  if (extent.divisor == 1)
-    return sizes[extent.dim];
-  return arith::CeilDivUIOp::create(builder, loc, sizes[extent.dim],
-                                    createIndex(builder, loc, extent.divisor));
-}
-
-/// All elements of a buffer whose physical memref is flat: L and E count.
-static Value createFlatSize(OpBuilder &builder, Location loc, MemRefType type,
-                            const AxisList &axes, ValueRange sizes) {
-  Value count = createIndex(builder, loc, 1);
-  for (const Axis &axis : axes.axes())
-    count = arith::MulIOp::create(
-        builder, loc, count, createExtent(builder, loc, axis.extent, sizes));
-  int64_t alignment = llvm::cantFail(getLayout(type)).tailPaddingAlignment;
-  if (alignment > 1) {
-    Value unit = createIndex(builder, loc, alignment);
-    count = arith::MulIOp::create(
-        builder, loc, unit,
-        arith::CeilDivUIOp::create(builder, loc, count, unit));
-  }
-  int64_t bits = llvm::cantFail(getStorageBits(type));
-  if (bits >= 8)
-    return count;
-  Value perByte = createIndex(builder, loc, 8 / bits);
-  return arith::CeilDivUIOp::create(builder, loc, count, perByte);
-}
-
 /// The sizes that a physical memref of the type is allocated with.
 static SmallVector<Value> createPhysicalSizes(OpBuilder &builder, Location loc,
                                               MemRefType type,
                                               ValueRange dynamicSizes) {
-  MemRefType physical = llvm::cantFail(getPhysicalMemRefType(type));
-  if (physical.hasStaticShape())
-    return {};
-  AxisList axes = llvm::cantFail(getAxisList(type));
-  SmallVector<Value> sizes = getSizes(builder, loc, type, dynamicSizes);
-  // One axis is as flat as its buffer, which may be longer all the same.
-  bool mayHaveTail = getTailPaddingAlignment(type) > 1;
-  if (physical.getRank() != static_cast<int64_t>(axes.size()) || mayHaveTail ||
-      llvm::cantFail(getStorageBits(type)) < 8)
-    return {createFlatSize(builder, loc, type, axes, sizes)};
-  SmallVector<Value> result;
-  for (auto [size, axis] : llvm::zip_equal(physical.getShape(), axes.axes()))
-    if (ShapedType::isDynamic(size))
-      result.push_back(createExtent(builder, loc, axis.extent, sizes));
-  return result;
+  return llvm::cantFail(BufferSizes::get(type))
+      .buildPhysicalSizes(builder, loc, dynamicSizes);
 }
 
 /// `memref` with the shape of `type`; `sizes` are its dynamic ones.

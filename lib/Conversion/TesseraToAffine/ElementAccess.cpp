@@ -156,65 +156,39 @@ static PackedSubscripts getPackedSubscripts(OpBuilder &builder, Location loc,
 }
 
 llvm::Expected<ElementAccess> ElementAccess::get(MemRefType type) {
-  // Subscripts of a strided memref are the logical indices, as those of a plain
-  // one; its strides are in its type.
-  bool isStrided(getStridedMemRef(type));
-  llvm::Expected<MemRefType> physical =
-      isStrided ? type : getPhysicalMemRefType(type);
-  if (!physical)
-    return physical.takeError();
-  llvm::Expected<AxisList> axes =
-      isStrided
-          ? AxisList::get(type.getShape(), Layout::descending(type.getRank()))
-          : getAxisList(type);
-  if (!axes)
-    return axes.takeError();
-  llvm::Expected<int64_t> bits = getStorageBits(type);
-  if (!bits)
-    return bits.takeError();
-  ElementAccess access(std::move(*axes));
-  access.physical = *physical;
-  access.elementType = type.getElementType();
-  access.storageBits = *bits;
-  access.isFlat = access.isPacked() ||
-                  (physical->getRank() == 1 && access.axisList.size() != 1);
-  access.tailPaddingAlignment = getTailPaddingAlignment(type);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      access.dynamicDims.push_back(dim);
-  bool converts = physical->getElementType() != access.elementType;
-  if (converts && isa<IntegerType>(access.elementType) &&
-      !access.elementType.isSignlessInteger())
+  llvm::Expected<BufferSizes> sizes = BufferSizes::get(type);
+  if (!sizes)
+    return sizes.takeError();
+  Type element = type.getElementType();
+  bool converts = sizes->physicalType().getElementType() != element;
+  if (converts && isa<IntegerType>(element) && !element.isSignlessInteger())
     return unsupportedError("access to packed elements", "signless integers",
                             "unsigned or signed ones",
                             "convert the element type to a signless one");
-  return access;
+  return ElementAccess(std::move(*sizes), element);
 }
 
 llvm::Expected<ElementAccess>
 ElementAccess::get(AxisList axes, Type elementType, int64_t storageBits) {
   assert(axes.isStatic() && "the extents are not known");
-  ElementAccess access(std::move(axes));
-  const AxisList &list = access.axisList;
-  int64_t bits;
-  if (llvm::MulOverflow(list.numAllocated(), storageBits, bits))
+  int64_t bits, count = axes.numAllocated();
+  if (llvm::MulOverflow(count, storageBits, bits))
     return invalidError("", "size", "bits that fit in 64 bits",
-                        Twine(list.numAllocated()) + " elements of " +
-                            Twine(storageBits) + " bits");
-  access.elementType = elementType;
-  access.storageBits = storageBits;
+                        Twine(count) + " elements of " + Twine(storageBits) +
+                            " bits");
+  bool isPacked = storageBits < 8;
   // Bare pointers to memrefs with an inner size of 0 do not lower to LLVM.
-  access.isFlat = access.isPacked() || list.numAllocated() == 0 ||
-                  list.numAllocated() != list.numPositions();
-  if (access.isPacked())
-    access.physical =
-        MemRefType::get(llvm::divideCeil(bits, 8),
-                        IntegerType::get(elementType.getContext(), 8));
-  else if (access.isFlat)
-    access.physical = MemRefType::get(list.numAllocated(), elementType);
+  bool isFlat = isPacked || count == 0 || count != axes.numPositions();
+  MemRefType physical;
+  if (isPacked)
+    physical = MemRefType::get(llvm::divideCeil(bits, 8),
+                               IntegerType::get(elementType.getContext(), 8));
+  else if (isFlat)
+    physical = MemRefType::get(count, elementType);
   else
-    access.physical = MemRefType::get(list.physicalShape(), elementType);
-  return access;
+    physical = MemRefType::get(axes.physicalShape(), elementType);
+  return ElementAccess(
+      BufferSizes(std::move(axes), physical, storageBits, isFlat), elementType);
 }
 
 Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
@@ -242,37 +216,7 @@ Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 bool ElementAccess::needsSizes() const {
-  return isFlat && llvm::is_contained(axisList.strides(), kDynamic);
-}
-
-Value ElementAccess::buildExtent(OpBuilder &builder, Location loc,
-                                 const Extent &extent, ValueRange sizes) const {
-  if (extent.isStatic())
-    return createIndex(builder, loc, extent.value);
-  const auto *dim = llvm::find(dynamicDims, extent.dim);
-  assert(dim != dynamicDims.end() && "the extent of a static dimension");
-  Value size = sizes[dim - dynamicDims.begin()];
-  if (extent.divisor == 1)
-    return size;
-  return arith::CeilDivUIOp::create(builder, loc, size,
-                                    createIndex(builder, loc, extent.divisor));
-}
-
-Value ElementAccess::buildNumPositions(OpBuilder &builder, Location loc,
-                                       ValueRange sizes) const {
-  Value count = createIndex(builder, loc, 1);
-  for (const Axis &axis : axisList.axes())
-    count = arith::MulIOp::create(
-        builder, loc, count, buildExtent(builder, loc, axis.extent, sizes));
-  return count;
-}
-
-Value ElementAccess::buildNumAllocated(OpBuilder &builder, Location loc,
-                                       ValueRange sizes) const {
-  Value count = buildNumPositions(builder, loc, sizes);
-  Value unit = createIndex(builder, loc, tailPaddingAlignment);
-  Value units = arith::CeilDivUIOp::create(builder, loc, count, unit);
-  return arith::MulIOp::create(builder, loc, units, unit);
+  return isFlat() && llvm::is_contained(axisList.strides(), kDynamic);
 }
 
 /// The position as an affine sum, where all strides are known.
@@ -346,7 +290,7 @@ Value ElementAccess::toStored(OpBuilder &builder, Location loc,
 Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
                           const Subscripts &logical, ValueRange sizes) const {
   Subscripts position = getAxisSubscripts(builder, loc, logical);
-  if (isFlat)
+  if (isFlat())
     position = linearize(builder, loc, position, sizes);
   if (!isPacked())
     return toElement(builder, loc, createLoad(builder, loc, memref, position));
@@ -368,7 +312,7 @@ void ElementAccess::storeAtAxes(OpBuilder &builder, Location loc, Value value,
                                 Value memref, const Subscripts &axes,
                                 ValueRange sizes) const {
   storeInPhysical(builder, loc, value, memref,
-                  isFlat ? linearize(builder, loc, axes, sizes) : axes);
+                  isFlat() ? linearize(builder, loc, axes, sizes) : axes);
 }
 
 void ElementAccess::storeAtPosition(OpBuilder &builder, Location loc,

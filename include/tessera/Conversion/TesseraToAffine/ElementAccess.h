@@ -15,11 +15,9 @@
 #ifndef TESSERA_CONVERSION_TESSERATOAFFINE_ELEMENTACCESS_H
 #define TESSERA_CONVERSION_TESSERATOAFFINE_ELEMENTACCESS_H
 
-#include "tessera/Layout/AxisList.h"
+#include "tessera/Conversion/TesseraToAffine/BufferSizes.h"
 
 #include "mlir/IR/AffineMap.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 namespace tessera {
 
@@ -42,7 +40,7 @@ struct Subscripts {
 };
 
 /// How elements of memrefs of one type are reached.
-class ElementAccess {
+class ElementAccess : public BufferSizes {
 public:
   /// Errors: as of getPhysicalMemRefType and getAxisList; *unsupported* where
   /// elements that share bytes have a type without arithmetic (unsigned ones).
@@ -55,24 +53,13 @@ public:
   static llvm::Expected<ElementAccess>
   get(AxisList axes, mlir::Type elementType, int64_t storageBits);
 
-  mlir::MemRefType physicalType() const { return physical; }
   /// The type of loaded and stored elements.
   mlir::Type element() const { return elementType; }
-  const AxisList &axes() const { return axisList; }
 
   /// Whether positions depend on the dynamic sizes of the memref, which
   /// accesses then ask for: those of a flat buffer (E, L) where a size that is
   /// not known is no most major one.
   bool needsSizes() const;
-
-  /// Whether the buffer may be longer than its axes, by L.
-  bool mayHaveTail() const { return tailPaddingAlignment > 1; }
-
-  /// Positions of the buffer along the axes, and all of them (L), as values.
-  mlir::Value buildNumPositions(mlir::OpBuilder &builder, mlir::Location loc,
-                                mlir::ValueRange sizes) const;
-  mlir::Value buildNumAllocated(mlir::OpBuilder &builder, mlir::Location loc,
-                                mlir::ValueRange sizes) const;
 
   /// The position of the element at `logical` subscripts in the physical
   /// memref. floordiv and mod remain only where the ranges of the operands do
@@ -104,16 +91,10 @@ public:
                        mlir::Value value, mlir::Value memref,
                        const Subscripts &position) const;
 
-  /// The distance of elements that are neighbours in the buffer.
-  int64_t bits() const { return storageBits; }
-  /// Whether elements share bytes.
-  bool isPacked() const { return storageBits < 8; }
-
 private:
-  explicit ElementAccess(AxisList axes) : axisList(std::move(axes)) {}
+  ElementAccess(BufferSizes sizes, mlir::Type elementType)
+      : BufferSizes(std::move(sizes)), elementType(elementType) {}
 
-  mlir::Value buildExtent(mlir::OpBuilder &builder, mlir::Location loc,
-                          const Extent &extent, mlir::ValueRange sizes) const;
   Subscripts linearize(mlir::OpBuilder &builder, mlir::Location loc,
                        const Subscripts &axes, mlir::ValueRange sizes) const;
   mlir::Value toElement(mlir::OpBuilder &builder, mlir::Location loc,
@@ -124,16 +105,7 @@ private:
                        mlir::Value value, mlir::Value memref,
                        const Subscripts &position) const;
 
-  AxisList axisList;
-  mlir::MemRefType physical;
   mlir::Type elementType;
-  int64_t storageBits = 0;
-  /// L, where the number of positions is not known.
-  int64_t tailPaddingAlignment = 1;
-  /// The dynamic dimensions of the memref.
-  llvm::SmallVector<unsigned> dynamicDims;
-  /// Whether the physical memref has one axis in place of the list.
-  bool isFlat = false;
 };
 
 } // namespace tessera
