@@ -165,18 +165,6 @@ static func::FuncOp createFunction(ModuleOp module, StringRef symbol,
   return function;
 }
 
-/// The value of padding as an integer of `width` bits; nothing where the layout
-/// promises none.
-static std::optional<llvm::APInt> getStoredPadding(const Shape &shape,
-                                                   unsigned width) {
-  auto padding = shape.layoutOrDefault().paddingValue;
-  if (!padding)
-    return std::nullopt;
-  llvm::APInt bits = getPaddingBits(shape.elementType(), *padding);
-  return isSignedIntegral(shape.elementType()) ? bits.sext(width)
-                                               : bits.zext(width);
-}
-
 static ElementBits getElementBits(const Shape &source,
                                   const Shape &destination) {
   PrimitiveType type = source.elementType();
@@ -304,12 +292,13 @@ void PlainRelayout::build(OpBuilder &builder, Location loc, Value sourceMemref,
                         convert, options);
   RelayoutSizes sizes{source.shape.dimensions(), {}};
   buildElementCopy(builder, loc, origin, target, sizes, convert, options);
-  auto padding =
-      getStoredPadding(destination.shape, stored.getIntOrFloatBitWidth());
+  auto padding = destination.shape.layoutOrDefault().paddingValue;
   if (!padding || !mayHavePadding(to.axes()))
     return;
-  Value value = arith::ConstantOp::create(
-      builder, loc, builder.getIntegerAttr(stored, *padding));
+  unsigned width = stored.getIntOrFloatBitWidth();
+  llvm::APInt bits = getStoredPadding(type, *padding, width).trunc(width);
+  Value value = arith::ConstantOp::create(builder, loc,
+                                          builder.getIntegerAttr(stored, bits));
   buildPaddingFill(builder, loc, target, sizes, value, options);
 }
 
@@ -349,12 +338,13 @@ static llvm::Expected<bool> addVectorFunction(ModuleOp module,
   Block *body = function.addEntryBlock();
   auto builder = OpBuilder::atBlockEnd(body);
   const Shape &destination = destinationPart.shape;
-  int64_t bits = getElementBits(sourcePart.shape, destination).dst;
   TypedAttr padding;
-  auto value = getStoredPadding(destination, bits);
+  auto value = destination.layoutOrDefault().paddingValue;
   if (value && destinationPart.isWhole())
     padding = builder.getIntegerAttr(
-        element, bits < 8 ? llvm::APInt::getSplat(8, *value) : *value);
+        element,
+        getStoredPadding(destination.elementType(), *value,
+                         getElementBits(sourcePart.shape, destination).dst));
   auto emitPlain = [&](OpBuilder &builder) {
     Location loc = function.getLoc();
     plain.build(

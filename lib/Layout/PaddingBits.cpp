@@ -58,3 +58,11 @@ APInt tessera::getPaddingBits(PrimitiveType type, PaddingValue value) {
   }
   llvm_unreachable("all values are handled");
 }
+
+APInt tessera::getStoredPadding(PrimitiveType type, PaddingValue value,
+                                unsigned storageBits) {
+  APInt bits = getPaddingBits(type, value);
+  bits =
+      isSignedIntegral(type) ? bits.sext(storageBits) : bits.zext(storageBits);
+  return storageBits < 8 ? APInt::getSplat(8, bits) : bits;
+}

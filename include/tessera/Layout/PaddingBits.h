@@ -23,6 +23,12 @@ namespace tessera {
 /// layout_c15 refuses the others.)
 llvm::APInt getPaddingBits(PrimitiveType type, PaddingValue value);
 
+/// What each element of padding is in a buffer whose elements are `storageBits`
+/// apart: the same, extended by the sign of the type; a byte of several
+/// elements where they are packed.
+llvm::APInt getStoredPadding(PrimitiveType type, PaddingValue value,
+                             unsigned storageBits);
+
 } // namespace tessera
 
 #endif // TESSERA_LAYOUT_PADDINGBITS_H

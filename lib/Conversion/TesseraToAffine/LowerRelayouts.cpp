@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/TesseraToAffine/LowerRelayouts.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
@@ -29,13 +30,6 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 // Padding values
 //===----------------------------------------------------------------------===//
-
-/// A scalar of `type` as an attribute of dense elements or of arith.constant.
-static TypedAttr getIntOrFloatAttr(Type type, const llvm::APInt &bits) {
-  if (auto floatType = dyn_cast<FloatType>(type))
-    return FloatAttr::get(type, APFloat(floatType.getFloatSemantics(), bits));
-  return IntegerAttr::get(type, bits);
-}
 
 /// `bits` as a tensor of one complex or integer.
 static DenseElementsAttr getScalarElements(Type type, const llvm::APInt &bits) {
@@ -76,7 +70,7 @@ Value tessera::buildPaddingValue(OpBuilder &builder, Location loc,
   llvm::APInt bits = getPaddingBits(type, value);
   if (isa<FloatType>(elementType) || elementType.isSignlessInteger())
     return arith::ConstantOp::create(builder, loc,
-                                     getIntOrFloatAttr(elementType, bits));
+                                     getScalarAttr(elementType, bits));
   auto module =
       builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   std::string name =

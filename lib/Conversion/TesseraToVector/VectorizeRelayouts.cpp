@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
@@ -41,7 +42,7 @@ static std::string toText(Type type) {
 
 /// What of a relayout has to be known before anything is emitted.
 namespace {
-struct RelayoutSide {
+struct VectorSide {
   AxisList axes;
   MemRefType physical;
   int64_t storageBits;
@@ -93,7 +94,7 @@ static llvm::Expected<SmallVector<int64_t>> getStrides(MemRefType type) {
 
 /// The side of a relayout that is a memref of `type`, if its elements are
 /// stored as numbers of their own width.
-static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
+static llvm::Expected<VectorSide> getSide(MemRefType type) {
   bool isStrided(getStridedMemRef(type));
   llvm::Expected<MemRefType> physical =
       isStrided ? type : getPhysicalMemRefType(type);
@@ -126,7 +127,7 @@ static llvm::Expected<RelayoutSide> getSide(MemRefType type) {
           : getAxisList(type);
   if (!axes)
     return axes.takeError();
-  return RelayoutSide{std::move(*axes), *physical, *bits, std::move(strides)};
+  return VectorSide{std::move(*axes), *physical, *bits, std::move(strides)};
 }
 
 /// A view of all elements from the first to the last one of a strided memref.
@@ -174,17 +175,12 @@ static Value flatten(OpBuilder &builder, Location loc, Value memref) {
 
 /// The value of the padding of a memref with PV, as an element, or as a byte of
 /// them where they are packed.
-static TypedAttr getPadding(MemRefType type, bool isPacked) {
-  Type element = type.getElementType();
-  llvm::APInt bits = getPaddingBits(llvm::cantFail(getPrimitiveType(element)),
-                                    *getPaddingValue(type));
-  if (bits.getBitWidth() < 8 && isPacked)
-    return IntegerAttr::get(IntegerType::get(type.getContext(), 8),
-                            llvm::APInt::getSplat(8, bits));
-  if (auto floatType = dyn_cast<FloatType>(element))
-    return FloatAttr::get(floatType,
-                          llvm::APFloat(floatType.getFloatSemantics(), bits));
-  return IntegerAttr::get(element, bits);
+static TypedAttr getPadding(MemRefType type, const VectorSide &side) {
+  PrimitiveType primitive =
+      llvm::cantFail(getPrimitiveType(type.getElementType()));
+  return getScalarAttr(
+      side.physical.getElementType(),
+      getStoredPadding(primitive, *getPaddingValue(type), side.storageBits));
 }
 
 /// Whether LLVM knows a processor of that name.
@@ -252,7 +248,7 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   OpBuilder builder(op);
   TypedAttr padding;
   if (fillPadding)
-    padding = getPadding(dstType, /*isPacked=*/bits < 8);
+    padding = getPadding(dstType, *dst);
   Value from = flatten(builder, loc, source);
   Value to = flatten(builder, loc, destination);
   auto emitPlain = [&](OpBuilder &plain) {

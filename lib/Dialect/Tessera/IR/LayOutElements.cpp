@@ -151,3 +151,9 @@ DenseElementsAttr tessera::layOutElements(MemRefType type,
     buffer.set(position, getBytes(elements));
   return buffer.getElements(tensorType);
 }
+
+TypedAttr tessera::getScalarAttr(Type type, const llvm::APInt &bits) {
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return FloatAttr::get(type, APFloat(floatType.getFloatSemantics(), bits));
+  return IntegerAttr::get(type, bits);
+}

@@ -29,6 +29,9 @@ bool canLayOutElements(mlir::MemRefType type, mlir::Attribute value);
 mlir::DenseElementsAttr layOutElements(mlir::MemRefType type,
                                        mlir::DenseElementsAttr elements);
 
+/// The integer or float of `type` that has `bits`.
+mlir::TypedAttr getScalarAttr(mlir::Type type, const llvm::APInt &bits);
+
 } // namespace tessera
 
 #endif // TESSERA_DIALECT_TESSERA_IR_LAYOUTELEMENTS_H
