@@ -21,7 +21,8 @@ struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
       *this, "address-spaces",
       llvm::cl::desc("Pairs SPACE:ADDRESS-SPACE, as for "
                      "tessera-assign-address-spaces; none means those of the "
-                     "target, or without one the same numbers")};
+                     "target, or without one the same numbers, but *:0 for "
+                     "tessera-to-llvm")};
   Option<unsigned> maxNests{
       *this, "max-nests", llvm::cl::init(16),
       llvm::cl::desc("Main and remainder nests of a relayout, as for "
@@ -37,20 +38,7 @@ void buildToAffinePipeline(mlir::OpPassManager &manager,
 
 /// The same, and on to the LLVM dialect: --tessera-to-llvm. The default maps
 /// every memory space to address space 0, that of a CPU.
-struct ToLLVMOptions : mlir::PassPipelineOptions<ToLLVMOptions> {
-  ListOption<std::string> addressSpaces{
-      *this, "address-spaces",
-      llvm::cl::desc("Pairs SPACE:ADDRESS-SPACE, as for "
-                     "tessera-assign-address-spaces; none means *:0")};
-  Option<unsigned> maxNests{
-      *this, "max-nests", llvm::cl::init(16),
-      llvm::cl::desc("Main and remainder nests of a relayout, as for "
-                     "tessera-lower-relayouts")};
-  Option<bool> deallocate{
-      *this, "deallocate", llvm::cl::init(false),
-      llvm::cl::desc("Free the buffers that were allocated, by upstream's "
-                     "ownership-based deallocation; functions then own none of "
-                     "their arguments, and callers all results")};
+struct ToLLVMOptions : ToAffineOptions {
   Option<bool> vectorize{
       *this, "vectorize", llvm::cl::init(true),
       llvm::cl::desc("Relayouts become vector kernels where there is a plan, "

@@ -21,24 +21,6 @@
 using namespace mlir;
 using namespace tessera;
 
-namespace {
-/// What the pipelines have in common.
-struct ToAffineSteps {
-  SmallVector<std::string> addressSpaces;
-  unsigned maxNests;
-  bool deallocate;
-  /// Of vector kernels; none where there is no such step.
-  std::optional<VectorizeRelayoutsOptions> vectorize;
-};
-} // namespace
-
-template <typename OptionsTy>
-static ToAffineSteps getSteps(const OptionsTy &options) {
-  return {SmallVector<std::string>(options.addressSpaces.begin(),
-                                   options.addressSpaces.end()),
-          options.maxNests, options.deallocate, std::nullopt};
-}
-
 /// Upstream's buildBufferDeallocationPipeline, with branches lifted before what
 /// does not bear them.
 static void addDeallocation(OpPassManager &manager) {
@@ -55,19 +37,22 @@ static void addDeallocation(OpPassManager &manager) {
   manager.addPass(createConvertBufferizationToMemRefPass());
 }
 
-static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
+/// With `vectorOptions`, relayouts become vector kernels where there is a plan.
+static void
+addToAffine(OpPassManager &manager, const ToAffineOptions &options,
+            ArrayRef<std::string> addressSpaces,
+            std::optional<VectorizeRelayoutsOptions> vectorOptions = {}) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
   manager.addPass(createLinalgToLoops());
-  if (steps.vectorize)
-    manager.addPass(createVectorizeRelayouts(*steps.vectorize));
+  if (vectorOptions)
+    manager.addPass(createVectorizeRelayouts(*vectorOptions));
   LowerRelayoutsOptions relayoutOptions;
-  relayoutOptions.maxNests = steps.maxNests;
+  relayoutOptions.maxNests = options.maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
   manager.addPass(createLowerLayouts());
   AssignAddressSpacesOptions spaceOptions;
-  spaceOptions.map.assign(steps.addressSpaces.begin(),
-                          steps.addressSpaces.end());
+  spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
   // Sizes that loops and calls carry may turn out to be constants, too, but
   // only when what they are computed from is folded.
@@ -76,27 +61,27 @@ static void addToAffine(OpPassManager &manager, const ToAffineSteps &steps) {
   manager.addPass(createEraseEmptyLoops());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  if (!steps.deallocate)
-    return;
-  addDeallocation(manager);
+  if (options.deallocate)
+    addDeallocation(manager);
 }
 
 void tessera::buildToAffinePipeline(OpPassManager &manager,
                                     const ToAffineOptions &options) {
-  addToAffine(manager, getSteps(options));
+  addToAffine(manager, options, options.addressSpaces);
 }
 
 void tessera::buildToLLVMPipeline(OpPassManager &manager,
                                   const ToLLVMOptions &options) {
-  ToAffineSteps steps = getSteps(options);
-  if (steps.addressSpaces.empty())
-    steps.addressSpaces.push_back("*:0");
+  std::vector<std::string> addressSpaces(options.addressSpaces.begin(),
+                                         options.addressSpaces.end());
+  if (addressSpaces.empty())
+    addressSpaces = {"*:0"};
   // The options are checked where they are not used, too.
-  steps.vectorize.emplace();
-  steps.vectorize->enabled = options.vectorize;
-  steps.vectorize->vectorBytes = options.vectorBytes;
-  steps.vectorize->cpu = options.cpu;
-  addToAffine(manager, steps);
+  VectorizeRelayoutsOptions vectorOptions;
+  vectorOptions.enabled = options.vectorize;
+  vectorOptions.vectorBytes = options.vectorBytes;
+  vectorOptions.cpu = options.cpu;
+  addToAffine(manager, options, addressSpaces, vectorOptions);
   buildAffineToLLVMPipeline(manager);
 }
 
