@@ -150,10 +150,10 @@ static std::optional<int64_t> asConstant(AffineExpr expr) {
 
 /// Collects the boxes whose union is `prefix` followed by the mixed-radix
 /// numbers of [lower, upper) over `ranges`; the largest comes first.
-static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
-                          int64_t upper,
-                          SmallVector<std::pair<int64_t, int64_t>, 4> prefix,
-                          SmallVectorImpl<decltype(prefix)> &boxes) {
+static void splitIntoBoxes(ArrayRef<int64_t> ranges, int64_t lower,
+                           int64_t upper,
+                           SmallVector<std::pair<int64_t, int64_t>, 4> prefix,
+                           SmallVectorImpl<decltype(prefix)> &boxes) {
   if (lower >= upper)
     return;
   if (ranges.empty()) {
@@ -167,7 +167,7 @@ static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
   auto splitWithin = [&](int64_t digit, int64_t from, int64_t to) {
     auto extended = prefix;
     extended.push_back({digit, digit + 1});
-    splitInterval(minor, from, to, std::move(extended), boxes);
+    splitIntoBoxes(minor, from, to, std::move(extended), boxes);
   };
   int64_t first = llvm::divideCeilSigned(lower, weight);
   int64_t last = upper / weight;
@@ -187,15 +187,15 @@ static void splitInterval(ArrayRef<int64_t> ranges, int64_t lower,
 }
 
 //===----------------------------------------------------------------------===//
-// NestPlanner
+// LoopNestPlanner
 //===----------------------------------------------------------------------===//
 
 namespace {
 /// Turns pieces and radixes into nests.
-class NestPlanner {
+class LoopNestPlanner {
 public:
-  NestPlanner(MLIRContext *context, ArrayRef<int64_t> sizes,
-              unsigned numVariables, LoopNestOptions options);
+  LoopNestPlanner(MLIRContext *context, ArrayRef<int64_t> sizes,
+                  unsigned numVariables, LoopNestOptions options);
 
   AffineExpr constant(int64_t value) const {
     return getAffineConstantExpr(value, context);
@@ -238,8 +238,8 @@ private:
 };
 } // namespace
 
-NestPlanner::NestPlanner(MLIRContext *context, ArrayRef<int64_t> sizes,
-                         unsigned numVariables, LoopNestOptions options)
+LoopNestPlanner::LoopNestPlanner(MLIRContext *context, ArrayRef<int64_t> sizes,
+                                 unsigned numVariables, LoopNestOptions options)
     : context(context), options(options), numVariables(numVariables) {
   for (int64_t size : sizes)
     sizeExprs.push_back(size == kDynamic
@@ -247,14 +247,15 @@ NestPlanner::NestPlanner(MLIRContext *context, ArrayRef<int64_t> sizes,
                             : constant(size));
 }
 
-AffineExpr NestPlanner::getExtent(const Extent &extent) const {
+AffineExpr LoopNestPlanner::getExtent(const Extent &extent) const {
   if (extent.isStatic())
     return constant(extent.value);
   return sizeExprs[extent.dim].ceilDiv(extent.divisor);
 }
 
-SmallVector<unsigned, 4> NestPlanner::split(unsigned variable, AffineExpr range,
-                                            ArrayRef<int64_t> divisors) {
+SmallVector<unsigned, 4> LoopNestPlanner::split(unsigned variable,
+                                                AffineExpr range,
+                                                ArrayRef<int64_t> divisors) {
   SmallVector<unsigned, 4> result;
   AffineExpr pieceRange =
       divisors.empty() ? range : range.ceilDiv(divisors.back());
@@ -271,7 +272,7 @@ SmallVector<unsigned, 4> NestPlanner::split(unsigned variable, AffineExpr range,
 
 /// The boxes of a radix whose numbers are all known, else nothing.
 std::optional<std::vector<Box>>
-NestPlanner::getBoxes(const Radix &radix) const {
+LoopNestPlanner::getBoxes(const Radix &radix) const {
   SmallVector<int64_t> ranges;
   AffineExpr numValues = constant(1);
   for (unsigned piece : radix.pieces) {
@@ -288,7 +289,7 @@ NestPlanner::getBoxes(const Radix &radix) const {
   if (llvm::is_contained(ranges, 0))
     return std::vector<Box>();
   SmallVector<SmallVector<std::pair<int64_t, int64_t>, 4>> intervals;
-  splitInterval(ranges, *lower, *upper, {}, intervals);
+  splitIntoBoxes(ranges, *lower, *upper, {}, intervals);
   std::vector<Box> boxes;
   for (auto &interval : intervals) {
     Box &box = boxes.emplace_back();
@@ -304,7 +305,7 @@ NestPlanner::getBoxes(const Radix &radix) const {
 ///   lower: the remainder of the interval's start, in whole weights, or 0
 ///   upper: the remainder of the interval's end, rounded up, or the digit's
 ///   range
-Box NestPlanner::getBounds(const Radix &radix) const {
+Box LoopNestPlanner::getBounds(const Radix &radix) const {
   Box box;
   AffineExpr above = constant(0);
   for (size_t i = 0; i < radix.pieces.size(); ++i) {
@@ -326,7 +327,8 @@ Box NestPlanner::getBounds(const Radix &radix) const {
 
 /// The order of loops, but with the pieces of each bounded radix from major to
 /// minor, at the positions that they have together.
-SmallVector<unsigned> NestPlanner::placeInOrder(ArrayRef<bool> bounded) const {
+SmallVector<unsigned>
+LoopNestPlanner::placeInOrder(ArrayRef<bool> bounded) const {
   SmallVector<unsigned> result = order;
   for (auto [radix, isBounded] : llvm::zip_equal(radixes, bounded)) {
     if (!isBounded)
@@ -362,8 +364,8 @@ static SmallVector<AffineExpr> dropRedundant(ArrayRef<AffineExpr> bounds,
   return result;
 }
 
-LoopNest NestPlanner::makeNest(ArrayRef<PieceBounds> bounds,
-                               ArrayRef<unsigned> loopOrder) const {
+LoopNest LoopNestPlanner::makeNest(ArrayRef<PieceBounds> bounds,
+                                   ArrayRef<unsigned> loopOrder) const {
   LoopNest nest;
   nest.context = context;
   nest.numSymbols = numSymbols;
@@ -398,7 +400,7 @@ LoopNest NestPlanner::makeNest(ArrayRef<PieceBounds> bounds,
   return nest;
 }
 
-void NestPlanner::plan(std::vector<LoopNest> &nests) const {
+void LoopNestPlanner::plan(std::vector<LoopNest> &nests) const {
   // Choose, cheapest first, the radixes to split into boxes.
   SmallVector<std::vector<Box>> choices;
   SmallVector<bool> bounded;
@@ -471,7 +473,7 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
                                                ArrayRef<IndexExpr> indices,
                                                const AxisList &target,
                                                LoopNestOptions options) {
-  NestPlanner planner(context, sizes, sizes.size(), options);
+  LoopNestPlanner planner(context, sizes, sizes.size(), options);
   for (unsigned dim = 0; dim < sizes.size(); ++dim) {
     DimensionSplit splits = getSplit(dim, indices);
     ArrayRef<int64_t> divisors;
@@ -531,12 +533,12 @@ getAxisSplits(const AxisList &list, int64_t minorSplit) {
 /// The pieces over which `condition` is a mixed-radix number, most major first,
 /// or nothing when it isn't one. `axisPieces` are those of each axis.
 static std::optional<SmallVector<unsigned, 4>>
-getRadixPieces(const AxisCondition &condition, const NestPlanner &planner,
+getRadixPieces(const AxisCondition &condition, const LoopNestPlanner &planner,
                ArrayRef<SmallVector<unsigned, 4>> axisPieces) {
   // Weight and piece, by increasing weight.
   SmallVector<std::pair<int64_t, unsigned>> weighted;
   auto sum = condition.index.asDigitSum();
-  assert(sum && "getAxisSplits has seen to it");
+  assert(sum && "getAxisSplits returns nothing otherwise");
   for (const DigitTerm &term : *sum)
     for (unsigned index : axisPieces[term.digit.variable]) {
       int64_t divisor = planner.getPieces()[index].divisor;
@@ -578,7 +580,7 @@ getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
   auto splits = getAxisSplits(list, minorSplit);
   if (!splits)
     return std::nullopt;
-  NestPlanner planner(context, sizes, list.size(), options);
+  LoopNestPlanner planner(context, sizes, list.size(), options);
   SmallVector<SmallVector<unsigned, 4>> axisPieces;
   for (size_t i = 0; i < list.size(); ++i)
     axisPieces.push_back(
@@ -612,7 +614,7 @@ getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
 static std::vector<LoopNest> getGuardedPositions(MLIRContext *context,
                                                  ArrayRef<int64_t> sizes,
                                                  const AxisList &list) {
-  NestPlanner planner(context, sizes, list.size(), {});
+  LoopNestPlanner planner(context, sizes, list.size(), {});
   for (size_t i = 0; i < list.size(); ++i)
     planner.split(i, planner.getExtent(list[i].extent), {});
   std::vector<LoopNest> nests;
