@@ -10,7 +10,7 @@
 // OPTION: #tessera.layout<{0:T(1024)(128)(8,1)E(4)}>
 // OPTION: tessera.target = #tessera.target<"tpu_v4">
 // NONE: error: invalid target: expected one by the option or of the module, found none; say target=tpu_v5e, or put tessera.target on the module
-// UNKNOWN: error: unsupported target: expected one of cpu, tpu_v4, {{.*}}, found 'tpu'
+// UNKNOWN: error: unsupported target: expected one of cpu, tpu_v2, {{.*}}, tpu_v4, {{.*}}, found 'tpu'
 
 //--- own.mlir
 module attributes {tessera.target = #tessera.target<"cpu">} {
