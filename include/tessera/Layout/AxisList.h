@@ -6,19 +6,68 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The one idea of the project. Memory is a row-major array over a list of
-// axes. The list starts with one axis a dimension, most major first (reversed
-// minor_to_major; PD widens them). Each tile then rewrites the tail of the
-// list: `*` merges an axis into its more minor neighbour, a size t splits an
-// axis x into `x floordiv t` and `x mod t`.
+// An AxisList maps the logical indices of an array to positions in its buffer,
+// and back. It is the central data structure of Tessera: the verifier, sizes,
+// pictures, index operations, folds, lowerings and cost models all derive from
+// it, and no other code computes an address.
 //
-//   f32[3,5]{1,0:T(2,2)}
-//     start        d0 (3)                      d1 (5)
-//     T(2,2)       d0 floordiv 2 (2)  d1 floordiv 2 (3)  d0 mod 2 (2)  d1 mod 2
-//     (2) element (2,3) is at axes (1,1,0,1) = ((1*3 + 1)*2 + 0)*2 + 1 = 17
+// The buffer is a row-major array over a list of *axes*, most major first. Each
+// axis has an extent, in elements, and an index, which is an expression of the
+// logical indices d0, d1, ... The position of an element is the mixed-radix
+// number whose digits are the indices of all axes.
 //
-// Nobody computes an address elsewhere: verifier, sizes, pictures, index
-// operations, folds, lowerings and cost models are views of this class.
+// The list is built in two steps:
+//
+//   1. It starts with one axis for each dimension, in the reversed order of
+//      minor_to_major. PD replaces the extent of an axis by its padded width.
+//   2. Each tile of T rewrites the minor end of the list. A size t splits the
+//      axis x into `x floordiv t`, among the more major axes, and `x mod t`
+//      among the more minor ones. `*` merges an axis into its more minor
+//      neighbour: x and y become `x * extent(y) + y`.
+//
+// Example 1: a column-major matrix, f32[3,5]{0,1}
+//
+//   axis   extent   index
+//     0       5      d1
+//     1       3      d0
+//
+// Element (2,3) is at position 3 * 3 + 2 = 11. All 15 positions hold elements.
+//
+// Example 2: tiles of 2 x 2, f32[3,5]{1,0:T(2,2)}
+//
+//   axis   extent   index
+//     0       2      d0 floordiv 2
+//     1       3      d1 floordiv 2
+//     2       2      d0 mod 2
+//     3       2      d1 mod 2
+//
+// Element (2,3) has the axis indices (1, 1, 0, 1), and its position is
+// ((1 * 3 + 1) * 2 + 0) * 2 + 1 = 17. There are 24 positions for 15 elements;
+// the others are padding. The inverse mapping tells them apart: d0 is
+// `a0 * 2 + a2` and d1 is `a1 * 2 + a3` of the axis indices, and a position
+// holds an element if d0 < 3 and d1 < 5.
+//
+// Example 3: a tile of a tile, bf16[16,256]{1,0:T(8,128)(2,1)}
+//
+//   axis   extent   index
+//     0       2      d0 floordiv 8
+//     1       2      d1 floordiv 128
+//     2       4      (d0 floordiv 2) mod 4
+//     3     128      d1 mod 128
+//     4       2      d0 mod 2
+//     5       1      0
+//
+// The second tile, (2,1), splits the two most minor axes of the first one. Two
+// rows are thereby interleaved, as TPUs pack elements of two bytes.
+//
+// Terms of the form `(i floordiv d) mod e` are the *digits* of a dimension.
+// Where the divisors of all digits of a dimension divide one another (a
+// *divisor chain*), a loop over each digit addresses memory by a constant
+// stride; getSplit() returns these divisors, here {2, 8} for d0 and {128} for
+// d1. Relayouts between two layouts loop over the digits of both.
+//
+// Extents are symbolic where a dimension is dynamic and has neither a bound nor
+// a width in PD: `f32[?,5]{1,0:T(2,2)}` has the extent `ceil(size of d0 / 2)`.
 //
 //===----------------------------------------------------------------------===//
 

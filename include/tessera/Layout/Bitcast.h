@@ -6,10 +6,33 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Questions about two layouts at once: does a relayout, reshape or
-// transposition move any byte; may one shape be read as another; how long are
-// the runs that are contiguous on both sides. Answers come from the two axis
-// lists: by form where that decides, else by enumeration under a cap.
+// This file compares the buffers of two arrays: whether a relayout, reshape or
+// transposition moves any byte, whether one array may be read as the other, and
+// how many elements are contiguous in both buffers.
+//
+// An operation that moves no byte maps each element of the first array to an
+// element of the second one at the same position. The *index mapping* says
+// which element that is. It gives the logical indices of both arrays as
+// expressions of common variables:
+//
+//   relayout   f32[8,128]                variables i < 8, j < 128
+//                                        from (i, j), to (i, j)
+//   transpose  f32[8,128] to f32[128,8]  from (i, j), to (j, i)
+//   reshape    f32[4,6,5] to f32[24,5]   variables i < 24, j < 5
+//                                        from (i floordiv 6, i mod 6, j),
+//                                        to (i, j)
+//
+// Substitution into the two axis lists gives the positions as functions of the
+// variables. They are compared symbolically: a function of one variable is a
+// sum of its digits times strides, which has a unique normal form. Only
+// variables for which there is none (divisors without a chain, `*` over axes
+// that are not aligned) are enumerated, up to BitcastOptions::enumerationCap.
+//
+// Example: is the transposition of f32[8,128]{1,0} to f32[128,8]{0,1} free? The
+// position of (i, j) is 128 * i + j in the first array. In the second one its
+// element is (j, i), at 128 * i + j as well: yes. With {1,0} on both sides the
+// second position is 8 * j + i, and the answer is no, with a witness: "element
+// (1,0) is at position 128 of the first, but as (0,1) at 1 of the second".
 //
 //===----------------------------------------------------------------------===//
 

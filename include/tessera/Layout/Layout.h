@@ -6,9 +6,34 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The fields of XLA's layout notation, `{1,0:T(8,128)(2,1)S(1)}`, and the three
-// keys of Tessera's own (PD, PV, B). Plain values: what they mean for addresses
-// is the matter of AxisList alone.
+// A Layout holds the fields of XLA's layout notation, and three that Tessera
+// adds (PD, PV, B). The text in braces after a shape is a layout:
+//
+//   bf16[32,200]{1,0:T(8,128)(2,1)S(1)}
+//
+//   field             text            meaning
+//   minorToMajor      1,0             dimension 1 varies fastest, then 0
+//   tiles             T(8,128)(2,1)   tiles of 8 x 128, which are divided into
+//                                     tiles of 2 x 1
+//   memorySpace       S(1)            memory space 1, VMEM on a TPU
+//
+// A field that is not written has its default, so that `{1,0}` orders the
+// dimensions and says nothing else. docs/notation.md explains every field with
+// pictures, docs/notation-rules.md lists the rules that verify() checks.
+//
+// A Layout is a plain value without a shape: it has a rank, but neither sizes
+// nor an element type. `{1,0:T(8,128)}` is the layout of matrices of any size.
+// AxisList combines it with the sizes of an array, and computes positions.
+//
+// LayoutFields.def has one row for each field. Members, equality, hashing,
+// printing, parsing, protocol buffers, the C API and the Python bindings are
+// generated from it.
+//
+// Three notions of sameness must not be confused (docs/Rationale.md):
+//   - equal: all fields are (operator==, or LayoutEqual to ignore some);
+//   - same order: the dimensions vary in the same order, whatever the tiles;
+//   - same bytes: every element is at the same position (Bitcast.h). `{1,0}`
+//     and `{1,0:T(1,128)}` have the same bytes for f32[8,128].
 //
 //===----------------------------------------------------------------------===//
 

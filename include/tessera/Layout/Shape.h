@@ -5,6 +5,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A Shape is the type of a value in XLA. It is one of five kinds:
+//
+//   kind     text                                 members
+//   array    f32[3,5]{1,0:T(2,2)}, f32[]          elementType, dimensions,
+//                                                 optionally a layout
+//   tuple    (f32[3,5], u32[])                    elements
+//   buffer   b(f32[3,5]{1,0})                     elements: one array
+//   token    token[]
+//   opaque   opaque[]
+//
+// Each dimension of an array has a size in elements, and a flag that says
+// whether the size is dynamic:
+//
+//   text    dimensions()   isDynamicDimension()
+//   5       5              false
+//   <=5     5              true: at most 5, and there is memory for 5
+//   ?       kDynamic       true: unbounded
+//
+// A Shape may be in any state while it is built; verify() says whether it
+// satisfies the rules of the notation, those of its layout included. parseShape
+// (Text.h) returns verified shapes only, and toString() prints the canonical
+// text, which parses to an equal shape:
+//
+//   Shape shape = Shape::array(PrimitiveType::F32, {3, 5});
+//   shape.setLayout(Layout::descending(2));
+//   shape.toString();                       // f32[3,5]{1,0}
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LAYOUT_SHAPE_H
 #define TESSERA_LAYOUT_SHAPE_H

@@ -5,6 +5,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// NestEmitter turns one nest of a RelayoutPlan into loops and kernels. Code has
+// three levels:
+//
+//   1. Loops over blocks, by the loops of the plan: affine.for, or
+//      affine.parallel where threads share them. The last block of a loop takes
+//      what is left, or overlaps the block before it. Loops of few steps are
+//      unrolled.
+//   2. The block: where its rows and columns begin, which buffers it goes
+//      through (staged, carried, packed panels), and what is prefetched.
+//   3. The registers of the block, by VectorKernels.
+//
+// For f32[128,128]{1,0} to {0,1}, blocks of 64 rows by 32 columns and registers
+// of 64 bytes, that is
+//
+//     for each 32 columns  for each 64 rows
+//       two times 16 columns, four times 16 rows:
+//         16 loads of a row, 64 shuffles, 16 stores of a column
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTEMITTER_H

@@ -6,15 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rule, in the order in which it is applied to a nest (the figures behind
-// it are in docs/performance.md):
+// The NestPlanner chooses a kernel for a strided nest, the block that one
+// execution of the kernel moves, and the order of the loops around the block.
 //
-//   1. A loop contiguous on both sides is the unit. Units of 16 bytes and less
-//      can be shuffled in registers; longer ones are copied.
-//   2. The loops contiguous in the destination are the rows of a block, those
-//      contiguous in the source its columns. Few rows that interleave to a
-//      dense run are interleaved, the mirror image deinterleaved, all else is
-//      transposed. Without rows or columns there is only the gather.
+//   nest of f32[4096,4096]{1,0} to {0,1}    plan
+//     for 4096  src 1 dst 4096                for 4096 by 32  src 4096 dst 1
+//       for 4096  src 4096 dst 1                for 4096 by 16  src 1 dst 4096
+//                                                 transpose 32x16 units of 1,
+//                                                   nontemporal
+//
+// The rule, in the order in which it is applied (docs/performance.md has the
+// figures behind it):
+//
+//   1. A loop that is contiguous on both sides is the *unit*, the contiguous
+//      run that moves as one. Units of at most 16 bytes can be shuffled in
+//      registers; longer ones are copied.
+//   2. The loops that are contiguous in the destination are the rows of a
+//      block, those contiguous in the source its columns. Few rows that
+//      interleave to a dense run are interleaved, the mirror image is
+//      deinterleaved, and everything else is transposed. A nest without rows or
+//      columns is gathered.
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
 //      small buffer. Loops then follow the source, so that it is read in long
@@ -163,7 +174,7 @@ private:
   Chain findSpreadColumns(const Chain &rows) const;
   void planPackedTranspose(const Chain &rows, const Chain &columns);
 
-  /// At least one, which nobody who divides by it has to prove.
+  /// At least one, so that callers may divide by it.
   int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
   int64_t getWholeLines(const Chain &rows, int64_t wanted) const;
   int64_t getDirectRun() const;

@@ -6,13 +6,31 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The straight-line code of blocks. A block is given by two tables: where each
-// of its rows begins in the source, and where each of its columns begins in the
-// destination. Units of a row are contiguous in the source from there on, units
-// of a column in the destination.
+// VectorKernels emits the straight-line code of a block: vector loads, shuffles
+// and stores. A block is given by two tables: where each of its rows begins in
+// the source, and where each of its columns begins in the destination. The
+// units of a row are contiguous in the source from there on, and the units of a
+// column are contiguous in the destination.
 //
-// All shuffles are on integers of at most 64 bits, so that no element type
-// meets an instruction selector that does not know it.
+//   transpose of 4 x 4 units, rows at 0, 100, 200, 300 of the source, columns
+//   at 0, 50, 100, 150 of the destination:
+//
+//     source  0: a0 a1 a2 a3            destination   0: a0 b0 c0 d0
+//           100: b0 b1 b2 b3                         50: a1 b1 c1 d1
+//           200: c0 c1 c2 c3                        100: a2 b2 c2 d2
+//           300: d0 d1 d2 d3                        150: a3 b3 c3 d3
+//
+//   Four loads of a row each, two rounds of two-register shuffles (units of
+//   neighbouring rows are interleaved, then pairs of them), four stores.
+//
+//   interleave of two rows into one run:
+//
+//     source  0: a0 a1 a2 a3            destination   0: a0 b0 a1 b1
+//           100: b0 b1 b2 b3                          4: a2 b2 a3 b3
+//
+// All shuffles are on integers of at most 64 bits, because LLVM's instruction
+// selection does not support every element type. An element of 128 bits is two
+// of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +69,7 @@ struct InterleaveGap {
   int64_t units = 0;
   /// What they get, an element; null where they stay as they are.
   mlir::Value filler;
-  /// Whether they are padding, so that nobody else reads or writes them.
+  /// Whether they are padding, so that nothing else reads or writes them.
   bool isPadding = false;
 };
 

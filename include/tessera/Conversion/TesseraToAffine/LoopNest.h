@@ -6,17 +6,35 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which loops visit every element of an array, or every position of its
-// padding, so that the axes of its layouts are indexed by sums of loop
-// variables times constants. Each logical dimension is split at the divisors of
-// all layouts that take part; one loop runs over each piece:
+// A LoopNest describes loops that visit every element of an array, or every
+// position of its padding, such that the axes of its layouts are indexed by
+// sums of loop variables times constants, without floordiv and mod.
+//
+// For that, each logical dimension is split at the divisors of all layouts that
+// take part, and a loop runs over each piece:
 //
 //   f32[20]{0} to f32[20]{0:T(8)}, split at 8:
 //     for a = 0 to 2  for b = 0 to 8    src[a * 8 + b], dst[a, b]
 //     for b = 0 to 4                    src[16 + b],    dst[2, b]
 //
-// The second nest is the remainder. Nests are data (affine maps), so that they
-// can be checked, costed and built separately.
+// 20 is no multiple of 8, so that there are two nests, the second of which is
+// the remainder. Where many dimensions have remainders, their combinations
+// would be too many nests (LoopNestOptions::maxNests). Some dimensions are then
+// left whole, and the bounds of their inner loops depend on the outer ones:
+//
+//     for a = 0 to 3  for b = 0 to min(8, 20 - a * 8)
+//
+// Bounds of this form are also used where a size is dynamic. Where the divisors
+// form no chain (T(3) on one side and T(2) on the other), floordiv and mod
+// remain in the indices.
+//
+// Padding is visited by nests over the axes of the destination. For T(8) above,
+// the positions 20 to 23 are padding:
+//
+//     for b = 4 to 8                    dst[2, b]
+//
+// A LoopNest holds affine maps and no operations, so that nests can be checked,
+// costed and built separately. BuildRelayout.h builds them.
 //
 //===----------------------------------------------------------------------===//
 

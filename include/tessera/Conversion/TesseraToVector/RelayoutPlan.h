@@ -6,18 +6,40 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A relayout as a few strided nests, each with a kernel, blocks and an order of
-// loops. Made from the two axis lists alone: every dimension is split at all
-// divisors of both sides, a piece is a loop with a constant stride on either
-// side, and pieces that are neighbours on both sides become one.
+// A RelayoutPlan describes how a relayout is executed: a few strided nests,
+// each with a kernel, a block and an order of loops. It is computed from the
+// two axis lists. Every dimension is split at all divisors of both sides; a
+// piece is a loop with a constant stride on either side, and pieces that are
+// neighbours on both sides are merged (StridedNests.h). NestPlanner.h has the
+// rule by which kernels and blocks are chosen, and docs/performance.md the cost
+// model.
 //
-//   f32[512,512]{1,0} to {0,1}
-//     for 32 by 16 (c)  src 1 dst 512
-//       for 32 by 16 (r)  src 512 dst 1
-//         transpose 16x16
+// Example 1: a transpose, f32[512,512]{1,0} to {0,1}
 //
-// The plan holds no MLIR: it is made, printed and tested alone, and the code
-// generator only spells it out. docs/performance.md has the cost model.
+//   relayout of 32-bit elements, 262144 to 262144
+//   nest src 0 dst 0
+//     for 512 by 32  src 1 dst 512  columns
+//       for 512 by 64  src 512 dst 1  rows
+//         transpose 64x32 units of 1
+//
+// `for 512 by 32  src 1 dst 512` is a loop of 512 steps, of which a block takes
+// 32 at a time; a step moves by 1 element in the source and by 512 in the
+// destination. The kernel moves *units*: contiguous runs of one element here.
+//
+// Example 2: into tiles, f32[16,256]{1,0} to {1,0:T(8,128)}
+//
+//   nest src 0 dst 0
+//     for 2  src 2048 dst 2048
+//       for 2  src 128 dst 1024
+//         for 8  src 256 dst 128
+//           copy 1x1 units of 128
+//
+// All elements of a row that lie in one tile are contiguous on both sides, and
+// are copied as one unit.
+//
+// The plan holds no MLIR, so that it can be computed, printed and tested
+// without it. EmitRelayout.h turns it into loops and vector operations.
+// `tessera-compile relayout SRC DST --emit=plan` prints it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -154,7 +176,7 @@ enum class KernelKind : uint8_t {
   Transpose,    ///< Registers of rows become registers of columns.
   Interleave,   ///< Few rows interleaved into one run, or one row spread in it.
   Deinterleave, ///< The mirror image.
-  Gather,       ///< Element by element: no side has anything to offer.
+  Gather,       ///< Element by element; neither side is contiguous.
   Fill,         ///< Padding gets its value.
   Merge,        ///< Some bits of single bytes.
   FillBits,     ///< The same of padding.
