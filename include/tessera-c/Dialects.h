@@ -9,7 +9,7 @@
 // The dialects tessera and tessera_hlo with their attributes and types, beside
 // MLIR's own C API, whose conventions hold here:
 //
-//   - attributes and types belong to their context; nobody frees them;
+//   - attributes and types belong to their context, and are not freed;
 //   - a function that takes an attribute or a type of one kind must be given
 //     one of that kind (tesseraAttributeIsA...), and positions in their range;
 //   - text that a function takes is copied, and need not end in a zero byte;

@@ -25,7 +25,7 @@ extern "C" {
 /// point to lives as long as the shape.
 typedef struct TesseraShape TesseraShape;
 
-/// Numbers that belong to somebody else.
+/// Numbers that the caller owns, or another object.
 typedef struct TesseraInt64s {
   const int64_t *data;
   size_t size;

@@ -99,8 +99,8 @@ static std::optional<Shape>
 findLayout(const Shape &shape, std::initializer_list<TileList> tileLists,
            llvm::function_ref<bool(const Shape &)> isRight) {
   // All orders are tried: 720 at most.
-  constexpr int64_t kMostDimensions = 6;
-  if (shape.rank() > kMostDimensions)
+  constexpr int64_t kMaxDimensions = 6;
+  if (shape.rank() > kMaxDimensions)
     return std::nullopt;
   Layout now = shape.layoutOrDefault();
   for (const TileList &tiles : tileLists) {

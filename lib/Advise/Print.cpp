@@ -57,15 +57,15 @@ static void printMemory(const Advice &advice, llvm::raw_ostream &os) {
 
 static void printMoves(const hlo::Module &module, const Advice &advice,
                        llvm::raw_ostream &os) {
-  constexpr size_t kMostMoves = 5;
+  constexpr size_t kMaxMoves = 5;
   os << "     moved by ";
-  llvm::interleaveComma(llvm::ArrayRef(advice.moves).take_front(kMostMoves), os,
+  llvm::interleaveComma(llvm::ArrayRef(advice.moves).take_front(kMaxMoves), os,
                         [&](const hlo::Instruction *move) {
                           os << '%' << move->name << " (line "
                              << module.getLocation(move->name).line << ')';
                         });
-  if (advice.moves.size() > kMostMoves)
-    os << " and " << advice.moves.size() - kMostMoves << " more";
+  if (advice.moves.size() > kMaxMoves)
+    os << " and " << advice.moves.size() - kMaxMoves << " more";
   if (advice.otherUses > 0)
     os << "; " << advice.otherUses
        << (advice.otherUses == 1 ? " other use reads" : " other uses read")

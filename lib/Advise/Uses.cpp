@@ -233,8 +233,8 @@ ValueUses UseFinder::find(const Instruction &instruction, size_t leaf,
   seen.map = IndexMap::identity(countElements(*shapes[leaf]));
   follow(seen, instruction, leaf);
   // A value may go many ways; each is looked at, up to a number of them.
-  constexpr size_t kMostSeen = 2000;
-  for (size_t i = 0; i < worklist.size() && i < kMostSeen; ++i)
+  constexpr size_t kMaxSeen = 2000;
+  for (size_t i = 0; i < worklist.size() && i < kMaxSeen; ++i)
     visit(SeenLeaf(worklist[i]), uses);
   worklist.clear();
   return uses;

@@ -376,7 +376,7 @@ llvm::Error CompiledModule::define(StringRef symbol, void *address) {
 
 llvm::Expected<CompiledModule::Relayout *>
 CompiledModule::lookup(StringRef symbol) {
-  // The reason, such as a function that nobody has, is reported and not
+  // The reason, such as a function that is not found, is reported and not
   // returned.
   std::string reasons;
   llvm::orc::ExecutionSession &session = jit->getExecutionSession();

@@ -47,7 +47,7 @@ static void afterForkInParent() {
   gate.changed.notify_all();
 }
 
-/// Who waited is not here.
+/// Threads that waited do not exist in the child.
 static void afterForkInChild() {
   Gate *gate = new (&getGate()) Gate;
   gate->numCompiling = depth > 0;

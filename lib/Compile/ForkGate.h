@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A child has the thread that forked alone. Locks that others held in LLVM and
-// here would stay locked in it for ever: so nobody holds any when the process
+// here would stay locked in it for ever: so none is held when the process
 // forks.
 //
 //===----------------------------------------------------------------------===//

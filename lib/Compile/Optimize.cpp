@@ -166,7 +166,7 @@ static void fenceShuffles(llvm::BasicBlock &block) {
 // Pipeline
 //===----------------------------------------------------------------------===//
 
-/// Passes that compare loads and stores with one another, all with all, and
+/// Passes that compare all loads and stores with one another, and
 /// find next to nothing: a relayout reads one buffer and writes another, each
 /// element once. They took half of the time before code generation.
 static constexpr llvm::StringLiteral kUseless[] = {

@@ -41,8 +41,8 @@ struct Run {
 /// That of this thread.
 static thread_local Run *current = nullptr;
 
-/// All memory of the machine. The kernel gives more to who asks little by
-/// little, and ends a process for using it.
+/// All memory of the machine. The kernel grants more to callers that ask little
+/// by little, and ends a process for using it.
 static size_t getMemoryBytes() {
   static const size_t bytes =
       size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE));

@@ -20,7 +20,7 @@
 
 using namespace tessera;
 
-/// The lowest address of this thread's stack, 0 where nobody knows.
+/// The lowest address of this thread's stack, 0 where it is not known.
 static uintptr_t findStackEnd() {
 #ifdef __linux__
   pthread_attr_t attributes;

@@ -213,7 +213,8 @@ llvm::Error AxisListBuilder::applyTile(const Tile &tile) {
       tail[i + 1] = *merged;
       continue;
     }
-    // A layout of somebody else's comes here without the rules of the notation.
+    // A layout attribute of another dialect need not satisfy the rules of the
+    // notation.
     if (tile.sizes[i] < 1)
       return invalidError("", "tile size", "a number of at least 1",
                           llvm::Twine(tile.sizes[i]));

@@ -168,7 +168,7 @@ bool shape_util::ShapeEqual::operator()(const Shape &lhs,
       [&](auto pair) { return (*this)(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-/// Equality that says nothing of layouts and dynamic flags.
+/// Equality that ignores layouts and dynamic flags.
 static shape_util::ShapeEqual ignoringLayouts() {
   shape_util::ShapeEqual equal;
   equal.ignoreLayout = true;

@@ -455,7 +455,7 @@ static void findPattern(llvm::ArrayRef<std::vector<BeginClass>> classes,
   std::reverse(answer.strides.begin(), answer.strides.end());
 }
 
-/// All dimensions, and the tiles that they are cut into.
+/// All dimensions, and the tiles that they are split into.
 static llvm::Error addDimensions(const Shape &shape, const SymbolicSlice &slice,
                                  llvm::ArrayRef<int64_t> sizes,
                                  llvm::ArrayRef<Level> levels,

@@ -491,7 +491,7 @@ static bool haveEqualPositions(const Shape &lhs, const Shape &rhs) {
   return areEqual;
 }
 
-/// Results take the buffers of operands that nobody needs any more. Writes
+/// Results take the buffers of operands that are dead. Writes
 /// stand in the order of steps, so a buffer may pass on through many.
 void TimelineBuilder::writeInPlace() {
   for (const InPlaceWrite &write : inPlaceWrites) {

@@ -62,7 +62,7 @@ InPlaceWrites::getWritten(const Instruction &instruction, StringRef config) {
 //===----------------------------------------------------------------------===//
 
 /// How many leading operands are updated, each giving the result of the same
-/// number. XLA copies them before where somebody needs them afterwards.
+/// number. XLA copies them before where they are needed afterwards.
 static size_t countUpdated(const Instruction &instruction) {
   switch (instruction.opcode) {
   case Opcode::DynamicUpdateSlice:

@@ -21,7 +21,7 @@ struct InPlacePair {
 };
 
 /// Tells which results of instructions may be written over operands, provided
-/// that nobody needs the operand afterwards: what the compiler wrote down, and
+/// that the operand is dead afterwards: what the compiler wrote down, and
 /// where it wrote nothing, what follows from the opcodes. docs/report.md has
 /// the rules.
 class InPlaceWrites {

@@ -279,7 +279,7 @@ void ReportBuilder::addPeak(SpaceReport &space) {
   });
 }
 
-/// Who fixes the layout of the value.
+/// What fixes the layout of the value.
 static std::string getPin(const ReportValue &value) {
   return llvm::StringRef(value.pinnedBy).ends_with(" %" + value.name)
              ? "this " + value.operation

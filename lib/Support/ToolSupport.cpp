@@ -83,8 +83,9 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 tessera::readInput(llvm::StringRef path, std::optional<int64_t> maxBytes) {
   if (isStream(path))
     return readStream(path, maxBytes);
-  // A volatile file is read, not mapped: a map ends the process where somebody
-  // truncates the file. The alignment is that of a map, which bytecode needs.
+  // A volatile file is read, not mapped: a map ends the process where another
+  // process truncates the file. The alignment is that of a map, which bytecode
+  // needs.
   auto buffer = llvm::MemoryBuffer::getFile(
       path, /*IsText=*/false, /*RequiresNullTerminator=*/true,
       /*IsVolatile=*/true, llvm::Align(kInputAlignment));

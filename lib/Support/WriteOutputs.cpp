@@ -74,7 +74,7 @@ static std::string followLinks(llvm::StringRef path) {
   return target.string();
 }
 
-/// The mode of the file that is there, or of one that anybody else would make.
+/// The mode of the file that is there, or of a new one.
 static unsigned getMode(llvm::StringRef path) {
   fs::file_status status;
   if (!fs::status(path, status))
@@ -92,7 +92,7 @@ struct WrittenFile {
 
 static llvm::Expected<WrittenFile> writeBeside(const Output &output) {
   std::string path = followLinks(output.path);
-  // Nobody else may read it before its mode is known to allow that.
+  // Others may not read it before its mode is known to allow that.
   llvm::Expected<fs::TempFile> file = fs::TempFile::create(
       path + ".temp-%%%%%%", fs::owner_read | fs::owner_write);
   if (!file)

@@ -402,7 +402,7 @@ llvm::Expected<bool> addCaption(const Drawn &array, Picture &picture) {
 
 } // namespace
 
-/// Smaller grids show nothing, and larger ones nobody reads.
+/// Smaller grids show nothing, and larger ones are not readable.
 static llvm::Error checkOptions(const PictureOptions &options) {
   int64_t rows = options.maxRows, columns = options.maxColumns;
   if (rows >= 4 && columns >= 4 && rows <= kMaxCells / columns)

@@ -36,7 +36,7 @@ static void registerAll(DialectRegistry &registry) {
 #endif
 }
 
-/// Somebody who forgot to name a file would wait for ever.
+/// A user who forgot to name a file would wait for ever.
 static void warnOfTerminal(StringRef inputPath) {
   if (inputPath == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to "

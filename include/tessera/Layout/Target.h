@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One table of targets: the memories that S(n) names, and the layout that an
-// array gets when nobody asks for one. docs/targets.md has the figures with
+// array gets when none is requested. docs/targets.md has the figures with
 // their sources, and the rules with what they were checked against.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +36,7 @@ struct MemorySpace {
   int64_t addressSpace;
 };
 
-/// How a target lays out an array that nobody pinned.
+/// How a target lays out an array without a pinned layout.
 enum class LayoutRule : uint8_t {
   /// Row-major, without tiles; types narrower than a byte are packed, pred
   /// excepted. XLA's choice on CPUs and GPUs.

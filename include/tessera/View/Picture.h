@@ -99,7 +99,7 @@ struct Picture {
 
 /// The logical and the memory view of an array. Errors: those of
 /// AxisList::getStatic; *invalid* options, of less than four rows or columns or
-/// of more cells than anybody reads.
+/// of more cells than are useful.
 llvm::Expected<Picture> makePicture(const Shape &shape,
                                     PictureOptions options = {});
 

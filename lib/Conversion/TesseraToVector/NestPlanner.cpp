@@ -243,7 +243,7 @@ void NestPlanner::planCopy() {
 }
 
 /// Whether a copy reads the source from end to end, but for small gaps; or
-/// parts so long that as little is prefetched in vain behind them.
+/// parts so long that as little is prefetched needlessly behind them.
 bool NestPlanner::isReadInOrder() const {
   int64_t length = nest.unit;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {

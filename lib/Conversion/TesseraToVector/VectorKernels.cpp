@@ -457,7 +457,7 @@ Value VectorKernels::loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
   int64_t lanesOfLoad = llvm::divideCeil(count, q);
   llvm::SmallVector<Value, 4> parts;
   for (int64_t l = 0; l < numLanes / lanesOfLoad; ++l) {
-    // Rows that are missing repeat the last one; nobody stores them.
+    // Missing rows repeat the last one; they are not stored.
     Position position = src + rows[std::min(l * q + first, numRows - 1)];
     parts.push_back(loadRow(position, count, std::max(count, q)));
   }

@@ -255,7 +255,7 @@ Operation *Importer::importConstant(const hlo::Instruction &instruction) {
     llvm::consumeError(literal.takeError());
     return nullptr;
   }
-  // Nobody knows the elements that the printer left out.
+  // The elements that the printer left out are not known.
   if (literal->elided)
     return nullptr;
   return arith::ConstantOp::create(
@@ -316,7 +316,7 @@ Operation *Importer::importReshape(const hlo::Instruction &instruction) {
                            operand);
 }
 
-/// Whether the pair moves one array, and says nothing else of it: the tuple of
+/// Whether the pair moves one array, without further attributes: the tuple of
 /// the start is (array, operand, context).
 static bool isPlainCopyPair(const hlo::Instruction &start,
                             const hlo::Instruction &done) {

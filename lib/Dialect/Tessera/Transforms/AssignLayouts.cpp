@@ -338,7 +338,7 @@ void AssignLayoutsPass::runOnOperation() {
   for (auto &[op, old] : ops)
     convert(op, assignment);
   for (auto &[op, old] : ops) {
-    // Who writes a relayout has chosen, even a type without a layout.
+    // The types of a relayout are pinned, even one without a layout.
     if (isa<RelayoutOp>(op))
       restoreResults(op, old.results);
     else if (!mayChange(op) || (!isContent(op) && !inferResults(op)))

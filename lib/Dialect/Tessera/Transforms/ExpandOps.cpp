@@ -365,7 +365,7 @@ struct ExpandOpsPass : tessera::impl::ExpandOpsBase<ExpandOpsPass> {
     SmallVector<Operation *> ops = collectExpandable();
     RewritePatternSet patterns(&getContext());
     populateExpandOpsPatterns(patterns);
-    // Only these and what they become: to fold the rest is not our business,
+    // Only these and what they become: this pass does not fold the rest,
     // and some folds upstream forget encodings (a transpose that permutes
     // nothing becomes its operand, whatever its type).
     GreedyRewriteConfig config;

@@ -173,7 +173,7 @@ void ReportBuilder::addValue(Value value, StringRef scope, ReportRole role) {
 }
 
 /// Calls `visit` with the operations that use the memory of `value`: its users
-/// and, of a copy that goes on besides others, who awaits it.
+/// and, of a copy that goes on besides others, what awaits it.
 static void forEachUse(Value value, function_ref<void(Operation *)> visit) {
   auto visitAwaiting = [&](Operation *op) {
     if (auto start = dyn_cast_or_null<CopyStartOp>(op))

@@ -196,7 +196,7 @@ def Tessera_TargetAttr : Tessera_Attr<"Target", "target"> {
     ::llvm::SmallVector<::tessera::MemorySpace> getMemorySpaces() const;
     /// The space S(number), if there is one.
     ::std::optional<::tessera::MemorySpace> findSpace(int64_t number) const;
-    /// How it lays out arrays that nobody pinned.
+    /// How it lays out arrays without a pinned layout.
     ::tessera::LayoutRule getLayoutRule() const;
   }];
   let genVerifyDecl = 1;

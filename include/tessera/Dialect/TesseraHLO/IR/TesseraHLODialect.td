@@ -20,7 +20,7 @@ def TesseraHLO_Dialect : Dialect {
     module is written as HLO text again. Instructions that the `tessera` dialect
     has an operation for (`copy`, `bitcast`, ...) become that operation, and
     constants become `arith.constant`; the rest stays an instruction here until
-    somebody lowers it.
+    a user lowers it.
 
     A module in this form is a `builtin.module` in which every computation is a
     `func.func`. The entry computation is public, the others are private.
