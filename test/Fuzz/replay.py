@@ -14,9 +14,8 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "Inputs"))
 import test_counts  # noqa: E402
 
-# Texts of each fuzzer in the full run. IR runs only what was found: its seeds and
-# mutated ones meet faults of upstream's passes too.
-RUNS = {"shape": 200000, "hlo": 20000, "log": 100000, "ir": 0, "relayout": 20000, "capi": 20000}
+# Texts of each fuzzer in the full run.
+RUNS = {"shape": 200000, "hlo": 20000, "log": 100000, "ir": 10000, "relayout": 20000, "capi": 20000}
 
 
 def main():
@@ -28,7 +27,7 @@ def main():
             [build / "unittests" / f"tessera-fuzz-{name}",
              f"-runs={test_counts.test_count(runs)}",
              f"-seed={test_counts.test_seed() % 2**31}",
-             *([seeds / name] if runs else []), *filter(pathlib.Path.exists, [fuzz / "Inputs" / name])],
+             seeds / name, *filter(pathlib.Path.exists, [fuzz / "Inputs" / name])],
             capture_output=True, text=True, errors="replace",
         )  # fmt: skip
         print(name, *done.stdout.splitlines()[-1:])

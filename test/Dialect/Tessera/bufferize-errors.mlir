@@ -33,3 +33,17 @@ func.func @merged(%n: index) {
   "test.use"(%e) : (tensor<3x?xi32, #tessera.layout<{1,0:T(*,9,2)}>>) -> ()
   return
 }
+
+// -----
+
+func.func private @callee(%a: tensor<4xi32>) -> tensor<4xi32> {
+  cf.br ^end(%a : tensor<4xi32>)
+^end(%b: tensor<4xi32>):
+  return %b : tensor<4xi32>
+}
+
+func.func @function_value() {
+  // expected-error @+1 {{unsupported value that is a function: expected one without tensors among its arguments and results, found (tensor<4xi32>) -> tensor<4xi32>; call it by its name}}
+  %0 = func.constant @callee : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}

@@ -89,28 +89,6 @@ func.func @copy_start_c4_nested(%a: tensor<4xf32>, %c: i1) {
 
 // -----
 
-func.func @copy_start_c4_destination(%m: memref<4xf32>, %n: memref<4xf32>, %i: index) {
-  // expected-error @+1 {{nothing uses the destination}}
-  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
-  // expected-note @+1 {{the operation is here}}
-  %0 = memref.load %n[%i] : memref<4xf32>
-  tessera.copy_done %t
-  return
-}
-
-// -----
-
-func.func @copy_start_c4_source(%m: memref<4xf32>, %n: memref<4xf32>, %i: index, %f: f32) {
-  // expected-error @+1 {{nothing writes the source}}
-  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
-  // expected-note @+1 {{the operation is here}}
-  memref.store %f, %m[%i] : memref<4xf32>
-  tessera.copy_done %t
-  return
-}
-
-// -----
-
 func.func @copy_done_c1(%t: !tessera.copy_token) {
   // expected-error @+1 {{invalid token: expected the token of a tessera.copy_start, found one from elsewhere; await the copy where it is started [copy_done_c1]}}
   tessera.copy_done %t

@@ -4,6 +4,7 @@
 // RUN: tessera-opt %s -allow-unregistered-dialect -loop-invariant-code-motion | FileCheck %s --check-prefix=LICM
 // RUN: tessera-opt %s -allow-unregistered-dialect -resolve-ranked-shaped-type-result-dims -canonicalize | FileCheck %s --check-prefix=DIMS
 // RUN: tessera-opt %s -allow-unregistered-dialect -canonicalize | FileCheck %s --check-prefix=CAST
+// RUN: tessera-opt %s -allow-unregistered-dialect -canonicalize | FileCheck %s --check-prefix=FOLD
 
 // Upstream's passes on the dialect's operations: what is pure is shared, moved
 // and inlined; what writes memory stays where it is.
@@ -93,4 +94,17 @@ func.func @dims(%a: tensor<?x32xf32>, %n: index) -> (index, index, index) {
 func.func @strided(%m: memref<4x5xf32, #columns>) -> memref<2x2xf32, strided<[1, 4]>> {
   %0 = memref.subview %m[0, 0] [2, 2] [1, 1] : memref<4x5xf32, #columns> to memref<2x2xf32, strided<[1, 4]>>
   return %0 : memref<2x2xf32, strided<[1, 4]>>
+}
+
+// A view of all of the source becomes the source. What writes it before the copy
+// is done is wrong before and after, and a matter of --tessera-verify.
+// FOLD-LABEL: func.func @copied_view
+// FOLD: tessera.copy_start %[[A:.*]] into
+// FOLD-NEXT: memref.store %{{.*}}, %[[A]]
+func.func @copied_view(%a: memref<4xf32>, %b: memref<4xf32>, %i: index, %f: f32) {
+  %view = memref.subview %a[0] [4] [1] : memref<4xf32> to memref<4xf32>
+  %t = tessera.copy_start %a into %b : memref<4xf32>, memref<4xf32>
+  memref.store %f, %view[%i] : memref<4xf32>
+  tessera.copy_done %t
+  return
 }

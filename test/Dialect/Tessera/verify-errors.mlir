@@ -75,6 +75,28 @@ func.func @verify_c4(%m: memref<4xf32>) {
 
 // -----
 
+func.func @verify_c5_destination(%m: memref<4xf32>, %n: memref<4xf32>, %i: index) {
+  // expected-note @+1 {{the copy starts here}}
+  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
+  // expected-error @+1 {{found another effect}}
+  %0 = memref.load %n[%i] : memref<4xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
+func.func @verify_c5_source(%m: memref<4xf32>, %n: memref<4xf32>, %i: index, %f: f32) {
+  // expected-note @+1 {{the copy starts here}}
+  %t = tessera.copy_start %m into %n : memref<4xf32>, memref<4xf32>
+  // expected-error @+1 {{found a write}}
+  memref.store %f, %m[%i] : memref<4xf32>
+  tessera.copy_done %t
+  return
+}
+
+// -----
+
 func.func @verify_c5(%src: memref<8xf32>, %dst: memref<8xf32, strided<[1]>>, %f: f32, %i: index, %c: i1) {
   %view = memref.subview %src[0] [4] [1] : memref<8xf32> to memref<4xf32>
   %other = memref.cast %dst : memref<8xf32, strided<[1]>> to memref<8xf32>
@@ -163,5 +185,15 @@ func.func @transposes(%a: tensor<2x2xf32, #layout>, %b: tensor<2x2xf32>, %c: ten
 // In memory nothing is folded.
 func.func @transpose_memrefs(%a: memref<2x3xf32, #layout>, %b: memref<2x3xf32>) {
   linalg.transpose ins(%a : memref<2x3xf32, #layout>) outs(%b : memref<2x3xf32>) permutation = [0, 1]
+  return
+}
+
+// -----
+
+func.func @verify_c7(%a: tensor<2x3xf32>, %b: tensor<2x3xf32, #tessera.layout<{0,1}>>, %c: tensor<2x?xf32>) {
+  // expected-error @+1 {{invalid operand of arith.addf: expected the layout of the result, tensor<2x3xf32>, found tensor<2x3xf32, #tessera.layout<{0,1}>>; put tessera.relayout in front [verify_c7]}}
+  %0 = "arith.addf"(%a, %b) : (tensor<2x3xf32>, tensor<2x3xf32, #tessera.layout<{0,1}>>) -> tensor<2x3xf32>
+  // Sizes may differ in what is known of them.
+  %2 = "arith.addf"(%a, %c) : (tensor<2x3xf32>, tensor<2x?xf32>) -> tensor<2x3xf32>
   return
 }

@@ -33,6 +33,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_BUFFERIZE
@@ -276,6 +277,24 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
   return static_cast<int64_t>(tensors.size());
 }
 
+/// A function that is passed as a value has callers that nobody sees: its type
+/// cannot change from tensors to memrefs.
+static LogicalResult checkFunctionValues(ModuleOp module) {
+  auto result = module.walk([](func::ConstantOp op) -> WalkResult {
+    auto type = dyn_cast<FunctionType>(op.getType());
+    if (!type || llvm::none_of(llvm::concat<const Type>(type.getInputs(),
+                                                        type.getResults()),
+                               llvm::IsaPred<TensorType>))
+      return success();
+    return emitLayoutError(
+        [&] { return op.emitOpError(); },
+        unsupportedError("value that is a function",
+                         "one without tensors among its arguments and results",
+                         debugString(Type(type)), "call it by its name"));
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -287,6 +306,8 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     ModuleOp module = getOperation();
     OneShotBufferizationOptions options = getBufferizationOptions();
     BufferizationState state;
+    if (failed(checkFunctionValues(module)))
+      return signalPassFailure();
     replaceEmptyTensors(module);
     moveFusedBitcasts(module);
     FailureOr<int64_t> plain = makeTensorsPlain(module, options);

@@ -103,6 +103,7 @@ private:
   void checkCopy(CopyStartOp op);
   void checkBitcast(BitcastOp op);
   void checkTranspose(linalg::TransposeOp op);
+  void checkOneType(Operation *op);
   void checkCapacity(FunctionOpInterface function);
 
   TargetAttr target;
@@ -245,6 +246,27 @@ void VerifyPass::checkTranspose(linalg::TransposeOp op) {
   }
 }
 
+/// Upstream's verifiers compare shapes, and the text has one type for all.
+void VerifyPass::checkOneType(Operation *op) {
+  if (!op->hasTrait<OpTrait::SameOperandsAndResultType>())
+    return;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type)
+    return;
+  // verify_c7
+  for (Type other : op->getOperandTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(other);
+    if (!tensor || tensor.getEncoding() == type.getEncoding())
+      continue;
+    report(op->getLoc(),
+           invalidError("verify_c7",
+                        "operand of " + op->getName().getStringRef(),
+                        "the layout of the result, " + toText(type),
+                        toText(other), "put tessera.relayout in front"));
+    return;
+  }
+}
+
 void VerifyPass::checkCapacity(FunctionOpInterface function) {
   if (!target || function.isExternal())
     return;
@@ -282,6 +304,7 @@ void VerifyPass::runOnOperation() {
       checkBitcast(bitcast);
     if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
       checkTranspose(transpose);
+    checkOneType(op);
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       checkCapacity(function);
   });

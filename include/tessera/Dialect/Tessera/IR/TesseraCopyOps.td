@@ -34,8 +34,8 @@ def Tessera_CopyStartOp : Tessera_Op<"copy_start", [
     * `copy_start_c3`: the token is used once, by a `tessera.copy_done` in the
       same region, which all paths from here reach once.
     * `copy_start_c4`: between the two, no operation of the region (nor one in
-      an operation's regions) uses the result, uses the destination, or writes the source.
-      What aliases them is for `--tessera-verify`.
+      an operation's regions) uses the result. What uses memory before that is
+      for `--tessera-verify` (`verify_c5`).
 
     Example:
 

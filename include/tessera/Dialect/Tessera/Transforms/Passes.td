@@ -140,6 +140,9 @@ def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
     * `verify_c5`: between `tessera.copy_start` and `tessera.copy_done`, no view
       of the source is written, and no view of the destination is read or
       written.
+    * `verify_c7`: operands of an operation whose operands and result have one
+      type, such as `arith.addf`, have the layout of the result: its text does
+      not parse otherwise.
     * `bitcast_c1` of bitcasts that are too large for the verifier, by
       enumeration of up to 2^24 positions.
     * `verify_c6`: for a known target, the bytes that are live at once in each
