@@ -318,7 +318,7 @@ llvm::Expected<AxisList> AxisList::get(llvm::ArrayRef<int64_t> dimensions,
   AxisList list;
   list.dims.assign(dimensions.begin(), dimensions.end());
   for (size_t i = 0; i < layout.bounds.size(); ++i)
-    if (list.dims[i] == kDynamic)
+    if (layout.bounds[i] != kDynamic)
       list.dims[i] = layout.bounds[i];
 
   AxisListBuilder builder(list.dims, layout);

@@ -239,7 +239,7 @@ static MaybeViolation checkWidths(const Layout &layout,
                                   llvm::ArrayRef<int64_t> dimensions) {
   for (auto [i, width] : llvm::enumerate(layout.paddedDimensions)) {
     int64_t size = dimensions[i];
-    if (size == kDynamic && !layout.bounds.empty())
+    if (!layout.bounds.empty() && layout.bounds[i] != kDynamic)
       size = layout.bounds[i];
     if (width < size)
       return violate({Field::PaddedDimensions, static_cast<int64_t>(i)},
@@ -276,16 +276,16 @@ static MaybeViolation checkPaddingValue(const Layout &layout,
                  getName(*layout.paddingValue));
 }
 
-/// layout_c16: only dimensions of unknown size have bounds.
+/// layout_c16: a dimension is not larger than its bound. It may have both: what
+/// was of unknown size has the same memory once the size is known.
 static MaybeViolation
 checkBoundedDimensions(const Layout &layout,
                        llvm::ArrayRef<int64_t> dimensions) {
   for (auto [i, bound] : llvm::enumerate(layout.bounds))
-    if (bound != kDynamic && dimensions[i] != kDynamic)
+    if (bound != kDynamic && dimensions[i] > bound)
       return violate({Field::Bounds, static_cast<int64_t>(i)}, "layout_c16",
                      "bound of dimension " + Twine(i) + " in B",
-                     "`?`, since its size is " + Twine(dimensions[i]),
-                     Twine(bound));
+                     "at least its size " + Twine(dimensions[i]), Twine(bound));
   return std::nullopt;
 }
 

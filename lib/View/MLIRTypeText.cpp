@@ -176,9 +176,11 @@ static Shape makeShape(PrimitiveType type, llvm::ArrayRef<int64_t> sizes,
                        Layout layout) {
   Shape shape = Shape::array(type, sizes);
   llvm::SmallVector<int64_t, 6> bounded(sizes);
-  for (auto [size, bound] : llvm::zip(bounded, layout.bounds))
-    if (size == kDynamic)
-      size = bound;
+  for (auto [i, bound] : llvm::enumerate(layout.bounds))
+    if (bound != kDynamic) {
+      bounded[i] = bound;
+      shape.setDynamicDimension(i, true);
+    }
   // Dimensions stay dynamic, but count with their bounds.
   shape.setDimensions(bounded);
   layout.bounds.clear();

@@ -199,7 +199,7 @@ void ProgramMaker::addConcat() {
   Tensor first = pick();
   int64_t count = first.type.numElements();
   if (first.type.rank() == 0 || first.type.hasDynamicDims() || count == 0 ||
-      count > 150 || options.isFolded)
+      count > 150)
     return;
   Tensor second = *pickLike(first.type);
   int64_t dim = random.number(0, first.type.rank() - 1);

@@ -96,7 +96,7 @@ std::optional<Layout> ProgramMaker::makeLayout(const ArrayType &type) {
   while (!random.oneIn(8)) {
     SmallVector<int64_t> dims = type.dims;
     SmallVector<int64_t> bounds(dims.size(), tessera::kDynamic);
-    bool isBounded = !options.isFolded && random.oneIn(2);
+    bool isBounded = random.oneIn(2);
     // Bounds must leave room for a layout of at most as many positions.
     int64_t positions = type.numElements();
     for (auto [dim, bound, isDynamic] :

@@ -44,12 +44,9 @@ void runAll(const Steps &steps, ProgramState &state);
 
 struct ProgramOptions {
   /// Whether upstream's folders run before the pipeline. They are not told of
-  /// layouts, and make invalid IR of three kinds of right programs, which are
-  /// left out then. They replace a `linalg.transpose` that moves nothing, alone
-  /// or with the one before it, by its operand, of whatever layout: there is
-  /// only one transposition, which moves something. They make sizes static, and
-  /// keep the layout: dynamic dimensions have no bounds. They infer the type of
-  /// a `tensor.concat`: it has no layout.
+  /// layouts, and replace a `linalg.transpose` that moves nothing, alone or
+  /// with the one before it, by its operand, of whatever layout: there is only
+  /// one transposition then, which moves something.
   bool isFolded = false;
   /// Statements to leave out, by name. The others stay much as they are.
   std::set<uint64_t> skipped;

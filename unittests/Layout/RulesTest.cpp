@@ -215,11 +215,13 @@ TEST(LayoutRules, PaddingValueIsOfTheType) {
     expectShape(text);
 }
 
-TEST(LayoutRules, OnlyDynamicDimensionsHaveBounds) {
+TEST(LayoutRules, BoundsAreNotBelowSizes) {
   Layout layout = Layout::descending(2);
   layout.bounds = {8, kDynamic};
-  EXPECT_EQ(ruleOf(verifyLayout(layout, PrimitiveType::F32, {4, 3})),
+  EXPECT_EQ(ruleOf(verifyLayout(layout, PrimitiveType::F32, {9, 3})),
             "layout_c16");
+  EXPECT_FALSE(verifyLayout(layout, PrimitiveType::F32, {8, 3}));
+  EXPECT_FALSE(verifyLayout(layout, PrimitiveType::F32, {4, 3}));
   EXPECT_FALSE(verifyLayout(layout, PrimitiveType::F32, {kDynamic, 3}));
   EXPECT_FALSE(verifyLayout(layout, PrimitiveType::F32, {kDynamic, kDynamic}));
 }

@@ -122,8 +122,8 @@ class AxisList {
 public:
   /// The axes of `dimensions` (elements, kDynamic where unknown) under
   /// `layout`, which must satisfy Layout::verify and have as many dimensions.
-  /// A dynamic dimension with an entry in `layout.bounds`, or with a width in
-  /// PD, has static axes.
+  /// A dimension with an entry in `layout.bounds` has the axes of one of that
+  /// size; one with a width in PD has static axes, too.
   ///
   /// Errors: *invalid* where a product of extents exceeds int64; *unsupported*
   /// where a `*` merges an axis whose extent is not known into another.

@@ -108,12 +108,12 @@ func.func private @padding_value(tensor<3xf8E8M0FNU, #tessera.layout<{0:PV(zero)
 // -----
 
 // expected-error @+1 {{[layout_c16]}}
-func.func private @bound_of_static(tensor<3x?xf32, #tessera.layout<{1,0:B(3,?)}>>)
+func.func private @bound_below_size(tensor<3x?xf32, #tessera.layout<{1,0:B(2,?)}>>)
 
 // -----
 
 // expected-error @+1 {{[layout_c16]}}
-func.func private @memref_bound_of_static(memref<3x?xf32, #tessera.layout<{1,0:B(3,?)}>>)
+func.func private @memref_bound_below_size(memref<3x?xf32, #tessera.layout<{1,0:B(2,?)}>>)
 
 // -----
 

@@ -191,12 +191,13 @@ func.func @empty_too_large() -> tensor<?x5xf32, #tessera.layout<{1,0:PD(8,5)}>> 
   return %0 : tensor<?x5xf32, #tessera.layout<{1,0:PD(8,5)}>>
 }
 
-// A relayout learns the sizes that a cast forgot, but for bounded ones.
+// A relayout learns the sizes that a cast forgot, and keeps their bounds.
 // CHECK-LABEL: func.func @relayout_cast
 // CHECK: %[[R:.*]] = tessera.relayout %{{.*}} : tensor<4x5xf32> to tensor<4x5xf32, #[[TILED]]>
 // CHECK: %[[C:.*]] = tensor.cast %[[R]] : tensor<4x5xf32, #[[TILED]]> to tensor<?x5xf32, #[[TILED]]>
-// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<?x5xf32> to tensor<?x5xf32, #{{.*}}>
-// CHECK: return %[[C]], %[[B]]
+// CHECK: %[[B:.*]] = tessera.relayout %{{.*}} : tensor<4x5xf32> to tensor<4x5xf32, #[[BOUNDED:.*]]>
+// CHECK: %[[D:.*]] = tensor.cast %[[B]] : tensor<4x5xf32, #[[BOUNDED]]> to tensor<?x5xf32, #[[BOUNDED]]>
+// CHECK: return %[[C]], %[[D]]
 func.func @relayout_cast(%a: tensor<4x5xf32>) -> (tensor<?x5xf32, #tiled>, tensor<?x5xf32, #tessera.layout<{1,0:B(8,?)}>>) {
   %0 = tensor.cast %a : tensor<4x5xf32> to tensor<?x5xf32>
   %1 = tessera.relayout %0 : tensor<?x5xf32> to tensor<?x5xf32, #tiled>

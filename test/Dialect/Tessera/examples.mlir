@@ -16,6 +16,7 @@ func.func private @layouts(
     tensor<4096x512xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>,
     tensor<3x2xf32, #tessera.layout<{0,1:PD(5,2)PV(zero)}>>,
     tensor<?x3xf32, #tessera.layout<{1,0:B(8,?)}>>,
+    tensor<5x3xf32, #tessera.layout<{1,0:B(8,?)}>>,
     tensor<f32, #tessera.layout<{:T(256)}>>,
     memref<8x128xf32, #tessera.memory_space<1>>)
 

@@ -96,6 +96,20 @@ func.func @strided(%m: memref<4x5xf32, #columns>) -> memref<2x2xf32, strided<[1,
   return %0 : memref<2x2xf32, strided<[1, 4]>>
 }
 
+#bounded = #tessera.layout<{1,0:T(2,2)B(8,?)}>
+
+// A size that becomes known leaves the bound, and with it the buffer, as it was.
+// FOLD-LABEL: func.func @bounded
+// FOLD: tensor.empty() : tensor<5x3xf32, #[[B:.*]]>
+// FOLD: linalg.fill {{.*}} -> tensor<5x3xf32, #[[B]]>
+// FOLD: tensor.cast {{.*}} tensor<5x3xf32, #[[B]]> to tensor<?x3xf32, #[[B]]>
+func.func @bounded(%x: f32) -> tensor<?x3xf32, #bounded> {
+  %c5 = arith.constant 5 : index
+  %e = tensor.empty(%c5) : tensor<?x3xf32, #bounded>
+  %f = linalg.fill ins(%x : f32) outs(%e : tensor<?x3xf32, #bounded>) -> tensor<?x3xf32, #bounded>
+  return %f : tensor<?x3xf32, #bounded>
+}
+
 // A view of all of the source becomes the source. What writes it before the copy
 // is done is wrong before and after, and a matter of --tessera-verify.
 // FOLD-LABEL: func.func @copied_view

@@ -14,6 +14,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <thread>
 
@@ -202,13 +203,17 @@ llvm::Expected<Shape> tessera::getShape(ShapedType type) {
     return layout.takeError();
 
   SmallVector<int64_t> dims(type.getShape());
-  for (auto [dim, bound] : llvm::zip(dims, layout->bounds))
-    if (dim == kDynamic)
-      dim = bound;
+  SmallVector<bool> isDynamic =
+      llvm::map_to_vector(dims, [](int64_t dim) { return dim == kDynamic; });
+  for (auto [i, bound] : llvm::enumerate(layout->bounds))
+    if (bound != kDynamic) {
+      dims[i] = bound;
+      isDynamic[i] = true;
+    }
   layout->bounds.clear();
   Shape shape = Shape::array(*elementType, dims, std::move(*layout));
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    shape.setDynamicDimension(i, type.isDynamicDim(i));
+  for (auto [i, value] : llvm::enumerate(isDynamic))
+    shape.setDynamicDimension(i, value);
   return shape;
 }
 

@@ -40,6 +40,8 @@ def Tessera_LayoutAttr : Tessera_Attr<"Layout", "layout", [
     tensor<3x2xf32, #tessera.layout<{0,1:PD(5,2)PV(zero)}>>
     // At most eight rows; the buffer has the size of eight.
     tensor<?x3xf32, #tessera.layout<{1,0:B(8,?)}>>
+    // The same buffer, of which five rows are used.
+    tensor<5x3xf32, #tessera.layout<{1,0:B(8,?)}>>
     // A scalar that takes a whole tile.
     tensor<f32, #tessera.layout<{:T(256)}>>
     ```
