@@ -247,6 +247,7 @@ void Search::tryTypes() {
 
 std::vector<Suggestion> Search::takeResults() {
   std::vector<Suggestion> results;
+  results.reserve(best.size());
   for (auto &[kind, result] : best)
     results.push_back(std::move(result.second));
   // Another type changes values: it comes last.

@@ -80,7 +80,7 @@ class OwnTarget {
 public:
   /// Reads JSON, as docs/targets.md has it. Errors: *invalid* for other texts,
   /// with the field.
-  static llvm::Expected<OwnTarget> parse(llvm::StringRef json);
+  static llvm::Expected<OwnTarget> parse(llvm::StringRef text);
 
   /// Valid as long as this object is.
   Target get() const { return {name, spaces, layoutRule}; }
