@@ -45,14 +45,27 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
     }
     ```
 
+    An `scf.for` with constant bounds is an `affine.for` then, and an
+    `affine.parallel` without reductions one for each dimension while it is split.
+
+    With `strided-boundaries`, functions that are only called, and calls of
+    them, keep the logical shape of memrefs whose layout is an order of
+    dimensions with static strides: `memref<3x5xf32, strided<[1, 3]>>` for
+    `memref<3x5xf32, #tessera.layout<{0,1}>>`, where it would be
+    `memref<5x3xf32>`.
+
     Handled are loads and stores of `memref` and `affine`; `memref.alloc`,
-    `alloca`, `dealloc`, `dim`, `cast`, `copy` between equal layouts, `global`
-    and `get_global`; `tessera.physical_view`; functions, calls, `cf` branches,
-    loops and conditionals of `scf` and `affine`, `arith.select`. Untiled layouts are also seen
-    as strided memrefs by all other operations of `memref`, `vector`, `linalg`
-    and `affine`. Anything else is *unsupported*; then the pass reports all such
+    `alloca`, `atomic_rmw`, `dealloc`, `dim`, `cast`, `copy` between equal
+    layouts, `global` and `get_global`; `tessera.physical_view`; functions,
+    calls, `cf` branches, loops and conditionals of `scf` and `affine`,
+    `arith.select`. Untiled layouts are also seen as strided memrefs by all
+    other operations of `memref`, `vector`, `linalg` and `affine`. Anything else is *unsupported*; then the pass reports all such
     operations, and the IR stays as it was.
   }];
+  let options = [
+    Option<"stridedBoundaries", "strided-boundaries", "bool", "false",
+           "Functions keep the logical shape of untiled memrefs, with strides">
+  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::memref::MemRefDialect", "::tessera::TesseraDialect"
@@ -355,7 +368,9 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     floats (elements with E are packed on both sides or on none), to layouts
     with PV where there is padding within a dimension or integers are not
     signless, and of memrefs whose strides are dynamic or whose rows reach into
-    one another. An offset may be dynamic.
+    one another. An offset may be dynamic. A remark of a missed optimization says
+    why (`--remarks-filter-missed=tessera-vectorize-relayouts
+    --remark-format=emitRemark`).
 
     Where stores bypass the cache, they are whole lines: the address of the
     destination is tested, and there is other code for one that does not begin

@@ -32,6 +32,11 @@ struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
       llvm::cl::desc("Free the buffers that were allocated, by upstream's "
                      "ownership-based deallocation; functions then own none of "
                      "their arguments, and callers all results")};
+  Option<bool> stridedBoundaries{
+      *this, "strided-boundaries", llvm::cl::init(false),
+      llvm::cl::desc(
+          "Functions keep the logical shape of untiled memrefs, with "
+          "strides, as by tessera-lower-layouts")};
 };
 void buildToAffinePipeline(mlir::OpPassManager &manager,
                            const ToAffineOptions &options);

@@ -50,7 +50,9 @@ addToAffine(OpPassManager &manager, const ToAffineOptions &options,
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = options.maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
-  manager.addPass(createLowerLayouts());
+  LowerLayoutsOptions layoutOptions;
+  layoutOptions.stridedBoundaries = options.stridedBoundaries;
+  manager.addPass(createLowerLayouts(layoutOptions));
   AssignAddressSpacesOptions spaceOptions;
   spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
@@ -111,6 +113,8 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertComplexToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
+  // What LLVM has no intrinsics for, such as erf, is called.
+  manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createConvertIndexToLLVMPass());
   ConvertFuncToLLVMPassOptions funcOptions;
   funcOptions.useBarePtrCallConv = options.useBarePointers;

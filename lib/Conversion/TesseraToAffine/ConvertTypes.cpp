@@ -158,6 +158,31 @@ struct DimPattern : OpConversionPattern<memref::DimOp> {
   }
 };
 
+/// From a memref with the strides of the layout to the physical one.
+struct StridedCastPattern : OpConversionPattern<memref::CastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CastOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (getLaidOutMemRef(op.getSource().getType()))
+      return rewriter.notifyMatchFailure(op, "both sides have layouts");
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    Value strided = adaptor.getSource().front();
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(memref::DimOp::create(rewriter, loc, strided, dim));
+    SmallVector<Value> values = {viewAs(
+        rewriter, loc, strided, llvm::cantFail(getPhysicalMemRefType(type)),
+        createPhysicalSizes(rewriter, loc, type, sizes))};
+    llvm::append_range(values, sizes);
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
 /// Between memrefs of one layout whose sizes are known to different degrees.
 struct CastPattern : OpConversionPattern<memref::CastOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -165,6 +190,8 @@ struct CastPattern : OpConversionPattern<memref::CastOp> {
   LogicalResult
   matchAndRewrite(memref::CastOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (!getLaidOutMemRef(op.getSource().getType()))
+      return rewriter.notifyMatchFailure(op, "the source has strides");
     Location loc = op.getLoc();
     auto from = cast<MemRefType>(op.getSource().getType());
     auto to = cast<MemRefType>(op.getType());
@@ -433,6 +460,8 @@ bool tessera::isConvertedByType(Operation *op) {
   if (auto cast = dyn_cast<memref::CastOp>(op)) {
     MemRefType from = getLaidOutMemRef(cast.getSource().getType());
     MemRefType to = getLaidOutMemRef(cast.getType());
+    if (!from && to)
+      return cast.getSource().getType() == getDenseStridedType(to);
     return from && to && from.getLayout() == to.getLayout() &&
            canCast(from, to);
   }
@@ -447,12 +476,12 @@ bool tessera::isConvertedByType(Operation *op) {
 void tessera::populateLowerLayoutsPatterns(
     const PhysicalTypeConverter &converter, RewritePatternSet &patterns,
     ConversionTarget &target) {
-  patterns
-      .add<AffineForPattern, AffineIfPattern, AffineYieldPattern,
-           AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
-           DeallocPattern, DimPattern, CastPattern, PhysicalViewPattern,
-           BitcastViewPattern, SelectPattern, GlobalPattern, GetGlobalPattern>(
-          converter, patterns.getContext());
+  patterns.add<AffineForPattern, AffineIfPattern, AffineYieldPattern,
+               AllocPattern<memref::AllocOp>, AllocPattern<memref::AllocaOp>,
+               DeallocPattern, DimPattern, CastPattern, StridedCastPattern,
+               PhysicalViewPattern, BitcastViewPattern, SelectPattern,
+               GlobalPattern, GetGlobalPattern>(converter,
+                                                patterns.getContext());
   populateAnyFunctionOpInterfaceTypeConversionPattern(patterns, converter);
   populateCallOpTypeConversionPattern(patterns, converter);
   populateReturnOpTypeConversionPattern(patterns, converter);

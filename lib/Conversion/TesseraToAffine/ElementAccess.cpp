@@ -287,11 +287,17 @@ Value ElementAccess::toStored(OpBuilder &builder, Location loc,
   return arith::ExtUIOp::create(builder, loc, storedType, element);
 }
 
+Subscripts ElementAccess::getPhysicalSubscripts(OpBuilder &builder,
+                                                Location loc,
+                                                const Subscripts &logical,
+                                                ValueRange sizes) const {
+  Subscripts axes = getAxisSubscripts(builder, loc, logical);
+  return isFlat() ? linearize(builder, loc, axes, sizes) : axes;
+}
+
 Value ElementAccess::load(OpBuilder &builder, Location loc, Value memref,
                           const Subscripts &logical, ValueRange sizes) const {
-  Subscripts position = getAxisSubscripts(builder, loc, logical);
-  if (isFlat())
-    position = linearize(builder, loc, position, sizes);
+  Subscripts position = getPhysicalSubscripts(builder, loc, logical, sizes);
   if (!isPacked())
     return toElement(builder, loc, createLoad(builder, loc, memref, position));
   PackedSubscripts packed =

@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RaiseLoops.h"
+
 #include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
 #include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
@@ -23,6 +25,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -41,7 +44,8 @@ MemRefType tessera::getLaidOutMemRef(Type type) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A load or store of one element, of the memref or the affine dialect. (The
+/// A load, store or atomic update of one element, of the memref or the affine
+/// dialect. (The
 /// analyzer does not see through optional values.)
 // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
 struct AccessOp {
@@ -49,7 +53,7 @@ struct AccessOp {
   Value memref;
   AffineMap map;
   SmallVector<Value> operands;
-  Value stored; ///< Null for a load.
+  Value stored; ///< Null unless it is a store.
 
   MemRefType type() const { return cast<MemRefType>(memref.getType()); }
 };
@@ -81,6 +85,9 @@ static std::optional<AccessOp> getAccess(Operation *op) {
           .Case([](memref::StoreOp store) {
             return makeAccess(store, store.getMemref(), store.getIndices(),
                               store.getValue());
+          })
+          .Case([](memref::AtomicRMWOp update) {
+            return makeAccess(update, update.getMemref(), update.getIndices());
           })
           .Default([](Operation *) { return std::nullopt; });
   if (!access || !getLaidOutMemRef(access->memref.getType()))
@@ -213,9 +220,10 @@ static bool isSplit(MemRefType type) {
   });
 }
 
-/// Gives loops around accesses to split dimensions the form that can be split.
-static void normalizeLoops(ArrayRef<AccessOp> accesses) {
-  llvm::SetVector<AffineForOp> loops;
+/// The loops around accesses to split dimensions, innermost first.
+template <typename... LoopTys>
+static llvm::SetVector<Operation *> getLoops(ArrayRef<AccessOp> accesses) {
+  llvm::SetVector<Operation *> loops;
   llvm::DenseMap<Type, bool> isSplitType;
   for (const AccessOp &access : accesses) {
     auto [known, isNew] = isSplitType.try_emplace(access.type());
@@ -224,12 +232,19 @@ static void normalizeLoops(ArrayRef<AccessOp> accesses) {
     if (!known->second)
       continue;
     for (Operation *op = access.op; op; op = op->getParentOp())
-      if (auto loop = dyn_cast<AffineForOp>(op))
-        loops.insert(loop);
+      if (isa<LoopTys...>(op))
+        loops.insert(op);
   }
-  for (AffineForOp loop : loops)
+  return loops;
+}
+
+/// Gives loops around accesses to split dimensions the form that can be split.
+static void normalizeLoops(ArrayRef<AccessOp> accesses) {
+  for (Operation *op : getLoops<AffineForOp>(accesses)) {
+    auto loop = cast<AffineForOp>(op);
     if (!canSplit(loop))
       (void)affine::normalizeAffineFor(loop);
+  }
 }
 
 /// Splits loops for all accesses; returns how many.
@@ -251,6 +266,28 @@ static Value createPhysicalView(OpBuilder &builder, Location loc, Value memref,
   return PhysicalViewOp::create(builder, loc, physical, memref);
 }
 
+/// Lets an atomic update address the physical memref.
+static void lowerUpdate(memref::AtomicRMWOp op, const ElementAccess &element,
+                        Value physical, const Subscripts &logical,
+                        ValueRange sizes, IRRewriter &rewriter) {
+  Location loc = op.getLoc();
+  Subscripts position =
+      element.getPhysicalSubscripts(rewriter, loc, logical, sizes);
+  SmallVector<Value> indices;
+  for (AffineExpr result : position.map.getResults())
+    indices.push_back(
+        position.isAffine
+            ? affine::makeComposedAffineApply(
+                  rewriter, loc,
+                  AffineMap::get(position.map.getNumDims(),
+                                 position.map.getNumSymbols(), result),
+                  getAsOpFoldResult(position.operands))
+                  .getResult()
+            : position.operands[indices.size()]);
+  rewriter.replaceOpWithNewOp<memref::AtomicRMWOp>(
+      op, op.getKind(), op.getValue(), physical, indices);
+}
+
 static void lowerAccess(const AccessOp &access, const ElementAccess &element,
                         IRRewriter &rewriter) {
   rewriter.setInsertionPoint(access.op);
@@ -265,6 +302,8 @@ static void lowerAccess(const AccessOp &access, const ElementAccess &element,
             memref::DimOp::create(rewriter, loc, access.memref, dim));
   Subscripts subscripts =
       Subscripts::get(rewriter, access.op, access.map, access.operands);
+  if (auto update = dyn_cast<memref::AtomicRMWOp>(access.op))
+    return lowerUpdate(update, element, physical, subscripts, sizes, rewriter);
   if (!access.stored) {
     rewriter.replaceOp(
         access.op, element.load(rewriter, loc, physical, subscripts, sizes));
@@ -386,6 +425,9 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
     });
     return accesses;
   };
+  raiseLoops(
+      rewriter,
+      getLoops<scf::ForOp, affine::AffineParallelOp>(collect()).getArrayRef());
   normalizeLoops(collect());
   statistics.numSplitLoops = splitLoops(collect(), rewriter);
 
@@ -401,6 +443,7 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
     lowerAccess(access, *element, rewriter);
     ++statistics.numAccesses;
   }
+  makeParallel(root);
   lowerWholeMemRefs(root, rewriter);
   // Accesses address the new loops; few other uses of the old variables stay.
   root->walk([&](affine::AffineApplyOp apply) {
@@ -469,6 +512,11 @@ static LogicalResult checkOp(Operation *op) {
     return checkDim(dim);
   if (std::optional<AccessOp> access = getAccess(op)) {
     llvm::Expected<ElementAccess> element = ElementAccess::get(access->type());
+    if (element && isa<memref::AtomicRMWOp>(op) && !element->holdsElements())
+      return op->emitOpError(
+          "unsupported update of packed elements: expected elements that have "
+          "an address each, in their own width; relayout to a layout without "
+          "E");
     if (element)
       return success();
     return emitLayoutError([&] { return op->emitOpError(); },

@@ -24,10 +24,14 @@ using namespace tessera;
 
 namespace {
 struct LowerLayoutsPass : tessera::impl::LowerLayoutsBase<LowerLayoutsPass> {
+  using LowerLayoutsBase::LowerLayoutsBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(checkLowerable(module)))
       return signalPassFailure();
+    if (stridedBoundaries)
+      makeBoundariesStrided(module);
     AccessStatistics statistics = lowerAccesses(module);
     numAccesses += statistics.numAccesses;
     numSplitLoops += statistics.numSplitLoops;

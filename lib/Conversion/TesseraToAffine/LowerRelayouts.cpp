@@ -90,23 +90,6 @@ Value tessera::buildPaddingValue(OpBuilder &builder, Location loc,
 /// A loop stands in another for each axis, and passes go down by recursion.
 static constexpr int64_t kMaxAxes = 512;
 
-/// Whether elements of the memref can be reached, else an error at `op`.
-static LogicalResult checkAccess(Operation *op, Type type) {
-  auto emitError = [&] { return op->emitOpError(); };
-  auto memref = cast<MemRefType>(type);
-  // Before the axes are looked at, each of which names all dimensions.
-  if (memref.getRank() > kMaxAxes)
-    return emitLayoutError(
-        emitError,
-        unsupportedError(
-            "rank of a relayout", "at most " + Twine(kMaxAxes) + " dimensions",
-            Twine(memref.getRank()), "collapse dimensions of size 1"));
-  auto access = ElementAccess::get(memref);
-  if (!access)
-    return emitLayoutError(emitError, access.takeError());
-  return success();
-}
-
 bool tessera::isLoweredRelayout(Operation *op) {
   if (auto relayout = dyn_cast<RelayoutOp>(op))
     return !relayout.isTensorForm();
@@ -118,14 +101,28 @@ bool tessera::isLoweredRelayout(Operation *op) {
   return from && to && movesElements(from, to);
 }
 
-LogicalResult tessera::checkRelayoutLowerable(Operation *op) {
+/// Why there are no loops for such an operation, if there are none.
+static llvm::Error getObstacle(Operation *op) {
   if (!isInFunction(op))
-    return emitLayoutError([&] { return op->emitOpError(); },
-                           unsupportedError("relayout", "a function around it",
-                                            "none", "move it into a function"));
-  for (Type type : op->getOperandTypes())
-    if (failed(checkAccess(op, type)))
-      return failure();
+    return unsupportedError("relayout", "a function around it", "none",
+                            "move it into a function");
+  for (Type type : op->getOperandTypes()) {
+    auto memref = cast<MemRefType>(type);
+    // Before the axes are looked at, each of which names all dimensions.
+    if (memref.getRank() > kMaxAxes)
+      return unsupportedError(
+          "rank of a relayout", "at most " + Twine(kMaxAxes) + " dimensions",
+          Twine(memref.getRank()), "collapse dimensions of size 1");
+    auto access = ElementAccess::get(memref);
+    if (!access)
+      return access.takeError();
+  }
+  return llvm::Error::success();
+}
+
+LogicalResult tessera::checkRelayoutLowerable(Operation *op) {
+  if (llvm::Error error = getObstacle(op))
+    return emitLayoutError([&] { return op->emitOpError(); }, std::move(error));
   return success();
 }
 
@@ -225,8 +222,11 @@ struct LowerRelayoutPattern : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isLoweredRelayout(op) || failed(checkRelayoutLowerable(op)))
-      return failure();
+    if (!isLoweredRelayout(op))
+      return rewriter.notifyMatchFailure(op, "no relayout in memory");
+    if (llvm::Error error = getObstacle(op))
+      return rewriter.notifyMatchFailure(
+          op, takeDiagnostic(std::move(error)).message());
     lowerRelayout(rewriter, op, options);
     return success();
   }

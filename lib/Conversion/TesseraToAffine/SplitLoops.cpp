@@ -121,6 +121,8 @@ static AffineForOp splitOnce(RewriterBase &rewriter, AffineForOp loop,
   AffineForOp blocks = createBlockLoop(rewriter, loop, size);
   rewriter.setInsertionPointToStart(blocks.getBody());
   AffineForOp elements = createElementLoop(rewriter, loop, blocks, size);
+  for (AffineForOp piece : {blocks, elements})
+    piece->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   // Loops that carry values are made without terminators.
   bool carries = loop.getNumResults() != 0;
   if (carries)

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Remarks.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
@@ -295,7 +296,10 @@ struct VectorizeRelayoutsPass
     });
     for (Operation *op : relayouts) {
       if (llvm::Error error = vectorize(op, target)) {
-        llvm::consumeError(std::move(error));
+        remark::missed(
+            op->getLoc(),
+            remark::RemarkOpts::name("RelayoutLeft").category(getArgument()))
+            << takeDiagnostic(std::move(error)).message();
         ++numLeft;
         continue;
       }

@@ -45,11 +45,11 @@ memref.global "private" @sparse
 
 // -----
 
-// expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; relayout to a layout without E}}
+// expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; write the type without E}}
 func.func @no_physical_type(
     %m: memref<4xi4, #tessera.layout<{0:E(3)}>>) {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; relayout to a layout without E}}
+  // expected-error @+1 {{unsupported element size E: expected the 4 bits of s4 or more whole bytes, at most 128 bits, found 3; write the type without E}}
   %v = memref.load %m[%c0] : memref<4xi4, #tessera.layout<{0:E(3)}>>
   return
 }
@@ -91,4 +91,20 @@ func.func @huge_view(%m: memref<?x4xf32>)
   %t = tessera.bitcast_view %m : memref<?x4xf32>
       to memref<?x9223372036854775807x9223372036854775807xf32>
   return %t : memref<?x9223372036854775807x9223372036854775807xf32>
+}
+
+// -----
+
+func.func @update(%m: memref<8xi4, #tessera.layout<{0:E(4)}>>, %v: i4, %i: index) {
+  // expected-error @+1 {{'memref.atomic_rmw' op unsupported update of packed elements: expected elements that have an address each}}
+  %p = memref.atomic_rmw addi %v, %m[%i] : (i4, memref<8xi4, #tessera.layout<{0:E(4)}>>) -> i4
+  return
+}
+
+// -----
+
+func.func @affine_vector(%m: memref<8x16xf32, #tessera.layout<{1,0:T(2,2)}>>) -> vector<4xf32> {
+  // expected-error @+1 {{'affine.vector_load' op unsupported operation on a laid-out memref}}
+  %v = affine.vector_load %m[0, 0] : memref<8x16xf32, #tessera.layout<{1,0:T(2,2)}>>, vector<4xf32>
+  return %v : vector<4xf32>
 }

@@ -393,3 +393,12 @@ func.func @switch(%i: index, %m: memref<2x3xf32, #tessera.layout<{0,1}>>,
   }
   return %r : memref<2x3xf32, #tessera.layout<{0,1}>>
 }
+
+// An atomic update goes to the position of the element.
+
+// CHECK-LABEL: func.func @update
+// CHECK: %[[P:.*]] = memref.atomic_rmw addf %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : (f32, memref<5x2x8x128xf32>) -> f32
+func.func @update(%m: memref<40x250xf32, #tiled>, %v: f32, %i: index, %j: index) -> f32 {
+  %p = memref.atomic_rmw addf %v, %m[%i, %j] : (f32, memref<40x250xf32, #tiled>) -> f32
+  return %p : f32
+}

@@ -14,7 +14,7 @@ func.func @reshape(%a: tensor<8x4xf32, #tessera.layout<{1,0:T(8,128)}>>)
 // Copies under way are for --tessera-expand-ops, too.
 
 func.func @copy(%a: tensor<8xf32>) -> tensor<8xf32, #tessera.layout<{0:S(1)}>> {
-  // expected-error @+1 {{op was not bufferized}}
+  // expected-error @+1 {{unsupported on tensors: expected an operation that One-Shot Bufferize makes buffers for}}
   %b, %t = tessera.copy_start %a : tensor<8xf32>
       to tensor<8xf32, #tessera.layout<{0:S(1)}>>
   tessera.copy_done %t
@@ -46,4 +46,14 @@ func.func @function_value() {
   // expected-error @+1 {{unsupported value that is a function: expected one without tensors among its arguments and results, found (tensor<4xi32>) -> tensor<4xi32>; call it by its name}}
   %0 = func.constant @callee : (tensor<4xi32>) -> tensor<4xi32>
   return
+}
+
+// -----
+
+func.func @pack(%a: tensor<8x16xf32, #tessera.layout<{1,0:T(2,2)}>>, %b: tensor<2x2x4x8xf32>)
+    -> tensor<2x2x4x8xf32> {
+  // expected-error @+1 {{'linalg.pack' op unsupported on tensors}}
+  %x = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [4, 8] into %b
+      : tensor<8x16xf32, #tessera.layout<{1,0:T(2,2)}>> -> tensor<2x2x4x8xf32>
+  return %x : tensor<2x2x4x8xf32>
 }

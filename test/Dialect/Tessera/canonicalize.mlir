@@ -222,3 +222,33 @@ func.func @physical_view_plain(%m: memref<4x5xf32>) -> memref<4x5xf32> {
   %0 = tessera.physical_view %m : memref<4x5xf32> to memref<4x5xf32>
   return %0 : memref<4x5xf32>
 }
+
+// The constant is one in the other layout, unless a buffer of more than 2^24
+// positions would have to be listed, or the space changes.
+
+// CHECK-LABEL: func.func @constants
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant dense<{{.*}}> : tensor<2x2xf32>
+// CHECK-DAG: %[[A:.*]] = arith.constant dense<{{.*}}> : tensor<2x2xf32, #{{.*}}>
+// CHECK-DAG: %[[B:.*]] = tessera.relayout %[[ROWS]] : tensor<2x2xf32> to tensor<2x2xf32, #{{.*}}>
+// CHECK-DAG: %[[C:.*]] = tessera.relayout %[[ROWS]] : tensor<2x2xf32> to tensor<2x2xf32, #{{.*}}>
+// CHECK: return %[[A]], %[[B]], %[[C]]
+func.func @constants() -> (tensor<2x2xf32, #tiled>, tensor<2x2xf32, #tiled_s1>,
+                           tensor<2x2xf32, #tessera.layout<{1,0:T(8192,8192)}>>) {
+  %0 = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %1 = tessera.relayout %0 : tensor<2x2xf32> to tensor<2x2xf32, #tiled>
+  %2 = tessera.relayout %0 : tensor<2x2xf32> to tensor<2x2xf32, #tiled_s1>
+  %3 = tessera.relayout %0 : tensor<2x2xf32> to tensor<2x2xf32, #tessera.layout<{1,0:T(8192,8192)}>>
+  return %1, %2, %3 : tensor<2x2xf32, #tiled>, tensor<2x2xf32, #tiled_s1>,
+                      tensor<2x2xf32, #tessera.layout<{1,0:T(8192,8192)}>>
+}
+
+// Equal elements are one number, however many there are.
+
+// CHECK-LABEL: func.func @equal_elements
+// CHECK-NEXT: arith.constant dense<1.000000e+00> : tensor<99999x99999xf32, #{{.*}}>
+// CHECK-NEXT: return
+func.func @equal_elements() -> tensor<99999x99999xf32, #tiled> {
+  %0 = arith.constant dense<1.0> : tensor<99999x99999xf32>
+  %1 = tessera.relayout %0 : tensor<99999x99999xf32> to tensor<99999x99999xf32, #tiled>
+  return %1 : tensor<99999x99999xf32, #tiled>
+}

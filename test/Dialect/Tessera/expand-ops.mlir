@@ -170,3 +170,54 @@ func.func @plain_slice(%a: tensor<32x256xf32>) -> tensor<8x256xf32> {
   %0 = tensor.extract_slice %a[8, 0] [8, 256] [1, 1] : tensor<32x256xf32> to tensor<8x256xf32>
   return %0 : tensor<8x256xf32>
 }
+
+// Arithmetic reads each tensor by its layout, and writes to an operand or to a
+// new tensor.
+
+// CHECK-LABEL: func.func @arithmetic
+// CHECK-SAME: (%[[A:.*]]: tensor<?x256xf32, #{{.*}}>, %[[B:.*]]: tensor<?x256xf32, #{{.*}}>)
+// CHECK: linalg.generic {{.*}} ins(%[[A]], %[[B]] : {{.*}}) outs(%[[A]]
+// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<nnan> : f32
+// CHECK: %[[N:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x256xf32
+// CHECK: %[[E:.*]] = tessera.empty(%[[N]]) : tensor<?x256xi1, #{{.*}}>
+// CHECK: linalg.generic {{.*}} outs(%[[E]]
+// CHECK: arith.cmpf olt, %{{.*}}, %{{.*}} : f32
+func.func @arithmetic(%a: tensor<?x256xf32, #tiled>, %b: tensor<?x256xf32, #tiled>) -> tensor<?x256xi1, #tiled> {
+  %0 = arith.addf %a, %b fastmath<nnan> : tensor<?x256xf32, #tiled>
+  %1 = arith.cmpf olt, %0, %b : tensor<?x256xf32, #tiled>
+  return %1 : tensor<?x256xi1, #tiled>
+}
+
+// A selection between whole tensors stays: it hands one of them on.
+
+// CHECK-LABEL: func.func @whole_selection
+// CHECK: arith.select %{{.*}} : tensor<8x256xf32, #{{.*}}>
+func.func @whole_selection(%c: i1, %a: tensor<8x256xf32, #tiled>, %b: tensor<8x256xf32, #tiled>)
+    -> tensor<8x256xf32, #tiled> {
+  %0 = arith.select %c, %a, %b : tensor<8x256xf32, #tiled>
+  return %0 : tensor<8x256xf32, #tiled>
+}
+
+// A slice that is relayouted is read once.
+
+// CHECK-LABEL: func.func @relayout_of_slice
+// CHECK: %[[E:.*]] = tessera.empty() : tensor<8x256xf32>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} outs(%[[E]]
+// CHECK-NOT: tessera.relayout
+// CHECK: return %[[R]]
+func.func @relayout_of_slice(%a: tensor<32x256xf32, #tiled>) -> tensor<8x256xf32> {
+  %0 = tensor.extract_slice %a[8, 0] [8, 256] [1, 1] : tensor<32x256xf32, #tiled> to tensor<8x256xf32, #tiled>
+  %1 = tessera.relayout %0 : tensor<8x256xf32, #tiled> to tensor<8x256xf32>
+  return %1 : tensor<8x256xf32>
+}
+
+// Weights are constants in the layout that they are used in.
+
+// CHECK-LABEL: func.func @weights
+// CHECK: %[[C:.*]] = arith.constant dense<{{.*}}> : tensor<2x2xf32, #{{.*}}>
+// CHECK-NEXT: return %[[C]]
+func.func @weights() -> tensor<2x2xf32, #tiled> {
+  %0 = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %1 = tessera.relayout %0 : tensor<2x2xf32> to tensor<2x2xf32, #tiled>
+  return %1 : tensor<2x2xf32, #tiled>
+}

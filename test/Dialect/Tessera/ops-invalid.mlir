@@ -217,7 +217,7 @@ func.func @physical_view_strided(%a: memref<4xf32, strided<[2]>>) {
 // -----
 
 func.func @physical_view_metadata(%a: memref<4xf32, #tessera.layout<{0:M(16)}>>) {
-  // expected-error @+1 {{unsupported metadata prefix M: expected none, found 16 bytes; relayout to a layout without M}}
+  // expected-error @+1 {{unsupported metadata prefix M: expected none, found 16 bytes; write the type of the array behind the prefix, without M}}
   %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:M(16)}>> to memref<4xf32>
   return
 }
@@ -225,7 +225,7 @@ func.func @physical_view_metadata(%a: memref<4xf32, #tessera.layout<{0:M(16)}>>)
 // -----
 
 func.func @physical_view_narrow(%a: memref<4xf32, #tessera.layout<{0:E(16)}>>) {
-  // expected-error @+1 {{unsupported element size E: expected the 32 bits of f32 or more whole bytes, at most 128 bits, found 16; relayout to a layout without E}}
+  // expected-error @+1 {{unsupported element size E: expected the 32 bits of f32 or more whole bytes, at most 128 bits, found 16; write the type without E}}
   %0 = tessera.physical_view %a : memref<4xf32, #tessera.layout<{0:E(16)}>> to memref<4xf32>
   return
 }

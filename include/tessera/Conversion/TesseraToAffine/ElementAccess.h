@@ -67,6 +67,17 @@ public:
   Subscripts getAxisSubscripts(mlir::OpBuilder &builder, mlir::Location loc,
                                const Subscripts &logical) const;
 
+  /// The subscripts of that position in the physical memref, flat or not.
+  /// `sizes` as below.
+  Subscripts getPhysicalSubscripts(mlir::OpBuilder &builder, mlir::Location loc,
+                                   const Subscripts &logical,
+                                   mlir::ValueRange sizes = {}) const;
+
+  /// Whether memory holds elements of their own type, each at an address.
+  bool holdsElements() const {
+    return !isPacked() && physical.getElementType() == elementType;
+  }
+
   /// Reads the element at `logical` from `memref`, which has the physical type.
   /// `sizes` are those of the dynamic dimensions, in order; here and below they
   /// may be left out unless needsSizes().

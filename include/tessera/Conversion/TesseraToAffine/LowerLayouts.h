@@ -14,6 +14,7 @@
 #ifndef TESSERA_CONVERSION_TESSERATOAFFINE_LOWERLAYOUTS_H
 #define TESSERA_CONVERSION_TESSERATOAFFINE_LOWERLAYOUTS_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -27,6 +28,14 @@ mlir::MemRefType getLaidOutMemRef(mlir::Type type);
 /// Whether the operation makes, passes on or views laid-out memrefs whole, and
 /// so is rewritten with its types and not before.
 bool isConvertedByType(mlir::Operation *op);
+
+/// The memref with static strides that a laid-out one is, where its layout has
+/// nothing but an order of dimensions that is not row-major; null for others.
+mlir::MemRefType getDenseStridedType(mlir::Type type);
+
+/// Gives functions that are only called, and calls of them, such memrefs for
+/// arguments and results, by casts.
+void makeBoundariesStrided(mlir::ModuleOp module);
 
 struct AccessStatistics {
   int64_t numAccesses = 0;

@@ -319,12 +319,11 @@ tessera::verifyLayout(ShapedType type,
 llvm::Error tessera::checkSupported(const Layout &layout, PrimitiveType type) {
   if (!layout.splitConfigs.empty())
     return unsupportedError("split configurations SC", "none",
-                            layout.toString(),
-                            "relayout to a layout without SC");
+                            layout.toString(), "write the type without SC");
   if (int64_t bytes = layout.dynamicShapeMetadataPrefixBytes)
-    return unsupportedError("metadata prefix M", "none",
-                            Twine(bytes) + " bytes",
-                            "relayout to a layout without M");
+    return unsupportedError(
+        "metadata prefix M", "none", Twine(bytes) + " bytes",
+        "write the type of the array behind the prefix, without M");
   // Wider containers are integers, which end at 128 bits.
   int64_t bits = layout.elementSizeInBits, width = getBitWidth(type);
   bool isContainer = bits > width && bits <= 128 && bits % 8 == 0;
@@ -333,7 +332,7 @@ llvm::Error tessera::checkSupported(const Layout &layout, PrimitiveType type) {
   return unsupportedError("element size E",
                           "the " + Twine(width) + " bits of " + getName(type) +
                               " or more whole bytes, at most 128 bits",
-                          Twine(bits), "relayout to a layout without E");
+                          Twine(bits), "write the type without E");
 }
 
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,7 @@ static std::optional<std::pair<int64_t, int64_t>> getSpaces(ShapedType lhs,
   return std::nullopt;
 }
 
-static bool haveSameSpace(ShapedType lhs, ShapedType rhs) {
+bool tessera::detail::haveSameSpace(ShapedType lhs, ShapedType rhs) {
   auto spaces = getSpaces(lhs, rhs);
   return spaces && spaces->first == spaces->second;
 }

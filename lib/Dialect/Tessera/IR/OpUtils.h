@@ -42,6 +42,9 @@ mlir::LogicalResult verifyForm(mlir::Operation *op, mlir::Value source,
                                mlir::Value destination, mlir::Value result,
                                llvm::StringRef rule);
 
+/// Whether both are in one memory space.
+bool haveSameSpace(mlir::ShapedType lhs, mlir::ShapedType rhs);
+
 /// Whether an operation from `from` over `via` to `to` may skip `via`: not when
 /// its memory space is a third one, since then the array is meant to pass
 /// through it.

@@ -9,6 +9,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "OpUtils.h"
+#include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Layout/Bitcast.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,12 +60,34 @@ RelayoutOp::reifyResultShapes(OpBuilder &builder,
   return success();
 }
 
-LogicalResult RelayoutOp::fold(FoldAdaptor,
+/// The constant in the layout of `to`; null where the buffer of that would not
+/// be written down (canLayOutElements), so that elements would have to be moved
+/// after all. A move between memory spaces stays.
+static Attribute relayoutConstant(Attribute value, ShapedType from,
+                                  ShapedType to) {
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(value);
+  auto tensor = dyn_cast<RankedTensorType>(to);
+  if (!elements || !tensor || !haveSameSpace(from, to))
+    return {};
+  llvm::Expected<MemRefType> buffer = getMemRefType(tensor);
+  if (buffer)
+    return canLayOutElements(*buffer, elements) ? elements.reshape(tensor)
+                                                : Attribute();
+  llvm::consumeError(buffer.takeError());
+  return {};
+}
+
+LogicalResult RelayoutOp::fold(FoldAdaptor adaptor,
                                SmallVectorImpl<OpFoldResult> &results) {
   if (!isTensorForm())
     return failure();
   if (getSource().getType() == getResult().getType()) {
     results.push_back(getSource());
+    return success();
+  }
+  if (Attribute constant = relayoutConstant(adaptor.getSource(),
+                                            getSourceType(), getTargetType())) {
+    results.push_back(constant);
     return success();
   }
   // There and back again.

@@ -295,6 +295,25 @@ static LogicalResult checkFunctionValues(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Reports every operation on tensors that has no buffers, by name: what
+/// One-Shot Bufferize says of them is where they are.
+static LogicalResult checkBufferizable(ModuleOp module) {
+  bool isBufferizable = true;
+  module.walk([&](Operation *op) {
+    auto isTensor = llvm::IsaPred<TensorType>;
+    bool hasTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                      llvm::any_of(op->getResultTypes(), isTensor);
+    if (!hasTensors || !op->isRegistered() || isa<BufferizableOpInterface>(op))
+      return;
+    isBufferizable = false;
+    op->emitOpError("unsupported on tensors: expected an operation that "
+                    "One-Shot Bufferize makes buffers for; express it by such "
+                    "ones first, as --tessera-expand-ops and upstream's passes "
+                    "for its dialect do");
+  });
+  return success(isBufferizable);
+}
+
 namespace {
 struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -306,7 +325,8 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     ModuleOp module = getOperation();
     OneShotBufferizationOptions options = getBufferizationOptions();
     BufferizationState state;
-    if (failed(checkFunctionValues(module)))
+    if (failed(checkFunctionValues(module)) ||
+        failed(checkBufferizable(module)))
       return signalPassFailure();
     replaceEmptyTensors(module);
     moveFusedBitcasts(module);

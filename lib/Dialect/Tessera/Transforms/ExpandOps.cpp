@@ -360,8 +360,14 @@ private:
   }
 };
 
+/// Whether the relayout may fold to a constant, which weights should.
+static bool isConstantRelayout(Operation *op) {
+  return isa<RelayoutOp>(op) && matchPattern(op->getOperand(0), m_Constant());
+}
+
 struct ExpandOpsPass : tessera::impl::ExpandOpsBase<ExpandOpsPass> {
   void runOnOperation() override {
+    expandArithmetic();
     SmallVector<Operation *> ops = collectExpandable();
     RewritePatternSet patterns(&getContext());
     populateExpandOpsPatterns(patterns);
@@ -376,10 +382,22 @@ struct ExpandOpsPass : tessera::impl::ExpandOpsBase<ExpandOpsPass> {
   }
 
 private:
+  void expandArithmetic() {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isElementwiseOnTensors(op))
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : ops)
+      expandElementwise(rewriter, op);
+    numExpanded += ops.size();
+  }
+
   SmallVector<Operation *> collectExpandable() {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isExpandableTensorOp(op) ||
+      if (isExpandableTensorOp(op) || isConstantRelayout(op) ||
           isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp, LinearizeIndexOp,
               ReshapeOp, StorageSizeOp>(op))
         ops.push_back(op);

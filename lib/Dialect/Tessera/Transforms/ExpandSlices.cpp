@@ -98,8 +98,17 @@ SmallVector<Value> Slice::buildIndices(OpBuilder &builder, Location loc,
 // Patterns
 //===----------------------------------------------------------------------===//
 
+/// What wants the slice: a relayout of it, where nothing else does, else the
+/// slice itself.
+static Operation *getTarget(tensor::ExtractSliceOp op) {
+  auto relayout =
+      op->hasOneUse() ? dyn_cast<RelayoutOp>(*op->user_begin()) : RelayoutOp();
+  return relayout ? relayout : op;
+}
+
 namespace {
-/// A new tensor whose elements are read from the array.
+/// A new tensor whose elements are read from the array. One that would be
+/// relayouted at once is made in the layout that is wanted.
 struct ExpandExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -108,7 +117,8 @@ struct ExpandExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
     if (!hasLaidOutTensor(op))
       return rewriter.notifyMatchFailure(op, "upstream bufferizes it");
     Location loc = op.getLoc();
-    RankedTensorType type = op.getType();
+    Operation *target = getTarget(op);
+    auto type = cast<RankedTensorType>(target->getResult(0).getType());
     Slice slice = Slice::get(op);
     SmallVector<Value> sizes;
     unsigned dim = 0;
@@ -120,7 +130,7 @@ struct ExpandExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
     SmallVector<utils::IteratorType> iterators(rank,
                                                utils::IteratorType::parallel);
     rewriter.replaceOpWithNewOp<linalg::GenericOp>(
-        op, TypeRange(type), ValueRange(), ValueRange(empty),
+        target, TypeRange(type), ValueRange(), ValueRange(empty),
         ArrayRef<AffineMap>{rewriter.getMultiDimIdentityMap(rank)}, iterators,
         [&](OpBuilder &builder, Location loc, ValueRange) {
           SmallVector<Value> index;

@@ -264,6 +264,8 @@ static MemRefType getGlobalType(RankedTensorType type, ElementsAttr elements) {
 
 void ConstantGlobals::replace(RewriterBase &rewriter,
                               arith::ConstantOp constant) {
+  if (constant->use_empty())
+    return rewriter.eraseOp(constant);
   Location loc = constant.getLoc();
   auto elements = cast<ElementsAttr>(constant.getValue());
   TypedAttr plainElements = dropLayout(elements);

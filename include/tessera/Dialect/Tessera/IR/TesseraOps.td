@@ -51,6 +51,9 @@ def Tessera_RelayoutOp : Tessera_Op<"relayout", [
           memref<40x256xf32, #tessera.layout<{0,1}>, #tessera.memory_space<1>>
     ```
 
+    A relayout of a constant is the constant in the other layout, in the same
+    memory space, if its buffer has at most 2^24 positions or equal elements.
+
     A relayout to its own type folds to its operand. A relayout of a relayout
     becomes one, unless the space in the middle differs from the spaces of both
     ends: a move between memory spaces is never canonicalized away.

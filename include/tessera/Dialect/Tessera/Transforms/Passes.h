@@ -26,6 +26,14 @@ void populateExpandOpsPatterns(mlir::RewritePatternSet &patterns);
 /// Those of them for slices and reshapes of the tensor dialect.
 void populateExpandSlicesPatterns(mlir::RewritePatternSet &patterns);
 
+/// Whether the operation applies to tensors element by element, and has no
+/// buffers: arith, math, complex.
+bool isElementwiseOnTensors(mlir::Operation *op);
+
+/// Makes a linalg.generic of such an operation, whatever the layouts are. No
+/// pattern: upstream's folds of these operations forget layouts.
+void expandElementwise(mlir::RewriterBase &rewriter, mlir::Operation *op);
+
 /// Whether `op` is a slice or a reshape of the tensor dialect with a tensor
 /// that has a layout.
 bool isExpandableTensorOp(mlir::Operation *op);

@@ -78,8 +78,10 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     | `assume_layout` | a `relayout` |
     | `reshape` | a `relayout` to row-major order, a `bitcast`, and a `relayout` |
 
-    | `tensor.extract_slice` with layouts | a `linalg.generic` that reads elements |
+    | `tensor.extract_slice` with layouts | a `linalg.generic` that reads elements, into the layout of a relayout behind it |
     | `tensor.insert_slice` with layouts | loops that write elements |
+    | `arith`, `math` and others on tensors, element by element | a `linalg.generic`, which reads each tensor by its layout |
+    | `relayout` of a constant | the constant in the other layout, as far as `tessera-lower-layouts` writes it down |
     | `tensor.expand_shape`, `collapse_shape` with layouts | a `reshape`, where it has at most one dynamic dimension |
 
     A reshape with dynamic dimensions stays one between the two relayouts, from
