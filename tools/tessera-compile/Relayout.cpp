@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -272,6 +273,20 @@ readRequests(llvm::ArrayRef<Shape> shapes) {
   return std::vector<RelayoutRequest>{{*source, *destination, symbol}};
 }
 
+/// Says which relayouts have no kernels, and why.
+static void warnOfPlainLoops(llvm::ArrayRef<RelayoutRequest> requests,
+                             const CompileOptions &options) {
+  for (const RelayoutRequest &request : requests) {
+    auto plan = getRelayoutPlan(request.source, request.destination, options);
+    if (plan)
+      continue;
+    llvm::WithColor::warning()
+        << request.source << " to " << request.destination
+        << " becomes loops over elements, without vector kernels: "
+        << takeDiagnostic(plan.takeError()).message() << '\n';
+  }
+}
+
 static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
   if (llvm::Error error = checkSymbol(symbol, "--symbol"))
     return error;
@@ -295,6 +310,8 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
       compileRelayouts(*requests, emitKind, options);
   if (!output)
     return output.takeError();
+  if (vectorize)
+    warnOfPlainLoops(*requests, options);
   llvm::SmallVector<Output, 2> outputs;
   outputs.push_back(makeOutput(outputPath, std::move(*output)));
   if (!headerPath->empty())

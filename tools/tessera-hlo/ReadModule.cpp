@@ -18,9 +18,26 @@
 
 using namespace tessera;
 
+/// Whether the file is one of MLIR, text or bytecode, such as StableHLO.
+static bool isMLIR(llvm::StringRef text) {
+  static constexpr llvm::StringLiteral kBegins[] = {
+      "module @", "module {",           "module attributes", "func.func ", "#",
+      "!",        "\"builtin.module\"", "builtin.module",    "ML\xefR"};
+  text = text.ltrim();
+  return llvm::any_of(
+      kBegins, [&](llvm::StringRef begin) { return text.starts_with(begin); });
+}
+
 std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
                                                  llvm::StringRef name,
                                                  llvm::raw_ostream &os) {
+  if (isMLIR(text)) {
+    os << name
+       << ": error: invalid kind of file: expected HLO text, found MLIR; "
+          "compile it by XLA with --xla_dump_to, or run --tessera-report of "
+          "tessera-opt\n";
+    return nullptr;
+  }
   std::vector<hlo::SourceDiagnostic> errors;
   std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
   if (module)

@@ -127,7 +127,8 @@ class Part:
         offset = sum(s * b for s, b in zip(self.array_strides(), self.begin))
         if self.has_unknown_strides:
             strides = ["?"] * (len(strides) - 1) + [self.step[-1]]
-            offset = offset if len(strides) == 1 and not self.has_unknown_offset else "?"
+            # A step of no known length from index 0 goes nowhere.
+            offset = "?" if any(self.begin[:-1]) else self.begin[-1]
         if self.has_unknown_offset:
             offset = "?"
         text = ", ".join(map(str, strides))

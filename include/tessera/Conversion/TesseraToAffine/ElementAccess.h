@@ -75,7 +75,7 @@ public:
 
   /// Whether memory holds elements of their own type, each at an address.
   bool holdsElements() const {
-    return !isPacked() && physical.getElementType() == elementType;
+    return !isPacked() && physicalType().getElementType() == elementType;
   }
 
   /// Reads the element at `logical` from `memref`, which has the physical type.
