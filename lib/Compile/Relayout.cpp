@@ -287,13 +287,14 @@ void PlainRelayout::build(OpBuilder &builder, Location loc, Value sourceMemref,
   auto convert = [&](OpBuilder &builder, Location loc, Value value) {
     return castInteger(builder, loc, value, stored, type);
   };
-  if (!source.isWhole() || !destination.isWhole())
-    return buildBoxCopy(builder, loc, origin, target, source, destination,
-                        convert, options);
-  RelayoutSizes sizes{source.shape.dimensions(), {}};
-  buildElementCopy(builder, loc, origin, target, sizes, convert, options);
+  RelayoutSizes sizes{destination.shape.dimensions(), {}};
+  if (source.isWhole() && destination.isWhole())
+    buildElementCopy(builder, loc, origin, target, sizes, convert, options);
+  else
+    buildBoxCopy(builder, loc, origin, target, source, destination, convert,
+                 options);
   auto padding = destination.shape.layoutOrDefault().paddingValue;
-  if (!padding || !mayHavePadding(to.axes()))
+  if (!padding || !destination.isWhole() || !mayHavePadding(to.axes()))
     return;
   unsigned width = stored.getIntOrFloatBitWidth();
   llvm::APInt bits = getStoredPadding(type, *padding, width).trunc(width);

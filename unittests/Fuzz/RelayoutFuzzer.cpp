@@ -314,6 +314,11 @@ static std::string makeOptions(const Input &input, Random &random) {
   if (input.source.shape.rank() != 0 && random.oneIn(4)) {
     std::string box = makeBox(input.source, random);
     options += "source=" + box + " destination=" + box;
+  } else if (input.source.shape.rank() != 0 && random.oneIn(8)) {
+    // All elements of one side, as a box.
+    std::string all = llvm::join(
+        SmallVector<std::string>(input.source.shape.rank(), ":"), ",");
+    options += (random.oneIn(2) ? "source=" : "destination=") + all;
   }
   return options;
 }
