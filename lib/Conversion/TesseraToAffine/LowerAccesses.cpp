@@ -425,9 +425,11 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
     });
     return accesses;
   };
-  raiseLoops(
-      rewriter,
-      getLoops<scf::ForOp, affine::AffineParallelOp>(collect()).getArrayRef());
+  auto collectLoops = [&] {
+    return getLoops<scf::ForOp, affine::AffineParallelOp>(collect());
+  };
+  dropCarriedMemRefs(collectLoops().getArrayRef());
+  raiseLoops(rewriter, collectLoops().getArrayRef());
   normalizeLoops(collect());
   statistics.numSplitLoops = splitLoops(collect(), rewriter);
 

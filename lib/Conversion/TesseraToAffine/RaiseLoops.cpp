@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -34,7 +36,9 @@ static void raiseFor(RewriterBase &rewriter, scf::ForOp loop) {
   auto step = getConstantIntValue(loop.getStep());
   bool isKnown = loop.getInductionVar().getType().isIndex() && lower && upper &&
                  step && *lower >= 0 && *upper >= 0 && *step > 0;
-  if (!isKnown)
+  // Upstream's deallocation cannot give an affine.for the owners of memrefs.
+  if (!isKnown ||
+      llvm::any_of(loop.getResultTypes(), llvm::IsaPred<BaseMemRefType>))
     return;
   rewriter.setInsertionPoint(loop);
   auto raised = AffineForOp::create(rewriter, loop.getLoc(), *lower, *upper,
@@ -73,6 +77,20 @@ static void raiseParallel(RewriterBase &rewriter, affine::AffineParallelOp op) {
   rewriter.inlineBlockBefore(op.getBody(), rewriter.getInsertionBlock(),
                              rewriter.getInsertionPoint(), variables);
   rewriter.eraseOp(op);
+}
+
+void tessera::dropCarriedMemRefs(ArrayRef<Operation *> loops) {
+  llvm::SmallVector<Operation *> carrying =
+      llvm::filter_to_vector(loops, [](Operation *op) {
+        return isa<scf::ForOp>(op) &&
+               llvm::any_of(op->getResultTypes(),
+                            llvm::IsaPred<BaseMemRefType>);
+      });
+  if (carrying.empty())
+    return;
+  RewritePatternSet patterns(carrying.front()->getContext());
+  scf::ForOp::getCanonicalizationPatterns(patterns, patterns.getContext());
+  (void)applyOpPatternsGreedily(carrying, std::move(patterns));
 }
 
 void tessera::raiseLoops(RewriterBase &rewriter, ArrayRef<Operation *> loops) {

@@ -10,10 +10,10 @@
 #tiled = #tessera.layout<{1,0:T(8,128)}>
 #fast = #tessera.layout<{1,0:T(8,128)S(1)}>
 
-// CHECK: arguments    24064 bytes
-// CHECK: outputs      36864 bytes
-// CHECK: relayouts    60864 bytes
-// CHECK: async copies 73728 bytes
+// CHECK: arguments    24,064 bytes
+// CHECK: outputs      36,864 bytes
+// CHECK: relayouts    60,864 bytes
+// CHECK: async copies 73,728 bytes
 // The argument is live throughout, the source of the copy until it is awaited.
 // CHECK: peak live at step all buffers
 // CHECK-NEXT: 60864 0 60864 12864 60864 36864 S(0)
@@ -28,7 +28,7 @@
 // JSON-DAG: "argument_bytes": 24064
 // JSON-DAG: "output_bytes": 36864
 
-// CALLEE: arguments    36864 bytes
+// CALLEE: arguments    36,864 bytes
 
 // NONE: error: invalid function: expected a function named `nothing`, found none; name one with the option `function`
 
