@@ -495,13 +495,19 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
                             "dimensions that tiles split one by one, into "
                             "divisors of each other",
                             shape.toString());
+  int64_t elementBits =
+      getStorageBits(shape.elementType(), shape.layoutOrDefault());
+  // No number of bits below is larger than that of the buffer.
+  if (!llvm::checkedMul(axes->numAllocated(), elementBits))
+    return unsupportedError("size", "at most 2^63 - 1 bits",
+                            llvm::Twine(axes->numAllocated()) +
+                                " elements of " + llvm::Twine(elementBits) +
+                                " bits");
   Levels levels = getLevels(positions, sizes);
   SliceAnswer answer;
   if (llvm::Error error = addDimensions(shape, slice, sizes, levels, answer))
     return std::move(error);
   std::vector<std::vector<BeginClass>> classes;
-  int64_t elementBits =
-      getStorageBits(shape.elementType(), shape.layoutOrDefault());
   int64_t base = 0, alignment = 0;
   for (auto [dim, dimension] : llvm::enumerate(answer.dimensions)) {
     auto ofDimension = getClasses(dim, dimension, levels);
