@@ -497,12 +497,6 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
                             shape.toString());
   int64_t elementBits =
       getStorageBits(shape.elementType(), shape.layoutOrDefault());
-  // No number of bits below is larger than that of the buffer.
-  if (!llvm::checkedMul(axes->numAllocated(), elementBits))
-    return unsupportedError("size", "at most 2^63 - 1 bits",
-                            llvm::Twine(axes->numAllocated()) +
-                                " elements of " + llvm::Twine(elementBits) +
-                                " bits");
   Levels levels = getLevels(positions, sizes);
   SliceAnswer answer;
   if (llvm::Error error = addDimensions(shape, slice, sizes, levels, answer))
@@ -518,8 +512,17 @@ llvm::Expected<SliceAnswer> tessera::analyzeSlice(const Shape &shape,
             alignBegins(dim, dimension, levels, base, alignment))
       return std::move(error);
   }
+  alignment = std::gcd(base, alignment);
+  // The largest number of elements that is given in bits.
+  int64_t largest = std::max(answer.elements, alignment);
+  for (const Level &level : levels)
+    largest = std::max(largest, level.stride);
+  if (!llvm::checkedMul(largest, elementBits))
+    return unsupportedError("size", "at most 2^63 - 1 bits",
+                            llvm::Twine(largest) + " elements of " +
+                                llvm::Twine(elementBits) + " bits");
   answer.bits = answer.elements * elementBits;
-  answer.alignmentBits = std::gcd(base, alignment) * elementBits;
+  answer.alignmentBits = alignment * elementBits;
   if (llvm::Error error = countRuns(classes, answer))
     return std::move(error);
   findPattern(classes, levels, elementBits, answer);
