@@ -45,29 +45,15 @@ const Instruction *tessera::getSingleMove(const Instruction &instruction) {
   return fused->root();
 }
 
-static int64_t countElements(const Shape &shape) {
-  int64_t count = 1;
-  for (int64_t size : shape.dimensions())
-    count *= size;
-  return count;
-}
-
-static bool isStaticArray(const Shape &shape) {
-  if (!shape.isArray() || shape.hasUnboundedDimension())
-    return false;
-  for (int64_t dim = 0; dim < shape.rank(); ++dim)
-    if (shape.isDynamicDimension(dim))
-      return false;
-  return true;
-}
-
 std::optional<IndexMap> tessera::getMoveMap(const Instruction &move) {
   const Shape &from = *move.operands[0]->shape, &to = *move.shape;
-  if (!isStaticArray(from) || !isStaticArray(to) ||
-      from.elementType() != to.elementType() ||
-      countElements(from) != countElements(to))
+  if (!from.isStaticArray() || !to.isStaticArray() ||
+      from.elementType() != to.elementType())
     return std::nullopt;
-  IndexMap identity = IndexMap::identity(countElements(from));
+  std::optional<int64_t> count = countElements(from.dimensions());
+  if (!count || count != countElements(to.dimensions()))
+    return std::nullopt;
+  IndexMap identity = IndexMap::identity(*count);
   if (move.opcode != Opcode::Transpose)
     return identity;
   return identity.transpose(from.dimensions(),
@@ -113,7 +99,7 @@ bool UseFinder::addMove(const SeenLeaf &seen, const Instruction &instruction,
 void UseFinder::follow(const SeenLeaf &seen, const Instruction &to,
                        size_t leaf) {
   auto shapes = getLeaves(*to.shape);
-  if (leaf >= shapes.size() || !isStaticArray(*shapes[leaf]))
+  if (leaf >= shapes.size() || !shapes[leaf]->isStaticArray())
     return;
   SeenLeaf next = seen;
   next.instruction = &to;
@@ -125,7 +111,7 @@ void UseFinder::follow(const SeenLeaf &seen, const Instruction &to,
 void UseFinder::followBitcast(const SeenLeaf &seen, const Instruction &bitcast,
                               ValueUses &uses) {
   std::optional<IndexMap> map;
-  if (bitcast.shape->isArray() && isStaticArray(*bitcast.shape) &&
+  if (bitcast.shape->isStaticArray() &&
       mayBitcast(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape)))
     map =
         getBitcastMap(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape));
@@ -227,10 +213,12 @@ ValueUses UseFinder::find(const Instruction &instruction, size_t leaf,
   SeenLeaf seen;
   seen.runs = runs;
   auto shapes = getLeaves(*instruction.shape);
-  if (leaf >= shapes.size() || !isStaticArray(*shapes[leaf]) ||
-      countElements(*shapes[leaf]) == 0)
+  if (leaf >= shapes.size() || !shapes[leaf]->isStaticArray())
     return uses;
-  seen.map = IndexMap::identity(countElements(*shapes[leaf]));
+  int64_t count = countElements(shapes[leaf]->dimensions()).value_or(0);
+  if (count == 0)
+    return uses;
+  seen.map = IndexMap::identity(count);
   follow(seen, instruction, leaf);
   // A value may go many ways; each is looked at, up to a number of them.
   constexpr size_t kMaxSeen = 2000;

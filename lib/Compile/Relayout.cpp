@@ -89,10 +89,7 @@ static llvm::Error checkBox(const ArrayPart &part, llvm::StringRef side) {
 }
 
 static std::string printSizes(llvm::ArrayRef<int64_t> sizes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(sizes, os, "x");
-  return sizes.empty() ? "those of a scalar" : text;
+  return sizes.empty() ? "those of a scalar" : formatSizes(sizes);
 }
 
 llvm::Error tessera::checkRelayout(const ArrayPart &sourcePart,

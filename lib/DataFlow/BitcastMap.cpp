@@ -188,11 +188,6 @@ matchDigits(PlacedDigits from, PlacedDigits to) {
   return matched;
 }
 
-static int64_t countElements(const Shape &shape) {
-  return std::accumulate(shape.dimensions().begin(), shape.dimensions().end(),
-                         int64_t(1), std::multiplies<>());
-}
-
 std::optional<IndexMap> tessera::getBitcastMap(const Shape &from,
                                                const Shape &to) {
   if (llvm::is_contained(from.dimensions(), 0) ||
@@ -214,6 +209,7 @@ std::optional<IndexMap> tessera::getBitcastMap(const Shape &from,
     }
   // Ragged edges that are cut differently may still be at the same positions.
   if (from.elementType() == to.elementType() && isReshapeBitcast(from, to))
-    return IndexMap::identity(countElements(to));
+    if (std::optional<int64_t> count = countElements(to.dimensions()))
+      return IndexMap::identity(*count);
   return std::nullopt;
 }

@@ -111,27 +111,17 @@ static constexpr unsigned kMaxDepth = 100;
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Elements of an array; 1 for tokens and the like.
+/// Elements of an array; 1 for tokens and the like, and where sizes are
+/// unknown.
 static int64_t countElements(const Shape &shape) {
-  int64_t count = 1;
-  if (shape.isArray() && !shape.hasUnboundedDimension())
-    for (int64_t size : shape.dimensions())
-      count *= size;
-  return count;
-}
-
-/// Whether all sizes are known and no element comes and goes.
-static bool isStatic(const Shape &shape) {
-  if (!shape.isArray() || shape.hasUnboundedDimension())
-    return false;
-  for (int64_t dim = 0; dim < shape.rank(); ++dim)
-    if (shape.isDynamicDimension(dim))
-      return false;
-  return true;
+  return shape.isArray()
+             ? tessera::countElements(shape.dimensions()).value_or(1)
+             : 1;
 }
 
 static bool hasSizesOf(const Shape &lhs, const Shape &rhs) {
-  return isStatic(lhs) && isStatic(rhs) && lhs.dimensions() == rhs.dimensions();
+  return lhs.isStaticArray() && rhs.isStaticArray() &&
+         lhs.dimensions() == rhs.dimensions();
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,12 +333,13 @@ Term Evaluator::visitElementwise(const Instruction &instruction, Frame &frame) {
 
 /// Whether operands are arrays that visitElementwise can take.
 static bool isElementwiseOfArrays(const Instruction &instruction) {
-  if (!isElementwise(instruction) || !isStatic(*instruction.shape) ||
+  if (!isElementwise(instruction) || !instruction.shape->isStaticArray() ||
       instruction.operands.empty())
     return false;
   return llvm::all_of(instruction.operands, [&](const Instruction *operand) {
     bool isBound = instruction.opcode == Opcode::Clamp &&
-                   isStatic(*operand->shape) && operand->shape->rank() == 0;
+                   operand->shape->isStaticArray() &&
+                   operand->shape->rank() == 0;
     return isBound || hasSizesOf(*operand->shape, *instruction.shape);
   });
 }
@@ -373,7 +364,8 @@ Term Evaluator::visitBitcast(const Instruction &instruction, Frame &frame) {
   TermValue &value = frame.values[instruction.operands[0]];
   Term term = value.leaves[0];
   std::string label = "bitcast " + from.toString() + " -> " + to.toString();
-  if (!isStatic(from) || !isStatic(to) || !mayBitcastElements(from, to))
+  if (!from.isStaticArray() || !to.isStaticArray() ||
+      !mayBitcastElements(from, to))
     // It reads padding too, or so it seems: equal if all of it is.
     label += " of value " + llvm::utostr(value.exact);
   else if (std::optional<IndexMap> permutation = getBitcastMap(from, to))
@@ -463,7 +455,7 @@ std::optional<Term> Evaluator::visitMove(const Instruction &instruction,
   if (instruction.opcode == Opcode::Copy &&
       from.elementType() == to.elementType())
     return term;
-  if (!isStatic(from) || !isStatic(to))
+  if (!from.isStaticArray() || !to.isStaticArray())
     return std::nullopt;
   std::optional<IndexMap> map = getMovedMap(instruction, terms.map(term.map));
   if (!map || map->count() != countElements(to))

@@ -34,21 +34,6 @@ static std::string describe(const Kernel &kernel,
   return text;
 }
 
-static std::string toText(llvm::ArrayRef<int64_t> sizes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      sizes, os,
-      [&](int64_t size) {
-        if (size == kDynamic)
-          os << '?';
-        else
-          os << size;
-      },
-      "x");
-  return text;
-}
-
 static int64_t getSpace(const Shape &shape) {
   return shape.layoutOrDefault().memorySpace;
 }
@@ -96,8 +81,9 @@ static Error checkTypes(const Kernel &kernel, const KernelArgument &argument) {
     return Error::success();
   return invalidError("kernel_c2", describe(kernel, argument),
                       (isWindow ? "a window of " : "an array of ") +
-                          toText(memref.dimensions) + ", as the kernel has it",
-                      toText(sizes) + " of " + shape.toString());
+                          formatSizes(memref.dimensions) +
+                          ", as the kernel has it",
+                      formatSizes(sizes) + " of " + shape.toString());
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,21 +17,6 @@
 using namespace tessera;
 using llvm::StringRef;
 
-static std::string joinSizes(llvm::ArrayRef<int64_t> sizes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      sizes, os,
-      [&](int64_t size) {
-        if (size == kDynamic)
-          os << '?';
-        else
-          os << size;
-      },
-      "x");
-  return text;
-}
-
 /// The name of the operand in the module; empty for other roles.
 static StringRef getOperandName(const Kernel &kernel,
                                 const KernelArgument &argument) {
@@ -47,7 +32,7 @@ static StringRef getOperandName(const Kernel &kernel,
 //===----------------------------------------------------------------------===//
 
 static std::string joinElements(const KernelMemRef &memref) {
-  std::string sizes = joinSizes(memref.dimensions);
+  std::string sizes = formatSizes(memref.dimensions);
   return sizes.empty() ? memref.elementType : sizes + "x" + memref.elementType;
 }
 
@@ -89,7 +74,7 @@ static void printHead(const hlo::Module &module, const Kernel &kernel,
   if (!kernel.function.empty())
     os << ": kernel @" << kernel.function;
   if (!kernel.grid.empty())
-    os << ", grid " << joinSizes(kernel.grid);
+    os << ", grid " << formatSizes(kernel.grid);
   if (!kernel.semantics.empty())
     os << " (" << llvm::join(kernel.semantics, ", ") << ")";
   if (kernel.isBytecode && !kernel.body.empty())

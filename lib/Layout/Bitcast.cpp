@@ -297,22 +297,6 @@ std::optional<BitcastAnswer> checkArrays(const Shape &from, const Shape &to) {
   return std::nullopt;
 }
 
-/// Elements of an array whose dimensions may overflow only if one is 0.
-std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dimensions) {
-  if (llvm::is_contained(dimensions, kDynamic))
-    return std::nullopt;
-  if (llvm::is_contained(dimensions, 0))
-    return 0;
-  int64_t count = 1;
-  for (int64_t size : dimensions) {
-    std::optional<int64_t> product = llvm::checkedMul(count, size);
-    if (!product)
-      return std::nullopt;
-    count = *product;
-  }
-  return count;
-}
-
 } // namespace
 
 /// Whether two shapes are the same array, written with its layout or without:

@@ -10,6 +10,8 @@
 #include "tessera/Layout/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -59,6 +61,36 @@ Shape Shape::opaque() {
 
 bool Shape::hasUnboundedDimension() const {
   return llvm::is_contained(dims, kDynamic);
+}
+
+bool Shape::isStaticArray() const {
+  return isArray() && !llvm::is_contained(dynamic, true);
+}
+
+std::optional<int64_t>
+tessera::countElements(llvm::ArrayRef<int64_t> dimensions) {
+  if (llvm::is_contained(dimensions, kDynamic))
+    return std::nullopt;
+  if (llvm::is_contained(dimensions, 0))
+    return 0;
+  int64_t count = 1;
+  for (int64_t size : dimensions) {
+    std::optional<int64_t> product = llvm::checkedMul(count, size);
+    if (!product)
+      return std::nullopt;
+    count = *product;
+  }
+  return count;
+}
+
+std::string tessera::formatSizes(llvm::ArrayRef<int64_t> dimensions) {
+  return llvm::join(llvm::map_range(dimensions,
+                                    [](int64_t size) {
+                                      return size == kDynamic
+                                                 ? "?"
+                                                 : std::to_string(size);
+                                    }),
+                    "x");
 }
 
 bool Shape::operator==(const Shape &other) const {

@@ -13,7 +13,6 @@
 #include "llvm/Support/CheckedArithmetic.h"
 
 #include <limits>
-#include <numeric>
 
 using namespace tessera;
 
@@ -52,14 +51,6 @@ double ShapeSize::expansion() const {
   return static_cast<double>(bytes) / static_cast<double>(logicalBytes);
 }
 
-/// Product of the sizes, which may leave 64 bits only where one of them is 0.
-static int64_t countElements(llvm::ArrayRef<int64_t> dimensions) {
-  if (llvm::is_contained(dimensions, 0))
-    return 0;
-  return std::accumulate(dimensions.begin(), dimensions.end(), int64_t(1),
-                         std::multiplies<int64_t>());
-}
-
 static llvm::Expected<ShapeSize> getArraySize(const Shape &shape) {
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);
   if (!axes)
@@ -67,7 +58,7 @@ static llvm::Expected<ShapeSize> getArraySize(const Shape &shape) {
 
   ShapeSize result;
   result.physicalShape = axes->physicalShape();
-  result.logicalElements = countElements(axes->dimensions());
+  result.logicalElements = *countElements(axes->dimensions());
   result.allocatedElements = axes->numAllocated();
 
   const Layout layout = shape.layoutOrDefault();

@@ -85,6 +85,8 @@ public:
   }
   /// Whether any dimension is written `?`.
   bool hasUnboundedDimension() const;
+  /// Whether this is an array without dimensions that are `<=N` or `?`.
+  bool isStaticArray() const;
 
   bool hasLayout() const { return layoutField.has_value(); }
   const Layout &layout() const { return *layoutField; }
@@ -140,6 +142,13 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Layout &layout);
 /// AxisList::get answers *unsupported* (`*` over an axis of unknown extent).
 llvm::Error verifyLayout(const Layout &layout, PrimitiveType type,
                          llvm::ArrayRef<int64_t> dimensions);
+
+/// The product of sizes, which leaves 64 bits at most where one of them is 0;
+/// nothing where one is not known, or where it does leave them.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dimensions);
+
+/// `4x?x3`, for messages; nothing for no dimensions.
+std::string formatSizes(llvm::ArrayRef<int64_t> dimensions);
 
 } // namespace tessera
 

@@ -43,15 +43,7 @@ bool tessera::detail::haveSameSpace(ShapedType lhs, ShapedType rhs) {
 }
 
 std::string tessera::detail::toText(ArrayRef<int64_t> dimensions) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      dimensions, os,
-      [&](int64_t size) {
-        ShapedType::isDynamic(size) ? os << '?' : os << size;
-      },
-      "x");
-  return text.empty() ? "none" : text;
+  return dimensions.empty() ? "none" : formatSizes(dimensions);
 }
 
 LogicalResult tessera::detail::verifySameArray(Operation *op, ShapedType source,
