@@ -18,6 +18,7 @@ import numpy as np
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
+from run_checks import Check, compare, make_main, nest, subscripts
 from run_main import run_main
 from test_counts import test_count, test_seed
 
@@ -25,10 +26,6 @@ LAID_OUT = """
 func.func private @twice{n}(%a: {type}) -> {type} {{
   %b = memref.alloc() : {type}
   {loops}
-    %v = affine.load %a[{subscripts}] : {type}
-    %w = arith.addi %v, %v : i32
-    affine.store %w, %b[{subscripts}] : {type}
-  {closing}
   return %b : {type}
 }}
 func.func @f{n}(%a: {type}) -> {type} {{
@@ -48,13 +45,6 @@ func.func private @check{n}() -> i64 {{
       : memref<{count}xi32> to {type}
   %b = call @f{n}(%a) : ({type}) -> {type}
   {loops}
-    %got = affine.load %b[{subscripts}] : {type}
-    %want = affine.load %wanted[{subscripts}] : memref<{shape}xi32>
-    %differs = arith.cmpi ne, %got, %want : i32
-    %number = arith.extui %differs : i1 to i64
-    %next = arith.addi %acc, %number : i64
-    affine.yield %next : i64
-  {closing}
   return %sum : i64
 }}
 """
@@ -63,8 +53,8 @@ TO_LLVM = """--expand-strided-metadata --lower-affine --convert-scf-to-cf --conv
     --reconcile-unrealized-casts""".split()
 
 
-def case(n, rng):
-    """A function, its caller, and the call of that."""
+def make_check(n, rng):
+    """A function, and its caller."""
     rank = rng.randint(2, 4)
     sizes = [rng.randint(1, 6) for _ in range(rank)]
     order = rng.sample(range(rank), rank)
@@ -77,54 +67,42 @@ def case(n, rng):
     values = np.arange(math.prod(sizes)).reshape(sizes)
     shape = "x".join(map(str, sizes))
     layout = "#tessera.layout<{%s}>" % ",".join(map(str, order))
-    subscripts = ", ".join(f"%i{k}" for k in range(rank))
-    loops = "\n  ".join(f"affine.for %i{k} = 0 to {size} {{" for k, size in enumerate(sizes))
-    laid_out = LAID_OUT.format(
-        n=n,
-        type=f"memref<{shape}xi32, {layout}>",
-        loops=loops,
-        subscripts=subscripts,
-        closing="}" * rank,
-    )
-    # One loop with a sum around the others would do; a single flat one is shorter.
-    flat = ", ".join(
-        f"%p floordiv {math.prod(sizes[k + 1 :])} mod {size}" if size > 1 else "0" for k, size in enumerate(sizes)
-    )
+    type_text, index = f"memref<{shape}xi32, {layout}>", subscripts(rank)
+    double = f"""%v = affine.load %a[{index}] : {type_text}
+    %w = arith.addi %v, %v : i32
+    affine.store %w, %b[{index}] : {type_text}"""
+    laid_out = LAID_OUT.format(n=n, type=type_text, loops=nest(sizes, double))
+    strided = f"memref<{shape}xi32, strided<[{', '.join(map(str, strides))}]>>"
     caller = CALLER.format(
         n=n,
         count=values.size,
         shape=shape,
         sizes=", ".join(map(str, sizes)),
         strides=", ".join(map(str, strides)),
-        type=f"memref<{shape}xi32, strided<[{', '.join(map(str, strides))}]>>",
+        type=strided,
         given=values.transpose(order[::-1]).reshape(-1).tolist(),
         wanted=(2 * values).tolist(),
-        loops=f"%sum = affine.for %p = 0 to {values.size} iter_args(%acc = %zero) -> (i64) {{",
-        subscripts=flat,
-        closing="}",
+        loops=compare("%b", strided, "%wanted", sizes, "i32"),
     )
-    lines = [f"%x{n} = call @check{n}() : () -> i64", f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
-    return laid_out, caller, lines
+    return laid_out, Check(caller)
 
 
 def main():
     rng = random.Random(test_seed())
-    count = test_count(200)
-    body, laid_out, callers = ["%t0 = arith.constant 0 : i64"], "", ""
-    for n in range(count):
-        function, caller, lines = case(n, rng)
-        laid_out, callers = laid_out + function, callers + caller
-        body += lines
+    pairs = [make_check(n, rng) for n in range(test_count(200))]
     lowered = subprocess.run(
-        ["tessera-opt", "--tessera-to-affine=strided-boundaries"], input=laid_out, text=True, capture_output=True
+        ["tessera-opt", "--tessera-to-affine=strided-boundaries"],
+        input="".join(laid_out for laid_out, _ in pairs),
+        text=True,
+        capture_output=True,
     )
     if lowered.returncode:
         sys.exit(lowered.stderr)
-    text = lowered.stdout
-    begin, end = text.index("module {") + len("module {"), text.rindex("}")
-    entry = "func.func @main() -> i64 {\n  " + "\n  ".join([*body, f"return %t{count} : i64"]) + "\n}\n"
-    mismatches = run_main(text[: begin - len("module {")] + text[begin:end] + callers + entry, *TO_LLVM)
-    print(f"{count} functions, {mismatches} mismatches")
+    checks = [check for _, check in pairs]
+    callers = "".join(check.text for check in checks)
+    end = lowered.stdout.rindex("}")
+    mismatches = run_main(lowered.stdout[:end] + callers + make_main(checks) + "}", *TO_LLVM)
+    print(f"{len(pairs)} functions, {mismatches} mismatches")
 
 
 main()

@@ -15,7 +15,7 @@ import numpy as np
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
-from run_main import run_main
+from run_checks import Check, nest, random_layout, run_checks, subscripts
 from test_counts import test_count, test_seed
 
 FUNCTION = """
@@ -37,22 +37,11 @@ func.func private @check{n}() -> i64 {{
 """
 
 
-def for_loops(sizes, body):
-    lines = [f"affine.for %i{k} = 0 to {size} {{" for k, size in enumerate(sizes)]
-    return "\n  ".join([*lines, body, "}" * len(sizes)])
-
-
-def random_layout(rng, rank):
-    tiles = [[rng.choice([1, 2, 3, 4, 8]) for _ in range(rng.randint(1, rank))] for _ in range(rng.choice([1, 1, 2]))]
-    order = ",".join(map(str, rng.sample(range(rank), rank)))
-    return "#tessera.layout<{%s:T%s}>" % (order, "".join("(%s)" % ",".join(map(str, t)) for t in tiles))
-
-
-def function_of(n, rng):
+def make_check(n, rng):
     rank = rng.randint(1, 3)
     sizes = [rng.randint(1, 24 if rank < 3 else 9) for _ in range(rank)]
     shape = "x".join(map(str, sizes))
-    type_text = f"memref<{shape}xi32, {random_layout(rng, rank)}>"
+    type_text = f"memref<{shape}xi32, {random_layout(rng, rank, num_tiles=(1, 1, 2))}>"
     given = np.arange(np.prod(sizes)).reshape(sizes)
     wanted = np.full(sizes, -1)
     ranges = []
@@ -61,7 +50,7 @@ def function_of(n, rng):
         ranges.append((begin, rng.randint(begin, size), rng.choice([1, 1, 1, 2, 3])))
     box = tuple(slice(*r) for r in ranges)
     wanted[box] = given[box]
-    indices = ", ".join(f"%i{k}" for k in range(rank))
+    indices = subscripts(rank)
     constants, lines = [], []
     if rng.random() < 0.5:
         lower, upper, steps = (", ".join(map(str, column)) for column in zip(*ranges))
@@ -108,28 +97,17 @@ def function_of(n, rng):
         type=type_text,
         given=given.tolist(),
         wanted=wanted.tolist(),
-        fill=for_loops(sizes, f"affine.store %none, %m[{indices}] : {type_text}"),
+        fill=nest(sizes, f"affine.store %none, %m[{indices}] : {type_text}"),
         constants="\n  ".join(constants),
         write="\n  ".join(lines),
         compare=count.replace("INNER", "\n    ".join(inner)),
     )
-    return text, [f"%x{n} = call @check{n}() : () -> i64", f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
+    return Check(text)
 
 
 def main():
     rng = random.Random(test_seed())
-    total, mismatches = 0, 0
-    while total < test_count(400):
-        functions, body = [], ["%t0 = arith.constant 0 : i64"]
-        while len(functions) < 20:
-            text, lines = function_of(len(functions), rng)
-            functions.append(text)
-            body += lines
-        body.append(f"return %t{len(functions)} : i64")
-        entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run_main("".join(functions) + entry)
-        total += len(functions)
-    print(f"{total} functions, {mismatches} mismatches")
+    run_checks(lambda n: make_check(n, rng), test_count(400), "functions")
 
 
 main()

@@ -14,7 +14,7 @@ import sys
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
-from run_main import run_main
+from run_checks import Check, run_checks
 from test_counts import test_count, test_seed
 
 FUNCTION = """
@@ -61,8 +61,7 @@ def random_subscript(rng, loops):
     return (*coefficients, offset), size
 
 
-def function_of(n, rng):
-    """The function that checks one array."""
+def make_check(n, rng):
     loops = [(low, low + rng.randint(1, 11)) for low in (rng.randint(0, 5), rng.randint(0, 3))]
     rank = rng.choice([1, 1, 2])
     parts = [random_subscript(rng, loops) for _ in range(rank)]
@@ -77,7 +76,7 @@ def function_of(n, rng):
     d1 = sizes[-1] if rank == 2 else 1
     (a, b, c), (d, e, f) = parts[0][0], parts[-1][0] if rank == 2 else (0, 0, 0)
     texts = ["%i * {} + %j * {} + {}".format(*subscript) for subscript, _ in parts]
-    return FUNCTION.format(
+    text = FUNCTION.format(
         n=n,
         type=f"memref<{'x'.join(map(str, sizes))}x{element}, {layout}>",
         element=element,
@@ -91,22 +90,12 @@ def function_of(n, rng):
         subscripts=", ".join(texts),
         number=f"i * {a * d1 + d} + j * {b * d1 + e} + {c * d1 + f}",
     )
+    return Check(text)
 
 
 def main():
     rng = random.Random(test_seed())
-    total, mismatches = 0, 0
-    while total < test_count(2000):
-        functions = [function_of(n, rng) for n in range(50)]
-        body = ["%t0 = arith.constant 0 : i64"]
-        for n in range(len(functions)):
-            body += [f"%x{n} = call @check{n}() : () -> i64",
-                     f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
-        body.append(f"return %t{len(functions)} : i64")
-        entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run_main("".join(functions) + entry)
-        total += len(functions)
-    print(f"{total} arrays, {mismatches} mismatches")
+    run_checks(lambda n: make_check(n, rng), test_count(2000), "arrays", per_module=50)
 
 
 main()

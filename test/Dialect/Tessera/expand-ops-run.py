@@ -15,7 +15,7 @@ import sys
 
 root = sys.argv[1]
 sys.path.append(os.path.join(root, "test", "Inputs"))
-from run_main import run_main
+from run_checks import Check, run_checks
 from test_counts import test_count, test_seed
 from tiling import memory_of
 
@@ -73,10 +73,12 @@ def layout_text(order, tiles, widths, alignment):
     return "{" + ",".join(map(str, order)) + (":" + keys if keys else "") + "}"
 
 
-def function_of(n, array, rng):
-    """The function that checks one array, and the call of it."""
-    dims, order, tiles, widths, alignment = array
-    _, memory = memory_of(*array)
+def make_check(n, rng):
+    memory = []
+    while not 0 < len(memory) <= 2000:
+        array = random_array(rng)
+        memory = memory_of(*array)[1]
+    dims, tiles = array[0], array[2]
     has_star = any("*" in tile for tile in tiles)
     dynamic = [not has_star and rng.random() < 0.4 for _ in dims]
     sizes = [d for d, is_dynamic in zip(dims, dynamic) if is_dynamic]
@@ -106,11 +108,7 @@ def function_of(n, array, rng):
         number="\n    ".join(lines),
         indices=", ".join(indices),
     )
-    constants = [f"%a{n}_{k} = arith.constant {s} : index" for k, s in enumerate(sizes)]
-    operands = ", ".join(f"%a{n}_{k}" for k in range(len(sizes)))
-    types = ", ".join("index" for _ in sizes)
-    call = f"%x{n} = call @check{n}({operands}) : ({types}) -> i64"
-    return text, [*constants, call, f"%t{n + 1} = arith.addi %t{n}, %x{n} : i64"]
+    return Check(text, sizes)
 
 
 PASSES = """--tessera-expand-ops --lower-affine --convert-scf-to-cf --expand-strided-metadata
@@ -119,21 +117,9 @@ PASSES = """--tessera-expand-ops --lower-affine --convert-scf-to-cf --expand-str
 
 def main():
     rng = random.Random(test_seed())
-    total, mismatches = 0, 0
-    while total < test_count(1000):
-        functions, body = [], ["%t0 = arith.constant 0 : i64"]
-        while len(functions) < 50:
-            array = random_array(rng)
-            if not 0 < len(memory_of(*array)[1]) <= 2000:
-                continue
-            text, lines = function_of(len(functions), array, rng)
-            functions.append(text)
-            body += lines
-        body.append(f"return %t{len(functions)} : i64")
-        entry = "func.func @main() -> i64 {\n  " + "\n  ".join(body) + "\n}\n"
-        mismatches += run_main("".join(functions) + entry, *PASSES)
-        total += len(functions)
-    print(f"{total} arrays, {mismatches} mismatches")
+    run_checks(
+        lambda n: make_check(n, rng), test_count(1000), "arrays", per_module=50, passes_of=lambda module: PASSES
+    )
 
 
 main()
