@@ -24,7 +24,8 @@ extern "C" {
 /// A compiled function. May run in several threads at a time.
 typedef struct TesseraProgram TesseraProgram;
 
-/// An argument or a result.
+/// An argument or a result; a number is an array of no dimensions, an `index`
+/// one of s64.
 typedef struct TesseraProgramArray {
   /// Type and dimensions, and the layout that the function gives it; lives as
   /// long as the program.
@@ -38,9 +39,9 @@ typedef struct TesseraProgramArray {
 /// Compiles the function `entry` of a module, in MLIR's text or bytecode, by
 /// --tessera-to-llvm for this processor. A null `entry` stands for the one
 /// public function with a body. Errors: *invalid* where the text has errors or
-/// no such function; *unsupported* for arguments and results that are no
-/// tensors of static shape, and for what the pipeline refuses. The caller
-/// destroys the result.
+/// no such function; *unsupported* for arguments and results that are neither
+/// numbers nor tensors of static shape, and for what the pipeline refuses. The
+/// caller destroys the result.
 TESSERA_C_EXPORT TesseraError *tesseraProgramCompile(const char *module,
                                                      size_t length,
                                                      const char *entry,

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
@@ -83,17 +84,29 @@ static llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
                       "name the entry function, or make others private");
 }
 
+/// The tensor that stands for a type of the entry: itself, or that of a number,
+/// of which an `index` has 64 bits. Null for other types.
+static RankedTensorType getArrayType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.hasStaticShape() ? tensor : nullptr;
+  if (isa<IndexType>(type))
+    type = IntegerType::get(type.getContext(), 64);
+  if (!isa<IntegerType, FloatType, ComplexType>(type))
+    return nullptr;
+  return RankedTensorType::get({}, type);
+}
+
 /// The arrays of some types, one behind the other; `what` says which types.
 static llvm::Expected<std::vector<ProgramArray>>
 getArrays(TypeRange types, StringRef what, int64_t &bytes) {
   std::vector<ProgramArray> arrays;
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
+    RankedTensorType tensor = getArrayType(type);
     std::string found;
     llvm::raw_string_ostream(found) << type;
-    if (!tensor || !tensor.hasStaticShape())
+    if (!tensor)
       return unsupportedError("type of " + what + " " + Twine(i),
-                              "a tensor of static shape", found);
+                              "a number or a tensor of static shape", found);
     llvm::Expected<Shape> shape = getShape(tensor);
     if (!shape)
       return shape.takeError();
@@ -119,7 +132,7 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
 /// What the elements of row-major arrays are: bytes with the sign of narrow
 /// integers, which LLVM would read as if their upper bits were zero.
 static RankedTensorType getRowMajorType(Type laidOut) {
-  auto type = cast<RankedTensorType>(laidOut).dropEncoding();
+  RankedTensorType type = getArrayType(laidOut).dropEncoding();
   bool isNarrow = type.getElementType().isSignlessInteger() &&
                   type.getElementTypeBitWidth() < 8 &&
                   type.getElementTypeBitWidth() > 1;
@@ -142,21 +155,45 @@ static Value relayout(OpBuilder &builder, Location loc, Value tensor,
   return RelayoutOp::create(builder, loc, type, tensor).getResult();
 }
 
+/// The number of `type` that is in a tensor of no dimensions.
+static Value readNumber(OpBuilder &builder, Location loc, Value tensor,
+                        Type type) {
+  Value number =
+      tensor::ExtractOp::create(builder, loc, tensor, /*indices=*/ValueRange());
+  if (isa<IndexType>(type))
+    number = arith::IndexCastOp::create(builder, loc, type, number);
+  return number;
+}
+
+/// The tensor of no dimensions that holds a number.
+static Value writeNumber(OpBuilder &builder, Location loc, Value number) {
+  RankedTensorType type = getArrayType(number.getType());
+  if (isa<IndexType>(number.getType()))
+    number =
+        arith::IndexCastOp::create(builder, loc, type.getElementType(), number);
+  return tensor::FromElementsOp::create(builder, loc, type, number);
+}
+
 /// An argument of the entry from the row-major array in `view`.
-static Value readArray(OpBuilder &builder, Location loc, Value view,
-                       RankedTensorType type) {
+static Value readArgument(OpBuilder &builder, Location loc, Value view,
+                          Type type) {
   RankedTensorType rowMajor = getRowMajorType(type);
-  RankedTensorType plain = type.dropEncoding();
+  RankedTensorType plain = getArrayType(type).dropEncoding();
   Value tensor = bufferization::ToTensorOp::create(builder, loc, rowMajor, view,
                                                    /*restrict=*/true);
   if (rowMajor != plain)
     tensor = arith::TruncIOp::create(builder, loc, plain, tensor);
-  return relayout(builder, loc, tensor, type);
+  if (auto laidOut = dyn_cast<RankedTensorType>(type))
+    return relayout(builder, loc, tensor, laidOut);
+  return readNumber(builder, loc, tensor, type);
 }
 
 /// A result of the entry to the row-major array in `view`.
-static void writeArray(OpBuilder &builder, Location loc, Value tensor,
-                       Value view) {
+static void writeResult(OpBuilder &builder, Location loc, Value result,
+                        Value view) {
+  Value tensor = isa<RankedTensorType>(result.getType())
+                     ? result
+                     : writeNumber(builder, loc, result);
   RankedTensorType rowMajor = getRowMajorType(tensor.getType());
   RankedTensorType plain =
       cast<RankedTensorType>(tensor.getType()).dropEncoding();
@@ -190,14 +227,13 @@ static std::string addWrapper(ModuleOp module, func::FuncOp entry,
   for (auto [array, type] : llvm::zip(inputs, entry.getArgumentTypes())) {
     Value view = viewArray(builder, loc, wrapper.getArgument(0), array,
                            getRowMajorType(type));
-    arguments.push_back(
-        readArray(builder, loc, view, cast<RankedTensorType>(type)));
+    arguments.push_back(readArgument(builder, loc, view, type));
   }
   auto call = func::CallOp::create(builder, loc, entry, arguments);
   for (auto [array, result] : llvm::zip(outputs, call.getResults())) {
     Value view = viewArray(builder, loc, wrapper.getArgument(1), array,
                            getRowMajorType(result.getType()));
-    writeArray(builder, loc, result, view);
+    writeResult(builder, loc, result, view);
   }
   func::ReturnOp::create(builder, loc);
   return wrapper.getSymName().str();
@@ -319,9 +355,9 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
     return std::move(error);
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
   // What the function around the entry is made of.
-  context
-      .loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
-                   func::FuncDialect, memref::MemRefDialect, TesseraDialect>();
+  context.loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
+                      func::FuncDialect, memref::MemRefDialect,
+                      tensor::TensorDialect, TesseraDialect>();
   // Diagnostics show the lines of the text that they are about.
   std::string messages;
   llvm::raw_string_ostream os(messages);

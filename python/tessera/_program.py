@@ -13,8 +13,9 @@ from tessera._errors import InvalidError
 class Program:
     """A function of an MLIR module, compiled for this processor.
 
-    Its arguments and results are tensors of static shape, with layouts or without;
-    it is called with arrays in any order and gives row-major ones.
+    Its arguments and results are tensors of static shape, with layouts or without, and
+    numbers; it is called with arrays in any order and gives row-major ones. A number is
+    an array of no dimensions, such as np.float32(0.5); an `index` is an int64.
 
     Attributes:
       inputs: the Shape of each argument, with the layout that the function gives it.

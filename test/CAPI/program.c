@@ -78,6 +78,35 @@ static void testRun(void) {
 // CHECK-NEXT: 1 1
 // CHECK-NEXT: 0,0 11,1 22,2 33,3 44,4 55,5
 
+static void testNumbers(void) {
+  printf("@numbers\n");
+  TesseraProgram *program = compile("func.func @f(%i: index, %a: i8, %b: f64)\n"
+                                    "    -> (i8, index, f64) {\n"
+                                    "  return %a, %i, %b : i8, index, f64\n"
+                                    "}\n",
+                                    NULL);
+  for (size_t i = 0; i < tesseraProgramGetNumInputs(program); ++i)
+    describe(tesseraProgramGetInput(program, i));
+  char *input = calloc(3, 64), *output = calloc(3, 64);
+  int64_t index = -5;
+  double number = 0.25;
+  memcpy(input, &index, sizeof(index));
+  input[64] = 7;
+  memcpy(input + 128, &number, sizeof(number));
+  tesseraProgramRun(program, input, output);
+  tesseraProgramDestroy(program);
+  memcpy(&index, output + 64, sizeof(index));
+  memcpy(&number, output + 128, sizeof(number));
+  printf("%d %" PRId64 " %g\n", output[0], index, number);
+  free(input);
+  free(output);
+}
+// CHECK-LABEL: @numbers
+// CHECK-NEXT: s64[]: 8 bytes at 0
+// CHECK-NEXT: s8[]: 1 bytes at 64
+// CHECK-NEXT: f64[]: 8 bytes at 128
+// CHECK-NEXT: 7 -5 0.25
+
 static void testOthers(void) {
   printf("@others\n");
   TesseraProgram *program = compile(kModule, "nothing");
@@ -86,15 +115,16 @@ static void testOthers(void) {
          tesseraProgramGetNumOutputs(program));
   tesseraProgramDestroy(program);
   compile(kModule, "sub");
-  compile("func.func @f(%a: f32) { return }", NULL);
+  compile("func.func @f(%a: vector<2xf32>) { return }", NULL);
 }
 // CHECK-LABEL: @others
 // CHECK-NEXT: 0 inputs, 0 outputs
 // CHECK-NEXT: 0: invalid entry function: {{.*}}no `@sub`
-// CHECK-NEXT: 1: unsupported type of argument 0: {{.*}}found f32
+// CHECK-NEXT: 1: unsupported type of argument 0: {{.*}}found vector<2xf32>
 
 int main(void) {
   testRun();
+  testNumbers();
   testOthers();
   return 0;
 }

@@ -3,10 +3,12 @@
 # CHECK: programs: all passed
 """ts.Program: functions of MLIR modules on tensors with layouts against numpy."""
 
+import math
 import os
 import random
 import sys
 
+import ml_dtypes
 import numpy as np
 import tessera as ts
 
@@ -88,6 +90,106 @@ def test_types():
         assert (result == array).all(), text
 
 
+# The types of numbers: what numpy computes them as, and an operation that it has.
+NUMBERS = {
+    "i1": (np.bool_, "arith.xori", np.logical_xor),
+    "i2": (np.int8, "arith.addi", np.add),
+    "i4": (np.int8, "arith.muli", np.multiply),
+    "i8": (np.int8, "arith.addi", np.add),
+    "i16": (np.int16, "arith.subi", np.subtract),
+    "i32": (np.int32, "arith.muli", np.multiply),
+    "i64": (np.int64, "arith.addi", np.add),
+    "index": (np.int64, "arith.subi", np.subtract),
+    "f16": (np.float16, "arith.mulf", np.multiply),
+    "bf16": (ml_dtypes.bfloat16, "arith.addf", np.add),
+    "f32": (np.float32, "arith.divf", np.divide),
+    "f64": (np.float64, "arith.subf", np.subtract),
+    "complex<f32>": (np.complex64, "complex.add", np.add),
+}
+
+
+def random_number(rng, element, dtype):
+    if np.dtype(dtype).kind == "V":
+        return np.asarray(rng.standard_normal(), dtype)
+    if np.dtype(dtype).kind in "fc":
+        return np.dtype(dtype).type(rng.standard_normal())
+    # Narrow integers have their sign in all of their byte.
+    bits = int(element[1:]) if element in ("i2", "i4") else 8 * np.dtype(dtype).itemsize
+    if element == "i1":
+        return np.bool_(rng.integers(2))
+    return dtype(rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, endpoint=True))
+
+
+def wrap_number(element, value):
+    """What of a sum or product of narrow integers is left in their bits."""
+    if element not in ("i2", "i4"):
+        return value
+    half = 1 << (int(element[1:]) - 1)
+    return np.int8((int(value) + half) % (2 * half) - half)
+
+
+def test_numbers():
+    """Numbers are arrays without dimensions, between tensors and as subscripts."""
+    rng = np.random.default_rng(test_seed())
+    table = np.arange(12, dtype=np.int32).reshape(3, 4)
+    for element, (dtype, operation, expected) in NUMBERS.items():
+        program = ts.Program(
+            """
+            !t = tensor<3x4xi32, #tessera.layout<{0,1:T(2,2)}>>
+            func.func @f(%%a: %s, %%t: !t, %%i: index, %%b: %s) -> (%s, i32, !t) {
+              %%c = %s %%a, %%b : %s
+              %%j = arith.constant 1 : index
+              %%x = tensor.extract %%t[%%i, %%j] : !t
+              return %%c, %%x, %%t : %s, i32, !t
+            }
+            """
+            % ((element,) * 3 + (operation,) + (element,) * 2)
+        )
+        assert program.inputs[0].dimensions == program.outputs[1].dimensions == ()
+        for _ in range(test_count(50)):
+            a, b = (random_number(rng, element, dtype) for _ in range(2))
+            if operation == "arith.divf" and b == 0:
+                continue
+            row = rng.integers(3)
+            with np.errstate(over="ignore"):
+                wanted = wrap_number(element, expected(a, b))
+            result, at, same = program(a, table, row, b)
+            assert result.shape == at.shape == (), element
+            assert result.astype(wanted.dtype) == wanted, (element, a, b, result, wanted)
+            assert at == table[row, 1] and (same == table).all(), element
+
+
+def test_library_functions():
+    """What LLVM has no intrinsics for, and slices whose places are numbers."""
+    rng = np.random.default_rng(test_seed())
+    numbers = rng.standard_normal((3, 5))
+    for name, function in {"erf": math.erf, "erfc": math.erfc, "cbrt": np.cbrt}.items():
+        for element, dtype, near in (("f32", np.float32, 1e-6), ("f64", np.float64, 1e-14)):
+            program = ts.Program(
+                """
+                !t = tensor<3x5x%s, #tessera.layout<{0,1:T(2,2)}>>
+                func.func @f(%%a: !t) -> !t { %%b = math.%s %%a : !t return %%b : !t }
+                """
+                % (element, name)
+            )
+            array = numbers.astype(dtype)
+            wanted = np.vectorize(function)(array.astype(np.float64))
+            assert np.allclose(program(array), wanted, rtol=near, atol=near), name
+    program = ts.Program(
+        """
+        func.func @f(%a: tensor<7x9xf64>, %i: index, %j: index) -> tensor<3x4xf64> {
+          %b = tensor.extract_slice %a[%i, %j][3, 4][2, 1] : tensor<7x9xf64> to tensor<3x4xf64>
+          return %b : tensor<3x4xf64>
+        }
+        """
+    )
+    array = rng.standard_normal((7, 9))
+    for _ in range(test_count(50)):
+        i, j = rng.integers(3), rng.integers(6)
+        assert (program(array, i, j) == array[i : i + 5 : 2, j : j + 4]).all(), (i, j)
+    expect(ts.InvalidError, "'tensor.extract_slice'", lambda: program(array, np.int64(3), np.int64(0)))
+
+
 def test_narrow_integers():
     """Row-major bytes have the sign of what the function computes."""
     for encoding in ("", ", #tessera.layout<{0:E(4)}>"):
@@ -151,16 +253,17 @@ def test_errors():
     compiles(ts.InvalidError, "found 2; name", "func.func @f() { return } func.func @g() { return }")
     compiles(
         ts.UnsupportedError,
-        "type of argument 1: expected a tensor of static shape, found f32",
-        "func.func @f(%a: tensor<f32>, %b: f32) { return }",
+        "type of argument 1: expected a number or a tensor of static shape, found vector<2xf32>",
+        "func.func @f(%a: tensor<f32>, %b: vector<2xf32>) { return }",
     )
     compiles(
         ts.UnsupportedError,
-        "result 0: expected a tensor of static shape, found tensor<?xf32>",
+        "result 0: expected a number or a tensor of static shape, found tensor<?xf32>",
         "func.func @f() -> tensor<?xf32> {"
         " %c = arith.constant 2 : index %e = tensor.empty(%c) : tensor<?xf32> return %e : tensor<?xf32> }",
     )
     compiles(ts.UnsupportedError, "'index'", "func.func @f(%a: tensor<2xindex>) { return }")
+    compiles(ts.UnsupportedError, "'i3'", "func.func @f(%a: i3) { return }")
     huge = "tensor<2305843009213693951xf32>"
     compiles(
         ts.UnsupportedError,
@@ -199,6 +302,9 @@ def test_errors():
     expect(ts.InvalidError, "expected 1, one for each argument, found 2", lambda: program(zeros, zeros))
     expect(ts.InvalidError, "dimensions of argument 0: expected (2, 3)", lambda: program(zeros.T))
     expect(ts.InvalidError, "dtype of argument 0: expected float32", lambda: program(zeros.astype(float)))
+    number = ts.Program("func.func @f(%a: i32) { return }")
+    expect(ts.InvalidError, "dtype of argument 0: expected int32 for s32[], found int64", lambda: number(np.int64(1)))
+    expect(ts.InvalidError, "dimensions of argument 0: expected () for s32[]", lambda: number(np.zeros(1, np.int32)))
 
 
 run_tests(globals())

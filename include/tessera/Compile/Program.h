@@ -21,7 +21,8 @@
 
 namespace tessera {
 
-/// An argument or a result of a program.
+/// An argument or a result of a program; a number is an array of no dimensions,
+/// an `index` one of s64.
 struct ProgramArray {
   /// Type and dimensions, and the layout that the function gives it.
   Shape shape;
@@ -40,9 +41,9 @@ public:
   /// public function with a body.
   ///
   /// Errors: *invalid* where the text has errors or no such function;
-  /// *unsupported* for arguments and results that are no tensors of static
-  /// shape, for functions that call themselves or are called 256 deep, and for
-  /// what the pipeline refuses; each with its diagnostics.
+  /// *unsupported* for arguments and results that are neither numbers nor
+  /// tensors of static shape, for functions that call themselves or are called
+  /// 256 deep, and for what the pipeline refuses; each with its diagnostics.
   static llvm::Expected<Program> compile(llvm::StringRef text,
                                          llvm::StringRef entryName = "");
 
