@@ -33,6 +33,7 @@ static void registerAll(DialectRegistry &registry) {
   tessera::registerAllPasses();
 #ifdef TESSERA_INCLUDE_TESTS
   registry.insert<tessera::test::TestTesseraDialect>();
+  tessera::test::registerTestPasses();
 #endif
 }
 

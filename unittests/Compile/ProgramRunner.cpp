@@ -8,6 +8,8 @@
 
 #include "ProgramRunner.h"
 
+#include "TestTesseraDialect.h"
+
 #include "tessera/Compile/Compile.h"
 #include "tessera/Conversion/Pipelines.h"
 #include "tessera/InitAll.h"
@@ -160,6 +162,7 @@ static DialectRegistry makeRegistry() {
   tessera::registerAllDialects(registry);
   tessera::registerAllExtensions(registry);
   registerCompileDialects(registry);
+  registry.insert<test::TestTesseraDialect>();
   return registry;
 }
 
@@ -167,6 +170,7 @@ static void registerPassesOnce() {
   static bool done = [] {
     mlir::registerAllPasses();
     tessera::registerAllPasses();
+    test::registerTestPasses();
     return true;
   }();
   (void)done;
@@ -194,7 +198,13 @@ ProgramRunner::getPasses(const ProgramLowering &lowering) {
     std::string text;
     llvm::raw_string_ostream os(text);
     pass.printAsTextualPipeline(os);
-    passes.push_back(text);
+    if (pass.getArgument() != "tessera-bufferize") {
+      passes.push_back(text);
+      continue;
+    }
+    // The verifier behind it sees whether each buffer has its layout.
+    llvm::append_values(passes, "test-tessera-probe-buffers", text,
+                        "test-tessera-erase-probes");
   }
   return passes;
 }

@@ -23,11 +23,19 @@ using namespace tessera::test;
 #define GET_ATTRDEF_CLASSES
 #include "TestTesseraAttrs.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "TestTesseraOps.cpp.inc"
+
 void TestTesseraDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "TestTesseraAttrs.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "TestTesseraOps.cpp.inc"
+      >();
+  attachProbeInterfaces();
 }
 
 LogicalResult BlockedAttr::verify(function_ref<InFlightDiagnostic()> emitError,

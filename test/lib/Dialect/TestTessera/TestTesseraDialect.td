@@ -11,6 +11,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
 include "mlir/IR/TensorEncoding.td"
 include "tessera/Dialect/Tessera/IR/TesseraInterfaces.td"
 
@@ -19,6 +20,10 @@ def TestTessera_Dialect : Dialect {
   let summary = "What tests need beside the tessera dialect";
   let cppNamespace = "::tessera::test";
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Lets the operations bufferize.
+    void attachProbeInterfaces();
+  }];
 }
 
 def TestTessera_BlockedAttr : AttrDef<TestTessera_Dialect, "Blocked", [
@@ -42,6 +47,26 @@ def TestTessera_BlockedAttr : AttrDef<TestTessera_Dialect, "Blocked", [
     DefaultValuedParameter<"int64_t", "0", "memory space">:$space);
   let assemblyFormat = "`<` `[` $blocks `]` (`,` $space^)? `>`";
   let genVerifyDecl = 1;
+}
+
+def TestTessera_ProbeOp : Op<TestTessera_Dialect, "probe"> {
+  let summary = "holds the buffer of a tensor to the layout of its type";
+  let description = [{
+    `--test-tessera-probe-buffers` puts one behind everything that defines a
+    tensor with a layout. It bufferizes to a probe of the tensor's buffer that
+    remembers the tensor's type, and is not valid unless the buffer has the
+    memref type of that tensor. It neither reads nor writes, so that it changes
+    nothing in what One-Shot Bufferize finds.
+
+    ```mlir
+    test_tessera.probe %tensor : tensor<2x3xi32, #tessera.layout<{0,1}>>
+    ```
+  }];
+  let arguments = (ins
+    AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$value,
+    OptionalAttr<TypeAttrOf<AnyRankedTensor>>:$tensor);
+  let assemblyFormat = "$value (`of` $tensor^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 #endif // TESSERA_TEST_TESTTESSERADIALECT_TD
