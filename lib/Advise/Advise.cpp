@@ -37,8 +37,38 @@ StringRef tessera::getName(Advice::Kind kind) {
   return "";
 }
 
+/// The sum of `bytes` times `runs`; the largest number where it is above that.
+static int64_t
+sumBytes(llvm::ArrayRef<AdvisedMove> moves,
+         llvm::function_ref<int64_t(const AdvisedMove &)> getRuns) {
+  int64_t sum = 0;
+  for (const AdvisedMove &move : moves) {
+    std::optional<int64_t> next =
+        llvm::checkedMulAdd(move.bytes, getRuns(move), sum);
+    if (!next)
+      return INT64_MAX;
+    sum = *next;
+  }
+  return sum;
+}
+
+int64_t Advice::bytesMoved() const {
+  return sumBytes(moves, [](const AdvisedMove &) { return 1; });
+}
+
 int64_t Advice::bytesPerStep() const {
-  return llvm::checkedMul(bytesMoved, runs.value_or(1)).value_or(INT64_MAX);
+  return sumBytes(
+      moves, [](const AdvisedMove &move) { return move.runs.value_or(1); });
+}
+
+std::optional<int64_t> Advice::maxRuns() const {
+  int64_t most = 0;
+  for (const AdvisedMove &move : moves) {
+    if (!move.runs)
+      return std::nullopt;
+    most = std::max(most, *move.runs);
+  }
+  return most;
 }
 
 namespace {
@@ -57,8 +87,11 @@ private:
                       const ValueUses &uses);
   void add(Advice advice);
   bool isKnown(const Advice &advice) const {
+    const Instruction *first = advice.moves.front().instruction;
     return llvm::any_of(list, [&](const Advice &other) {
-      return llvm::is_contained(other.moves, advice.moves.front());
+      return llvm::any_of(other.moves, [&](const AdvisedMove &move) {
+        return move.instruction == first;
+      });
     });
   }
 
@@ -85,12 +118,6 @@ static int64_t getBytes(const Shape &shape) {
 static bool hasBytesOf(const Shape &shape, const Shape &wanted,
                        const IndexMap &map) {
   return mayBitcast(shape, wanted) && getBitcastMap(shape, wanted) == map;
-}
-
-static Shape inMainMemory(Shape shape) {
-  if (shape.hasLayout())
-    shape.mutableLayout().memorySpace = 0;
-  return shape;
 }
 
 /// `shape` in the first layout of some order and tiles that is right; nothing
@@ -143,9 +170,8 @@ static std::string getTuple(const Range &range, Print print) {
   std::string text = "(";
   llvm::raw_string_ostream os(text);
   size_t count = 0;
-  for (const auto &element : range) {
+  for (const auto &element : range)
     os << (count++ > 0 ? ", " : "") << print(element);
-  }
   return text + (count == 1 ? ",)" : ")");
 }
 
@@ -185,18 +211,20 @@ static std::string getArgumentName(const Instruction &parameter,
 void Adviser::add(Advice advice) {
   advice.bytesNow = getBytes(advice.from);
   advice.bytesThen = getBytes(advice.to);
-  for (const Instruction *move : advice.moves) {
-    std::optional<int64_t> bytes = llvm::checkedAdd(
-        getBytes(*move->operands[0]->shape), getBytes(*move->shape));
-    advice.bytesMoved = llvm::checkedAdd(advice.bytesMoved, bytes.value_or(0))
-                            .value_or(advice.bytesMoved);
-  }
-  if (advice.bytesMoved > 0)
+  if (advice.bytesMoved() > 0)
     list.push_back(std::move(advice));
 }
 
+/// A move that runs as often as what it moves is there.
+static AdvisedMove getMove(const Instruction &move,
+                           std::optional<int64_t> runs = 1) {
+  int64_t from = getBytes(*move.operands[0]->shape);
+  int64_t to = getBytes(*move.shape);
+  return {&move, llvm::checkedAdd(from, to).value_or(INT64_MAX), runs};
+}
+
 /// Groups relayouts that want one layout of the value, and gives the group that
-/// moves most.
+/// moves most bytes in a step.
 static std::optional<Advice> getBestLayout(const Shape &shape,
                                            const ValueUses &uses) {
   std::vector<Advice> groups;
@@ -211,17 +239,13 @@ static std::optional<Advice> getBestLayout(const Shape &shape,
       group = groups.insert(groups.end(), Advice());
       group->from = shape;
       group->to = *wanted;
-      group->runs = relayout.source.runs;
     }
-    group->moves.push_back(relayout.instruction);
-    // Moves in a loop are what counts.
-    if (!relayout.source.runs ||
-        (group->runs && *relayout.source.runs > *group->runs))
-      group->runs = relayout.source.runs;
+    group->moves.push_back(
+        getMove(*relayout.instruction, relayout.source.runs));
   }
   auto best =
       llvm::max_element(groups, [](const Advice &lhs, const Advice &rhs) {
-        return lhs.moves.size() < rhs.moves.size();
+        return lhs.bytesPerStep() < rhs.bytesPerStep();
       });
   if (best == groups.end())
     return std::nullopt;
@@ -264,7 +288,8 @@ void Adviser::adviseDonation(const Instruction &parameter, size_t number,
   advice.value = &parameter;
   advice.number = number;
   advice.from = advice.to = *parameter.shape;
-  advice.moves = found.plainCopies;
+  for (const Instruction *copy : found.plainCopies)
+    advice.moves.push_back(getMove(*copy));
   advice.otherUses = found.others;
   std::string numberText = llvm::utostr(number);
   advice.line = isDonated
@@ -299,7 +324,7 @@ void Adviser::adviseResult(const Instruction &result, size_t number) {
   advice.number = number;
   advice.from = *result.shape;
   advice.to = *wanted;
-  advice.moves = {&result};
+  advice.moves = {getMove(result)};
   advice.line = "jax.jit(f, out_shardings=Format(" +
                 getLayoutText(shape, *wanted) + ", sharding))  # of result " +
                 llvm::utostr(number);

@@ -37,11 +37,15 @@ static std::string describe(const Advice &advice) {
 
 /// How often the moves run.
 static std::string describeRuns(const Advice &advice) {
-  if (!advice.runs)
+  std::optional<int64_t> runs = advice.maxRuns();
+  if (!runs)
     return "each time the loop runs";
-  if (*advice.runs == 1)
+  if (*runs == 1)
     return "a step";
-  return llvm::formatv("a step, in {0:N} runs of a loop", *advice.runs);
+  bool differ = llvm::any_of(
+      advice.moves, [&](const AdvisedMove &move) { return move.runs != runs; });
+  return llvm::formatv("a step, in {0}{1:N} runs of a loop",
+                       differ ? "up to " : "", *runs);
 }
 
 static void printMemory(const Advice &advice, llvm::raw_ostream &os) {
@@ -60,9 +64,10 @@ static void printMoves(const hlo::Module &module, const Advice &advice,
   constexpr size_t kMaxMoves = 5;
   os << "     moved by ";
   llvm::interleaveComma(llvm::ArrayRef(advice.moves).take_front(kMaxMoves), os,
-                        [&](const hlo::Instruction *move) {
-                          os << '%' << move->name << " (line "
-                             << module.getLocation(move->name).line << ')';
+                        [&](const AdvisedMove &move) {
+                          StringRef name = move.instruction->name;
+                          os << '%' << name << " (line "
+                             << module.getLocation(name).line << ')';
                         });
   if (advice.moves.size() > kMaxMoves)
     os << " and " << advice.moves.size() - kMaxMoves << " more";
@@ -105,17 +110,18 @@ static void printAdvice(llvm::json::OStream &json, const hlo::Module &module,
   json.attribute("number", static_cast<int64_t>(advice.number));
   json.attribute("from", advice.from.toString());
   json.attribute("to", advice.to.toString());
-  json.attribute("bytes_moved", advice.bytesMoved);
-  if (advice.runs)
-    json.attribute("runs", *advice.runs);
+  json.attribute("bytes_moved", advice.bytesMoved());
+  if (std::optional<int64_t> runs = advice.maxRuns())
+    json.attribute("runs", *runs);
   else
     json.attribute("runs", nullptr);
+  json.attribute("bytes_per_step", advice.bytesPerStep());
   json.attribute("bytes_now", advice.bytesNow);
   json.attribute("bytes_then", advice.bytesThen);
   json.attribute("other_uses", static_cast<int64_t>(advice.otherUses));
   json.attributeArray("moves", [&] {
-    for (const hlo::Instruction *move : advice.moves)
-      json.value(repair(move->name));
+    for (const AdvisedMove &move : advice.moves)
+      json.value(repair(move.instruction->name));
   });
   json.attribute("python", repair(advice.line));
 }

@@ -60,9 +60,8 @@ std::optional<IndexMap> tessera::getMoveMap(const Instruction &move) {
                             getInts(move.getAttribute("dimensions")));
 }
 
-/// The same array in main memory.
-static Shape withoutSpace(Shape shape) {
-  if (shape.isArray() && shape.hasLayout())
+Shape tessera::inMainMemory(Shape shape) {
+  if (shape.hasLayout())
     shape.mutableLayout().memorySpace = 0;
   return shape;
 }
@@ -78,7 +77,7 @@ bool UseFinder::addMove(const SeenLeaf &seen, const Instruction &instruction,
   std::optional<IndexMap> map = step ? seen.map.after(*step) : std::nullopt;
   if (!map)
     return false;
-  Shape from = withoutSpace(*seen.shape), to = withoutSpace(*instruction.shape);
+  Shape from = inMainMemory(*seen.shape), to = inMainMemory(*instruction.shape);
   // Bytes that stay as they are go to another space, if anywhere.
   if (getBitcastMap(from, to) == step && mayBitcast(from, to)) {
     if (*seen.shape == *instruction.shape)
@@ -112,9 +111,9 @@ void UseFinder::followBitcast(const SeenLeaf &seen, const Instruction &bitcast,
                               ValueUses &uses) {
   std::optional<IndexMap> map;
   if (bitcast.shape->isStaticArray() &&
-      mayBitcast(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape)))
+      mayBitcast(inMainMemory(*seen.shape), inMainMemory(*bitcast.shape)))
     map =
-        getBitcastMap(withoutSpace(*seen.shape), withoutSpace(*bitcast.shape));
+        getBitcastMap(inMainMemory(*seen.shape), inMainMemory(*bitcast.shape));
   if (map)
     map = seen.map.after(*map);
   if (!map) {

@@ -78,6 +78,9 @@ private:
   std::vector<SeenLeaf> worklist;
 };
 
+/// The same array in main memory.
+Shape inMainMemory(Shape shape);
+
 /// The one move that a fusion is made of, or the instruction itself; null where
 /// it is neither.
 const hlo::Instruction *getSingleMove(const hlo::Instruction &instruction);

@@ -19,6 +19,15 @@
 
 namespace tessera {
 
+/// A copy, transpose or reshape that advice would spare.
+struct AdvisedMove {
+  const hlo::Instruction *instruction = nullptr;
+  /// Read and written each time it runs.
+  int64_t bytes = 0;
+  /// How often it runs in a step; nothing where that is not known.
+  std::optional<int64_t> runs = 1;
+};
+
 /// One thing to change in the user's program.
 struct Advice {
   enum class Kind : uint8_t {
@@ -36,22 +45,24 @@ struct Advice {
   Shape from;
   Shape to;
   /// What would not be needed then.
-  std::vector<const hlo::Instruction *> moves;
+  std::vector<AdvisedMove> moves;
   /// Uses of the value as it is; the compiler may bring it into the old layout
   /// for them.
   size_t otherUses = 0;
-  /// Read and written by the moves, each time they run.
-  int64_t bytesMoved = 0;
-  /// How often they run in a step; nothing where that is not known.
-  std::optional<int64_t> runs = 1;
   /// Of the value.
   int64_t bytesNow = 0;
   int64_t bytesThen = 0;
   /// What to write, in Python.
   std::string line;
 
-  /// Bytes a step, as far as is known.
+  /// Bytes that the moves read and write, each once.
+  int64_t bytesMoved() const;
+  /// Bytes that they read and write in a step, those that run an unknown number
+  /// of times once.
   int64_t bytesPerStep() const;
+  /// How often the move runs that runs most often; nothing where the number of
+  /// runs of one is not known.
+  std::optional<int64_t> maxRuns() const;
 };
 
 llvm::StringRef getName(Advice::Kind kind);
