@@ -36,12 +36,13 @@ typedef struct TesseraProgramArray {
   int64_t bytes;
 } TesseraProgramArray;
 
-/// Compiles the function `entry` of a module, in MLIR's text or bytecode, by
-/// --tessera-to-llvm for this processor. A null `entry` stands for the one
-/// public function with a body. Errors: *invalid* where the text has errors or
-/// no such function; *unsupported* for arguments and results that are neither
-/// numbers nor tensors of static shape, and for what the pipeline refuses. The
-/// caller destroys the result.
+/// Compiles the function `entry` of a module, in MLIR's text or bytecode or
+/// HLO's text, by --tessera-hlo-to-linalg and --tessera-to-llvm for this
+/// processor. A null `entry` stands for the one public function with a body,
+/// in HLO the entry computation. Errors: *invalid* where the text has errors or
+/// no such function; *unsupported* for arguments and results that are
+/// neither numbers nor tensors of static shape, and for what the pipeline
+/// refuses. The caller destroys the result.
 TESSERA_C_EXPORT TesseraError *tesseraProgramCompile(const char *module,
                                                      size_t length,
                                                      const char *entry,

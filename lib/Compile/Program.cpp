@@ -18,6 +18,7 @@
 #include "ForkGate.h"
 #include "ProgramRun.h"
 #include "Stack.h"
+#include "tessera/Conversion/HLOToLinalg.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/Pipelines.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
@@ -26,12 +27,18 @@
 #include "tessera/InitAll.h"
 #include "tessera/Layout/Size.h"
 #include "tessera/Support/Nesting.h"
+#include "tessera/Target/HLO/Import.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
@@ -41,6 +48,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -96,11 +104,20 @@ static RankedTensorType getArrayType(Type type) {
   return RankedTensorType::get({}, type);
 }
 
-/// The arrays of some types, one behind the other; `what` says which types.
+/// The arrays of some types, one behind the other, tuples taken apart; `what`
+/// says which types.
 static llvm::Expected<std::vector<ProgramArray>>
 getArrays(TypeRange types, StringRef what, int64_t &bytes) {
+  SmallVector<Type> leaves;
+  for (Type type : types) {
+    if (!isa<TupleType>(type))
+      leaves.push_back(type);
+    llvm::append_range(leaves, isa<TupleType>(type)
+                                   ? hlo::getLeafTypes(type)
+                                   : SmallVector<RankedTensorType>());
+  }
   std::vector<ProgramArray> arrays;
-  for (auto [i, type] : llvm::enumerate(types)) {
+  for (auto [i, type] : llvm::enumerate(leaves)) {
     RankedTensorType tensor = getArrayType(type);
     std::string found;
     llvm::raw_string_ostream(found) << type;
@@ -257,6 +274,7 @@ static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
 
 static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
   PassManager manager(module->getName());
+  manager.addPass(createSymbolDCEPass());
   // Operations of arith and math on tensors, which nothing bufferizes.
   manager.addPass(createConvertElementwiseToLinalgPass());
   manager.addPass(createAssertFaults());
@@ -337,6 +355,36 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+/// Whether a text is one of HLO, by its first word behind comments.
+static bool isHLOText(StringRef text) {
+  text = text.ltrim();
+  while (text.starts_with("//") || text.starts_with("/*"))
+    text =
+        text.substr(text.find(text[1] == '/' ? "\n" : "*/")).ltrim("*/ \n\r\t");
+  return text.starts_with("HloModule");
+}
+
+static OwningOpRef<ModuleOp> parse(llvm::SourceMgr &sources,
+                                   MLIRContext &context) {
+  const llvm::MemoryBuffer *buffer =
+      sources.getMemoryBuffer(sources.getMainFileID());
+  if (isHLOText(buffer->getBuffer()))
+    return importHLO(buffer->getBuffer(), buffer->getBufferIdentifier(),
+                     &context);
+  return parseSourceFile<ModuleOp>(sources, &context);
+}
+
+/// Instructions of HLO become operations that are lowered.
+static LogicalResult convertHLO(ModuleOp module) {
+  hlo::InstructionConversions conversions;
+  hlo::populateHLOToLinalgConversions(conversions);
+  return hlo::convertHLOToLinalg(module, conversions);
+}
+
+//===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//
 
@@ -351,13 +399,18 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
-  if (llvm::Error error = checkParsable(text))
+  // What the parser of HLO bears is its own matter.
+  if (llvm::Error error =
+          isHLOText(text) ? llvm::Error::success() : checkParsable(text))
     return std::move(error);
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
-  // What the function around the entry is made of.
-  context.loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
-                      func::FuncDialect, memref::MemRefDialect,
-                      tensor::TensorDialect, TesseraDialect>();
+  // What the function around the entry is made of, and instructions become.
+  context
+      .loadDialect<affine::AffineDialect, arith::ArithDialect,
+                   bufferization::BufferizationDialect, complex::ComplexDialect,
+                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                   memref::MemRefDialect, scf::SCFDialect,
+                   tensor::TensorDialect, TesseraDialect>();
   // Diagnostics show the lines of the text that they are about.
   std::string messages;
   llvm::raw_string_ostream os(messages);
@@ -365,22 +418,16 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
   sources.AddNewSourceBuffer(
       llvm::MemoryBuffer::getMemBufferCopy(text, "module"), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context, os);
-  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  OwningOpRef<ModuleOp> module = parse(sources, context);
   if (!module)
-    return invalidError("", "module", "MLIR that can be parsed and verified",
+    return invalidError("", "module",
+                        "MLIR or HLO that can be parsed and verified",
                         llvm::StringRef(messages).rtrim());
   llvm::Expected<func::FuncOp> entry = findEntry(*module, entryName);
   if (!entry)
     return entry.takeError();
 
-  SymbolTableCollection symbols;
-  llvm::Expected<int64_t> depth = CallDepths(symbols).get(*entry);
-  if (!depth)
-    return depth.takeError();
-
   Program program;
-  // The function around the entry is one more.
-  program.stackBytes = (*depth + 1) * kFrameBytes;
   auto inputs =
       getArrays(entry->getArgumentTypes(), "argument", program.numInputBytes);
   if (!inputs)
@@ -391,6 +438,22 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
     return outputs.takeError();
   program.inputArrays = std::move(*inputs);
   program.outputArrays = std::move(*outputs);
+
+  // Types have signs and tuples up to here.
+  std::string name = entry->getSymName().str();
+  if (failed(convertHLO(*module)))
+    return unsupportedError("module", "instructions that are converted",
+                            llvm::StringRef(messages).rtrim());
+  entry = findEntry(*module, name);
+  if (!entry)
+    return entry.takeError();
+  SymbolTableCollection symbols;
+  llvm::Expected<int64_t> depth = CallDepths(symbols).get(*entry);
+  if (!depth)
+    return depth.takeError();
+
+  // The function around the entry is one more.
+  program.stackBytes = (*depth + 1) * kFrameBytes;
   options.symbol =
       addWrapper(*module, *entry, program.inputArrays, program.outputArrays,
                  program.numInputBytes, program.numOutputBytes);

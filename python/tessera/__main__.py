@@ -1,7 +1,7 @@
 # Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""python3 -m tessera run FILE.mlir: a function of a module on arrays of files.
+"""python3 -m tessera run FILE.hlo|FILE.mlir: a function of a module on arrays of files.
 
 Arrays come as arg0, arg1, ... of an npz file and go as out0, out1, ... to another,
 logical and row-major whatever their layouts are. Types that numpy does not have
@@ -33,13 +33,20 @@ def main():
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser(
         "run",
-        help="run a function of an MLIR module on arrays",
+        help="run a function of a module on arrays",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.set_defaults(function=run_command)
-    run.add_argument("module", metavar="FILE.mlir", help="the module; - is standard input")
-    run.add_argument("--entry", metavar="NAME", help="the function; by default the public one")
+    run.add_argument(
+        "module", metavar="FILE", help="the module, HLO or MLIR; - is standard input"
+    )
+    run.add_argument(
+        "--entry",
+        "--computation",
+        metavar="NAME",
+        help="the function; by default the public one, of HLO the entry computation",
+    )
     run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
     run.add_argument(
         "--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output"
@@ -115,7 +122,8 @@ def read_text(path):
         return data.decode()
     except UnicodeDecodeError:
         raise ts.InvalidError(
-            f"invalid module: expected MLIR's text, found other bytes in {path}"
+            f"invalid module: expected the text of MLIR or HLO, found other bytes "
+            f"in {path}"
         ) from None
 
 

@@ -11,7 +11,7 @@ from tessera._errors import InvalidError
 
 
 class Program:
-    """A function of an MLIR module, compiled for this processor.
+    """A function of a module, in MLIR or HLO, compiled for this processor.
 
     Its arguments and results are tensors of static shape, with layouts or without, and
     numbers; it is called with arrays in any order and gives row-major ones. A number is
@@ -26,8 +26,9 @@ class Program:
         """Compiles by --tessera-to-llvm.
 
         Args:
-          module: MLIR's text as a str, or an operation of tessera.ir.
-          entry: the function's name; the one public function with a body by default.
+          module: the text of MLIR or HLO as a str, or an operation of tessera.ir.
+          entry: the function's name; the one public function with a body by default,
+            of HLO the entry computation.
 
         Raises:
           InvalidError: the text has errors, or there is no such function.

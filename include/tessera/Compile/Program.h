@@ -36,14 +36,16 @@ struct ProgramArray {
 /// A compiled function; copies share the code. Runs may go on side by side.
 class Program {
 public:
-  /// Compiles the function `entryName` of a module, in MLIR's text or bytecode,
-  /// by --tessera-to-llvm for this processor. An empty name stands for the one
-  /// public function with a body.
+  /// Compiles the function `entryName` of a module, in MLIR's text or bytecode
+  /// or HLO's text, by --tessera-hlo-to-linalg and --tessera-to-llvm for this
+  /// processor. An empty name stands for the one public function with a body,
+  /// in HLO the entry computation.
   ///
-  /// Errors: *invalid* where the text has errors or no such function;
-  /// *unsupported* for arguments and results that are neither numbers nor
-  /// tensors of static shape, for functions that call themselves or are called
-  /// 256 deep, and for what the pipeline refuses; each with its diagnostics.
+  /// Tuples are taken apart. Errors: *invalid* where the text has errors or no
+  /// such function; *unsupported* for arguments and results that are neither
+  /// numbers nor tensors of static shape, for functions that call themselves or
+  /// are called 256 deep, and for what the pipeline refuses; each with its
+  /// diagnostics.
   static llvm::Expected<Program> compile(llvm::StringRef text,
                                          llvm::StringRef entryName = "");
 

@@ -155,6 +155,57 @@ def LowerRelayouts : Pass<"tessera-lower-relayouts", "::mlir::ModuleOp"> {
   ];
 }
 
+def HLOToLinalg : Pass<"tessera-hlo-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Turn instructions of HLO into upstream operations";
+  let description = [{
+    Every instruction becomes operations on the same laid-out tensors: a
+    `linalg.generic` over the result whose body computes one element, with
+    `tensor.extract` of the operands. Layouts stay as they are, so that a
+    `tessera.bitcast` reads the bytes that the program for a TPU reads. Computations stay
+    functions: fusions are calls of them, reductions have them in their bodies,
+    loops and conditionals are those of `scf`. Tuples are taken apart, moves are
+    done when they start, and integers have no sign any more.
+
+    ```mlir
+    func.func @negate(%x: tensor<2xf32, #tessera.layout<{0:T(8)}>>)
+        -> tensor<2xf32, #tessera.layout<{0:T(8)}>> {
+      %y = tessera_hlo.instruction "negate"(%x)
+          : (tensor<2xf32, #tessera.layout<{0:T(8)}>>)
+          -> tensor<2xf32, #tessera.layout<{0:T(8)}>>
+      return %y : tensor<2xf32, #tessera.layout<{0:T(8)}>>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #map = affine_map<(d0) -> (d0)>
+    func.func @negate(%x: tensor<2xf32, #tessera.layout<{0:T(8)}>>)
+        -> tensor<2xf32, #tessera.layout<{0:T(8)}>> {
+      %empty = tessera.empty() : tensor<2xf32, #tessera.layout<{0:T(8)}>>
+      %y = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel"]}
+          outs(%empty : tensor<2xf32, #tessera.layout<{0:T(8)}>>) {
+      ^bb0(%out: f32):
+        %i = linalg.index 0 : index
+        %e = tensor.extract %x[%i] : tensor<2xf32, #tessera.layout<{0:T(8)}>>
+        %n = arith.negf %e : f32
+        linalg.yield %n : f32
+      } -> tensor<2xf32, #tessera.layout<{0:T(8)}>>
+      return %y : tensor<2xf32, #tessera.layout<{0:T(8)}>>
+    }
+    ```
+
+    What cannot be converted is *unsupported*, and all of it is reported.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::tessera::TesseraDialect"
+  ];
+}
+
 def LinalgToLoops : Pass<"tessera-linalg-to-loops"> {
   let summary = "Turn linalg operations on memrefs into loops";
   let description = [{

@@ -1,0 +1,254 @@
+//===- HLOToLinalg.h - HLO instructions as upstream operations --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Most opcodes say of each element of the result which elements of the operands
+// it is computed from. So that is what an opcode has here: a function that
+// emits the element at an index. Around it the converter puts one
+// `linalg.generic` over the result; in the body of a reduction the same
+// function works on scalars. Opcodes that are not of this form (loops, calls,
+// tuples) convert the instruction as a whole.
+//
+// Example: `reverse` of dimension 0 of f32[8] is
+//
+//   %r = linalg.generic outs(%empty) {
+//     %i = linalg.index 0
+//     %j = affine.apply affine_map<(d0) -> (7 - d0)>(%i)
+//     %e = tensor.extract %operand[%j]
+//     linalg.yield %e
+//   }
+//
+// Tuples are taken apart: a value of HLO is the list of its leaves, the arrays
+// in it. Tokens are no leaves.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_HLOTOLINALG_H
+#define TESSERA_CONVERSION_HLOTOLINALG_H
+
+#include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <functional>
+
+namespace tessera::hlo {
+
+class HLOConverter;
+
+/// Scalars, one for each leaf of a result; failure after a diagnostic.
+using Elements = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
+
+/// Emits the element of each leaf of the instruction's result at `index`.
+using EmitElements = std::function<Elements(
+    HLOConverter &converter, InstructionOp op, mlir::ValueRange index)>;
+
+/// Emits the instruction and says what its leaves are, by `setLeaves`.
+using ConvertInstruction = std::function<mlir::LogicalResult(
+    HLOConverter &converter, InstructionOp op)>;
+
+/// What is known of each opcode. Others than ours may be added.
+struct InstructionConversions {
+  llvm::StringMap<EmitElements> elements;
+  llvm::StringMap<ConvertInstruction> instructions;
+};
+
+void populateElementwiseConversions(InstructionConversions &conversions);
+void populateConvertConversions(InstructionConversions &conversions);
+void populateMoveConversions(InstructionConversions &conversions);
+void populateDynamicSliceConversions(InstructionConversions &conversions);
+void populateGatherConversions(InstructionConversions &conversions);
+void populateReductionConversions(InstructionConversions &conversions);
+void populateConvolutionConversions(InstructionConversions &conversions);
+void populateControlConversions(InstructionConversions &conversions);
+
+/// All of the above.
+void populateHLOToLinalgConversions(InstructionConversions &conversions);
+
+/// Converts all functions of a module of `tessera_hlo` instructions. What is
+/// unsupported is diagnosed, all of it, and the module is of no use then.
+mlir::LogicalResult
+convertHLOToLinalg(mlir::ModuleOp module,
+                   const InstructionConversions &conversions);
+
+/// The type of a leaf as upstream's operations take it: without the sign of
+/// integers.
+mlir::Type getSignlessType(mlir::Type type);
+
+/// The arrays in a type, in order; of an array the type itself.
+llvm::SmallVector<mlir::RankedTensorType> getLeafTypes(mlir::Type type);
+
+//===--- Attributes of instructions ---------------------------------------===//
+
+/// The text of an attribute; empty where there is none.
+llvm::StringRef getText(InstructionOp op, llvm::StringRef name);
+
+/// The integers of `{0,2}`.
+llvm::SmallVector<int64_t> getIntegers(InstructionOp op, llvm::StringRef name);
+int64_t getInteger(InstructionOp op, llvm::StringRef name, int64_t otherwise);
+
+/// One dimension of a window.
+struct WindowDimension {
+  int64_t size = 1, stride = 1, low = 0, high = 0;
+  int64_t baseDilation = 1, windowDilation = 1;
+  bool reversed = false;
+};
+
+/// The window of `rank` dimensions: of an attribute that is not there one that
+/// does nothing. Failure after a diagnostic.
+mlir::FailureOr<llvm::SmallVector<WindowDimension>> getWindow(InstructionOp op,
+                                                              int64_t rank);
+
+/// Padding of a dimension: behind each element but the last there are
+/// `interior` more.
+struct PaddingDimension {
+  int64_t low = 0, high = 0, interior = 0;
+};
+mlir::FailureOr<llvm::SmallVector<PaddingDimension>>
+getPadding(InstructionOp op, int64_t rank);
+
+/// Start, limit and stride of each dimension.
+mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<int64_t, 4>>>
+getSlices(InstructionOp op, int64_t rank);
+
+/// Whether each of `numbers` is one from 0 to `limit` - 1; a diagnostic if not.
+mlir::LogicalResult checkDimensions(InstructionOp op,
+                                    llvm::ArrayRef<int64_t> numbers,
+                                    int64_t limit);
+
+/// An error about what an attribute or operand of the instruction is.
+mlir::InFlightDiagnostic emitUnsupported(InstructionOp op,
+                                         const llvm::Twine &field,
+                                         const llvm::Twine &expected,
+                                         const llvm::Twine &found);
+
+/// Where instructions become operations.
+class HLOConverter {
+public:
+  HLOConverter(mlir::ModuleOp module,
+               const InstructionConversions &conversions);
+
+  mlir::LogicalResult convertModule();
+
+  /// Where operations are made, at the location of the instruction.
+  mlir::ImplicitLocOpBuilder b;
+
+  /// The leaves of a value that has been converted: tensors, or scalars in the
+  /// body of a reduction.
+  llvm::ArrayRef<mlir::Value> getLeaves(mlir::Value value) const {
+    return leaves.find(value)->second;
+  }
+  void setLeaves(mlir::Value value, llvm::ArrayRef<mlir::Value> newLeaves);
+
+  /// The element of an array at an index.
+  mlir::Value getElement(mlir::Value array, mlir::ValueRange index);
+  mlir::Value getElement(InstructionOp op, unsigned operand,
+                         mlir::ValueRange index) {
+    return getElement(op.getOperand(operand), index);
+  }
+
+  /// The type of the scalars that stand for elements of an array.
+  mlir::Type getElementType(mlir::Value array) const;
+
+  /// The results of a computation on scalars, by attribute `name` of `op`.
+  Elements apply(InstructionOp op, llvm::StringRef name,
+                 mlir::ValueRange arguments);
+  Elements apply(mlir::func::FuncOp computation, mlir::ValueRange arguments);
+
+  /// The function that attribute `name` refers to; null after a diagnostic.
+  mlir::func::FuncOp getComputation(InstructionOp op, llvm::StringRef name);
+  mlir::func::FuncOp getComputation(InstructionOp op,
+                                    mlir::FlatSymbolRefAttr name);
+
+  /// Calls the converted function of a computation; results have `types`.
+  llvm::SmallVector<mlir::Value> call(mlir::func::FuncOp computation,
+                                      mlir::ValueRange arguments,
+                                      mlir::TypeRange types);
+
+  /// The array with another layout, where it differs.
+  mlir::Value relayout(mlir::Value array, mlir::Type type);
+
+  /// Whether a computation on scalars is being emitted.
+  bool isScalar() const { return !active.empty(); }
+
+  /// Where set, computations on scalars take narrow floating-point numbers as
+  /// f32, so that sums do not lose what bf16 cannot hold.
+  bool widen = false;
+
+  /// A number of an operand as an index from 0 to `limit`; what is beyond is
+  /// the nearest of them.
+  mlir::Value clampIndex(mlir::Value number, bool isUnsigned, int64_t limit);
+  /// The index in a dimension of the input that the element of a window reads
+  /// for an index of the output. Where it may be padding, a condition is added
+  /// to `isElement`, which is null at first.
+  mlir::Value getWindowIndex(const WindowDimension &window, mlir::Value output,
+                             mlir::Value element, int64_t inputSize,
+                             int64_t outputSize, mlir::Value &isElement);
+
+  /// Arithmetic on indices.
+  mlir::Value constantIndex(int64_t value);
+  mlir::Value affine(mlir::AffineExpr expr, mlir::ValueRange operands);
+
+private:
+  void convertFunction(mlir::func::FuncOp function);
+  mlir::LogicalResult convertOp(mlir::Operation *op);
+  mlir::LogicalResult convertInstruction(InstructionOp op);
+  mlir::LogicalResult materialize(InstructionOp op, EmitElements emit);
+  mlir::LogicalResult convertOther(mlir::Operation *op);
+  mlir::LogicalResult convertScalar(mlir::Operation *op);
+  void setPlaceholders(mlir::Operation *op);
+
+  mlir::ModuleOp module;
+  const InstructionConversions &conversions;
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> leaves;
+  /// The converted function of each one of the module.
+  llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> converted;
+  /// The computations on scalars that are being emitted.
+  llvm::SmallVector<mlir::Operation *> active;
+  /// What was found unsupported; said once.
+  llvm::DenseSet<mlir::Operation *> diagnosed;
+};
+
+//===--- Types and scalars ------------------------------------------------===//
+
+mlir::RankedTensorType getArrayType(mlir::Value value);
+
+/// Whether integers of the array have no sign, as pred has none.
+bool isUnsigned(mlir::Value array);
+
+/// A number as a scalar of a type.
+mlir::Value createScalar(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
+                         double value);
+
+/// A scalar as one of another type, by XLA's rules: integers keep their low
+/// bits, floating-point numbers saturate to integers, and NaN becomes 0. Says
+/// nothing where there is no such conversion, and gives null.
+mlir::Value convertScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                          bool fromUnsigned, mlir::Type type, bool toUnsigned);
+
+/// The type in which numbers of `type` are added up.
+mlir::Type getAccumulatorType(mlir::Type type);
+
+/// A loop nest from 0 to `sizes`, with values that go from iteration to
+/// iteration; what they are at the end.
+Elements buildLoops(mlir::ImplicitLocOpBuilder &b,
+                    llvm::ArrayRef<int64_t> sizes, mlir::ValueRange init,
+                    llvm::function_ref<Elements(mlir::ValueRange index,
+                                                mlir::ValueRange values)>
+                        body);
+
+/// `then` where the condition holds, `otherwise` elsewhere; neither is
+/// evaluated in vain.
+Elements buildIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
+                 llvm::function_ref<Elements()> then,
+                 llvm::function_ref<Elements()> otherwise);
+
+} // namespace tessera::hlo
+
+#endif // TESSERA_CONVERSION_HLOTOLINALG_H

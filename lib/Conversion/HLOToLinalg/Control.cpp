@@ -1,0 +1,271 @@
+//===- Control.cpp - Tuples, calls, loops and branches
+//-----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::hlo;
+
+static SmallVector<Value> getAllLeaves(HLOConverter &c, ValueRange values) {
+  SmallVector<Value> leaves;
+  for (Value value : values)
+    llvm::append_range(leaves, c.getLeaves(value));
+  return leaves;
+}
+
+static SmallVector<Type> getTypes(TypeRange types) {
+  SmallVector<Type> leaves;
+  for (Type type : types)
+    for (RankedTensorType leaf : getLeafTypes(type))
+      leaves.push_back(getSignlessType(leaf));
+  return leaves;
+}
+
+//===----------------------------------------------------------------------===//
+// Values that are other values
+//===----------------------------------------------------------------------===//
+
+/// `tuple` and what else hands its operands on.
+static LogicalResult convertForward(HLOConverter &c, InstructionOp op) {
+  SmallVector<Value> leaves = getAllLeaves(c, op.getOperands());
+  SmallVector<Type> types = getTypes(op.getType());
+  if (leaves.size() != types.size())
+    return emitUnsupported(op, "result", "the operands", "something else");
+  for (auto [leaf, type] : llvm::zip(leaves, types))
+    if (!c.isScalar())
+      leaf = c.relayout(leaf, type);
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+static LogicalResult convertGetTupleElement(HLOConverter &c, InstructionOp op) {
+  auto tuple = dyn_cast<TupleType>(op.getOperand(0).getType());
+  int64_t number = getInteger(op, "index", -1);
+  if (!tuple || number < 0 || size_t(number) >= tuple.size())
+    return emitUnsupported(op, "index", "one of a tuple", Twine(number));
+  size_t first = getTypes(tuple.getTypes().take_front(number)).size();
+  size_t count = getLeafTypes(tuple.getType(number)).size();
+  SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
+  c.setLeaves(op.getResult(), ArrayRef(leaves).slice(first, count));
+  return success();
+}
+
+/// `copy-start` whose result is used by more than a `copy-done`: the copy, the
+/// operand, and a context that nothing reads.
+static LogicalResult convertCopyStart(HLOConverter &c, InstructionOp op) {
+  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Value> source(c.getLeaves(op.getOperand(0)));
+  if (source.size() != 1 || types.size() < 2)
+    return emitUnsupported(op, "operand", "an array", "another value");
+  SmallVector<Value> leaves{c.relayout(source[0], types[0]), source[0]};
+  for (Type type : ArrayRef(types).drop_front(2))
+    leaves.push_back(EmptyOp::create(c.b, type, ValueRange()));
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+static LogicalResult convertCopyDone(HLOConverter &c, InstructionOp op) {
+  SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
+  SmallVector<Type> types = getTypes(op.getType());
+  if (leaves.empty() || types.size() != 1)
+    return emitUnsupported(op, "operand", "a copy-start", "another value");
+  c.setLeaves(op.getResult(), c.relayout(leaves.front(), types.front()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls, loops, branches
+//===----------------------------------------------------------------------===//
+
+static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
+                                 StringRef attribute) {
+  func::FuncOp computation = c.getComputation(op, attribute);
+  if (!computation)
+    return failure();
+  SmallVector<Value> arguments = getAllLeaves(c, op.getOperands());
+  SmallVector<Type> types = getTypes(op.getType());
+  if (c.isScalar()) {
+    Elements results = c.apply(computation, arguments);
+    if (failed(results))
+      return failure();
+    c.setLeaves(op.getResult(), *results);
+    return success();
+  }
+  if (getTypes(computation.getArgumentTypes()).size() != arguments.size() ||
+      getTypes(computation.getResultTypes()).size() != types.size())
+    return emitUnsupported(op, "computation", "one for these operands",
+                           computation.getSymName());
+  c.setLeaves(op.getResult(), c.call(computation, arguments, types));
+  return success();
+}
+
+static LogicalResult convertFusion(HLOConverter &c, InstructionOp op) {
+  return convertCall(c, op, "calls");
+}
+
+static LogicalResult convertToApply(HLOConverter &c, InstructionOp op) {
+  return convertCall(c, op, "to_apply");
+}
+
+/// The scalar of an array without dimensions.
+static Value getScalar(HLOConverter &c, Value array) {
+  return tensor::ExtractOp::create(c.b, array, ValueRange());
+}
+
+static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
+  func::FuncOp condition = c.getComputation(op, "condition");
+  func::FuncOp body = c.getComputation(op, "body");
+  if (!condition || !body)
+    return failure();
+  SmallVector<Value> inits = getAllLeaves(c, op.getOperands());
+  SmallVector<Type> types = getTypes(op.getType());
+  Type flag = RankedTensorType::get({}, c.b.getI1Type());
+  auto hasLeaves = [&](TypeRange list) {
+    return getTypes(list).size() == types.size();
+  };
+  if (c.isScalar() || inits.size() != types.size() ||
+      !hasLeaves(condition.getArgumentTypes()) ||
+      !hasLeaves(body.getArgumentTypes()) ||
+      !hasLeaves(body.getResultTypes()) ||
+      getTypes(condition.getResultTypes()).size() != 1)
+    return emitUnsupported(op, "computations", "ones for the loop's state",
+                           "others");
+  for (auto [init, type] : llvm::zip(inits, types))
+    init = c.relayout(init, type);
+  auto at = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
+    OpBuilder::InsertionGuard guard(c.b);
+    c.b.restoreInsertionPoint(builder.saveInsertionPoint());
+    emit();
+  };
+  auto loop = scf::WhileOp::create(
+      c.b, types, inits,
+      [&](OpBuilder &builder, Location, ValueRange values) {
+        at(builder, [&] {
+          Value goesOn = c.call(condition, values, flag).front();
+          scf::ConditionOp::create(c.b, getScalar(c, goesOn), values);
+        });
+      },
+      [&](OpBuilder &builder, Location, ValueRange values) {
+        at(builder,
+           [&] { scf::YieldOp::create(c.b, c.call(body, values, types)); });
+      });
+  c.setLeaves(op.getResult(), SmallVector<Value>(loop.getResults()));
+  return success();
+}
+
+/// The computations of a conditional, first the one for true or 0.
+static SmallVector<func::FuncOp> getBranches(HLOConverter &c,
+                                             InstructionOp op) {
+  DictionaryAttr attributes = op.getHloAttributesAttr();
+  SmallVector<func::FuncOp> branches;
+  if (auto list = attributes
+                      ? attributes.getAs<ArrayAttr>("branch_computations")
+                      : ArrayAttr()) {
+    for (auto name : list.getAsRange<FlatSymbolRefAttr>())
+      branches.push_back(c.getComputation(op, name));
+    return branches;
+  }
+  return {c.getComputation(op, "true_computation"),
+          c.getComputation(op, "false_computation")};
+}
+
+/// Branches from `number` on; the last one takes every number that is left.
+static SmallVector<Value> emitBranches(HLOConverter &c, InstructionOp op,
+                                       ArrayRef<func::FuncOp> branches,
+                                       Value selector, unsigned number) {
+  SmallVector<Type> types = getTypes(op.getType());
+  auto emit = [&](unsigned branch) {
+    return c.call(branches[branch], getAllLeaves(c, op.getOperand(branch + 1)),
+                  types);
+  };
+  if (number + 1 == branches.size())
+    return emit(number);
+  Value isHere = selector;
+  if (!selector.getType().isInteger(1))
+    isHere =
+        arith::CmpIOp::create(c.b, arith::CmpIPredicate::eq, selector,
+                              createScalar(c.b, selector.getType(), number));
+  return *buildIf(
+      c.b, isHere, [&]() -> Elements { return emit(number); },
+      [&]() -> Elements {
+        return emitBranches(c, op, branches, selector, number + 1);
+      });
+}
+
+static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
+  SmallVector<func::FuncOp> branches = getBranches(c, op);
+  if (llvm::is_contained(branches, func::FuncOp()))
+    return failure();
+  auto isFor = [&](unsigned number) {
+    return getTypes(branches[number].getArgumentTypes()).size() ==
+               getTypes(op.getOperand(number + 1).getType()).size() &&
+           getTypes(branches[number].getResultTypes()).size() ==
+               getTypes(op.getType()).size();
+  };
+  if (c.isScalar() || branches.empty() ||
+      op.getOperands().size() != branches.size() + 1 ||
+      !llvm::all_of(llvm::seq<unsigned>(0, branches.size()), isFor) ||
+      getArrayType(op.getOperand(0)).getRank() != 0)
+    return emitUnsupported(op, "computations", "ones for the operands",
+                           "others");
+  Value selector = getScalar(c, c.getLeaves(op.getOperand(0)).front());
+  c.setLeaves(op.getResult(), emitBranches(c, op, branches, selector, 0));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// custom-call
+//===----------------------------------------------------------------------===//
+
+/// Memory without contents; zeros, so that runs are alike.
+static LogicalResult convertAllocateBuffer(HLOConverter &c, InstructionOp op) {
+  SmallVector<Value> leaves;
+  for (Type type : getTypes(op.getType())) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+      return emitUnsupported(op, "shape", "numbers of static shape", "others");
+    Value empty = EmptyOp::create(c.b, type, ValueRange());
+    Value zero = createScalar(c.b, tensor.getElementType(), 0);
+    leaves.push_back(linalg::FillOp::create(c.b, zero, empty).getResult(0));
+  }
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+static LogicalResult convertCustomCall(HLOConverter &c, InstructionOp op) {
+  StringRef target = getText(op, "custom_call_target").trim('"');
+  if (target == "AllocateBuffer")
+    return convertAllocateBuffer(c, op);
+  // A promise about its operand.
+  if (target == "AssumeGatherIndicesInBound")
+    return convertForward(c, op);
+  return emitUnsupported(op, "target", "one that is converted", target);
+}
+
+void hlo::populateControlConversions(InstructionConversions &conversions) {
+  llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
+  for (StringRef opcode :
+       {"tuple", "opt-barrier", "after-all", "add-dependency"})
+    table[opcode] = convertForward;
+  table["get-tuple-element"] = convertGetTupleElement;
+  table["copy-start"] = convertCopyStart;
+  table["copy-done"] = convertCopyDone;
+  table["fusion"] = convertFusion;
+  table["call"] = convertToApply;
+  table["while"] = convertWhile;
+  table["conditional"] = convertConditional;
+  table["custom-call"] = convertCustomCall;
+}

@@ -1,0 +1,441 @@
+//===- Converter.cpp - Functions of HLO instructions
+//-------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/HLOToLinalg.h"
+
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::hlo;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+Type hlo::getSignlessType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return type;
+  return RankedTensorType::get(tensor.getShape(),
+                               getSignlessType(tensor.getElementType()),
+                               tensor.getEncoding());
+}
+
+SmallVector<RankedTensorType> hlo::getLeafTypes(Type type) {
+  SmallVector<RankedTensorType> types;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    types.push_back(tensor);
+  if (auto tuple = dyn_cast<TupleType>(type))
+    for (Type element : tuple.getTypes())
+      llvm::append_range(types, getLeafTypes(element));
+  return types;
+}
+
+static SmallVector<Type> getSignlessLeaves(TypeRange types) {
+  SmallVector<Type> leaves;
+  for (Type type : types)
+    for (Type leaf : getLeafTypes(type))
+      leaves.push_back(getSignlessType(leaf));
+  return leaves;
+}
+
+/// Whether upstream's operations have values of that type.
+static bool isForeign(Type type) {
+  return !isa<TensorType>(type) || type != getSignlessType(type);
+}
+
+/// Whether the function has to become another one.
+static bool isHLO(func::FuncOp function) {
+  if (llvm::any_of(function.getArgumentTypes(), isForeign) ||
+      llvm::any_of(function.getResultTypes(), isForeign))
+    return true;
+  auto result = function.walk([](Operation *op) {
+    return isa<InstructionOp>(op) ||
+                   llvm::any_of(op->getResultTypes(), llvm::IsaPred<TupleType>)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and functions
+//===----------------------------------------------------------------------===//
+
+HLOConverter::HLOConverter(ModuleOp module,
+                           const InstructionConversions &conversions)
+    : b(module.getLoc(), module.getContext()), module(module),
+      conversions(conversions), symbols(module) {}
+
+LogicalResult HLOConverter::convertModule() {
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (isHLO(function))
+      functions.push_back(function);
+  // Functions are called before they are converted.
+  for (func::FuncOp function : functions) {
+    b.setInsertionPoint(function);
+    auto type =
+        b.getFunctionType(getSignlessLeaves(function.getArgumentTypes()),
+                          getSignlessLeaves(function.getResultTypes()));
+    auto replacement =
+        func::FuncOp::create(b, function.getLoc(), function.getSymName(), type);
+    replacement.setVisibility(function.getVisibility());
+    converted[function] = replacement;
+  }
+  for (func::FuncOp function : functions)
+    if (!function.isExternal())
+      convertFunction(function);
+  if (!diagnosed.empty())
+    return failure();
+  for (func::FuncOp function : functions)
+    symbols.remove(function), function.erase();
+  for (NamedAttribute attribute :
+       llvm::make_early_inc_range(module->getDiscardableAttrs()))
+    if (isa_and_nonnull<TesseraHLODialect>(attribute.getNameDialect()))
+      module->removeDiscardableAttr(attribute.getName());
+  return success();
+}
+
+void HLOConverter::convertFunction(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody())) {
+    function.emitOpError("unsupported body: expected one block, as "
+                         "computations of HLO have, found more");
+    diagnosed.insert(function);
+    return;
+  }
+  Block *body = converted[function].addEntryBlock();
+  ValueRange arguments = body->getArguments();
+  for (BlockArgument argument : function.getArguments()) {
+    size_t count = getLeafTypes(argument.getType()).size();
+    setLeaves(argument, SmallVector<Value>(arguments.take_front(count)));
+    arguments = arguments.drop_front(count);
+  }
+  b.setInsertionPointToEnd(body);
+  for (Operation &op : function.front())
+    if (failed(convertOp(&op)))
+      setPlaceholders(&op);
+}
+
+void HLOConverter::setLeaves(Value value, ArrayRef<Value> newLeaves) {
+  leaves[value].assign(newLeaves.begin(), newLeaves.end());
+}
+
+/// Values for what could not be converted, so that what uses them can be.
+void HLOConverter::setPlaceholders(Operation *op) {
+  diagnosed.insert(op);
+  for (Value result : op->getResults()) {
+    SmallVector<Value> values;
+    for (Type type : getSignlessLeaves(result.getType())) {
+      auto tensor = cast<RankedTensorType>(type);
+      if (isScalar())
+        values.push_back(createScalar(b, tensor.getElementType(), 0));
+      else
+        values.push_back(EmptyOp::create(
+            b, type,
+            SmallVector<Value>(tensor.getNumDynamicDims(), constantIndex(0))));
+    }
+    setLeaves(result, values);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult HLOConverter::convertOp(Operation *op) {
+  if (diagnosed.contains(op))
+    return failure();
+  b.setLoc(op->getLoc());
+  if (auto instruction = dyn_cast<InstructionOp>(op))
+    return convertInstruction(instruction);
+  return isScalar() ? convertScalar(op) : convertOther(op);
+}
+
+LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
+  if (auto whole = conversions.instructions.find(op.getOpcode());
+      whole != conversions.instructions.end())
+    return whole->second(*this, op);
+  auto found = conversions.elements.find(op.getOpcode());
+  if (found == conversions.elements.end())
+    return emitUnsupported(op, "opcode", "one that is converted",
+                           op.getOpcode());
+  if (!isScalar())
+    return materialize(op, found->second);
+  auto array = dyn_cast<RankedTensorType>(op.getType());
+  if (array && array.getRank() != 0)
+    return emitUnsupported(op, "computation on scalars", "scalars alone",
+                           "an array");
+  Elements elements = found->second(*this, op, ValueRange());
+  if (failed(elements))
+    return failure();
+  setLeaves(op.getResult(), *elements);
+  return success();
+}
+
+LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
+  auto getShape = [](Type type) {
+    return cast<RankedTensorType>(type).getShape();
+  };
+  bool isStatic = llvm::all_of(types, [&](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape() &&
+           getShape(type) == getShape(types.front());
+  });
+  if (types.empty() || !isStatic)
+    return emitUnsupported(op, "shape", "arrays of one static shape",
+                           "another result");
+  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  SmallVector<Value> inits;
+  for (Type type : types)
+    inits.push_back(EmptyOp::create(b, type, ValueRange()));
+  SmallVector<AffineMap> maps(types.size(), b.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  bool isEmitted = true;
+  auto generic = linalg::GenericOp::create(
+      b, types, ValueRange(), inits, maps, iterators,
+      [&](OpBuilder &builder, Location loc, ValueRange) {
+        OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(builder.saveInsertionPoint());
+        SmallVector<Value> index;
+        for (int64_t dim = 0; dim < rank; ++dim)
+          index.push_back(linalg::IndexOp::create(b, dim));
+        Elements elements = emit(*this, op, index);
+        isEmitted = succeeded(elements);
+        b.setLoc(loc);
+        linalg::YieldOp::create(b, isEmitted ? ValueRange(*elements)
+                                             : ValueRange());
+      });
+  if (!isEmitted) {
+    generic.erase();
+    return failure();
+  }
+  setLeaves(op.getResult(), SmallVector<Value>(generic.getResults()));
+  return success();
+}
+
+/// The same constant, of another type with elements as wide.
+static TypedAttr changeType(TypedAttr value, Type type) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense || value.getType() == type)
+    return value;
+  auto tensor = cast<RankedTensorType>(type);
+  return DenseElementsAttr::getFromRawBuffer(tensor, dense.getRawData());
+}
+
+/// Operations of `tessera` and `arith` that instructions became when they were
+/// imported.
+LogicalResult HLOConverter::convertOther(Operation *op) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    llvm::append_range(operands, getLeaves(operand));
+  SmallVector<Type> types = getSignlessLeaves(op->getResultTypes());
+  SmallVector<Value> results =
+      llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+          .Case([&](func::ReturnOp) {
+            auto function =
+                cast<func::FuncOp>(b.getInsertionBlock()->getParentOp());
+            for (auto [operand, type] :
+                 llvm::zip(operands, function.getResultTypes()))
+              operand = relayout(operand, type);
+            func::ReturnOp::create(b, operands);
+            return SmallVector<Value>();
+          })
+          .Case([&](arith::ConstantOp constant) -> SmallVector<Value> {
+            return {arith::ConstantOp::create(
+                b, changeType(constant.getValue(), types.front()))};
+          })
+          .Case([&](CopyStartOp start) -> SmallVector<Value> {
+            // Moves are done when they start.
+            return {relayout(operands.front(), types.front())};
+          })
+          .Case([](CopyDoneOp) { return SmallVector<Value>(); })
+          .Default([&](Operation *) {
+            OperationState state(b.getLoc(), op->getName(), operands, types,
+                                 op->getAttrs());
+            for (NamedAttribute attribute : op->getDiscardableAttrs())
+              if (isa_and_nonnull<TesseraHLODialect>(
+                      attribute.getNameDialect()))
+                state.attributes.erase(attribute.getName());
+            return SmallVector<Value>(b.create(state)->getResults());
+          });
+  ArrayRef<Value> rest = results;
+  for (Value result : op->getResults()) {
+    size_t count = getLeafTypes(result.getType()).size();
+    setLeaves(result, rest.take_front(count));
+    rest = rest.drop_front(count);
+  }
+  return success();
+}
+
+/// Moves of a scalar are the scalar.
+LogicalResult HLOConverter::convertScalar(Operation *op) {
+  if (isa<func::ReturnOp, CopyDoneOp>(op))
+    return success();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (dense && dense.getNumElements() == 1) {
+      auto value =
+          cast<TypedAttr>(changeType(dense, getSignlessType(dense.getType())));
+      Value scalar = arith::ConstantOp::create(
+          b, cast<TypedAttr>(
+                 *cast<DenseElementsAttr>(value).value_begin<Attribute>()));
+      Type type = getElementType(constant);
+      if (type != scalar.getType())
+        scalar = arith::ExtFOp::create(b, type, scalar);
+      setLeaves(constant, scalar);
+      return success();
+    }
+  }
+  if (isa<RelayoutOp, BitcastOp, ReshapeOp, CopyStartOp>(op) &&
+      getArrayType(op->getResult(0)).getRank() == 0) {
+    setLeaves(op->getResult(0),
+              SmallVector<Value>(getLeaves(op->getOperand(0))));
+    return success();
+  }
+  op->emitError("unsupported computation on scalars: expected instructions on "
+                "scalars, found '")
+      << op->getName() << "'";
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// What conversions ask for
+//===----------------------------------------------------------------------===//
+
+Value HLOConverter::getElement(Value array, ValueRange index) {
+  Value leaf = getLeaves(array).front();
+  if (!isa<RankedTensorType>(leaf.getType()))
+    return leaf;
+  return tensor::ExtractOp::create(b, leaf, index);
+}
+
+Type HLOConverter::getElementType(Value array) const {
+  Type type = getSignlessType(getArrayType(array).getElementType());
+  bool isNarrow = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  return isScalar() && widen && isNarrow ? Float32Type::get(b.getContext())
+                                         : type;
+}
+
+Elements HLOConverter::apply(InstructionOp op, StringRef name,
+                             ValueRange arguments) {
+  func::FuncOp computation = getComputation(op, name);
+  if (!computation)
+    return failure();
+  return apply(computation, arguments);
+}
+
+/// Whether computations on scalars have such values.
+static bool isScalarLeaf(RankedTensorType type) { return type.getRank() == 0; }
+
+Elements HLOConverter::apply(func::FuncOp computation, ValueRange arguments) {
+  SmallVector<RankedTensorType> types;
+  for (Type type : computation.getArgumentTypes())
+    llvm::append_range(types, getLeafTypes(type));
+  if (llvm::is_contained(active, computation) ||
+      !llvm::hasSingleElement(computation.getBody()) ||
+      types.size() != arguments.size() || !llvm::all_of(types, isScalarLeaf)) {
+    if (diagnosed.insert(computation).second)
+      emitError(computation.getLoc())
+          << "unsupported computation on scalars: expected one that takes "
+          << arguments.size() << " scalars, found another";
+    return failure();
+  }
+  active.push_back(computation);
+  for (BlockArgument argument : computation.getArguments()) {
+    size_t count = getLeafTypes(argument.getType()).size();
+    setLeaves(argument, SmallVector<Value>(arguments.take_front(count)));
+    arguments = arguments.drop_front(count);
+  }
+  bool isConverted = true;
+  for (Operation &op : computation.front())
+    if (failed(convertOp(&op))) {
+      isConverted = false;
+      setPlaceholders(&op);
+    }
+  active.pop_back();
+  if (!isConverted)
+    return failure();
+  SmallVector<Value> results;
+  for (Value result : computation.front().getTerminator()->getOperands())
+    llvm::append_range(results, getLeaves(result));
+  return results;
+}
+
+func::FuncOp HLOConverter::getComputation(InstructionOp op, StringRef name) {
+  DictionaryAttr attributes = op.getHloAttributesAttr();
+  auto reference = attributes ? attributes.getAs<FlatSymbolRefAttr>(name)
+                              : FlatSymbolRefAttr();
+  if (reference)
+    return getComputation(op, reference);
+  (void)emitUnsupported(op, name, "the name of a computation", "none");
+  return {};
+}
+
+func::FuncOp HLOConverter::getComputation(InstructionOp op,
+                                          FlatSymbolRefAttr name) {
+  auto function = symbols.lookup<func::FuncOp>(name.getAttr());
+  if (!function || function.isExternal()) {
+    (void)emitUnsupported(op, "computation", "a function with a body",
+                          name.getValue());
+    return {};
+  }
+  return function;
+}
+
+SmallVector<Value> HLOConverter::call(func::FuncOp computation,
+                                      ValueRange arguments, TypeRange types) {
+  auto found = converted.find(computation);
+  func::FuncOp callee = found == converted.end() ? computation : found->second;
+  SmallVector<Value> operands;
+  for (auto [argument, type] : llvm::zip(arguments, callee.getArgumentTypes()))
+    operands.push_back(relayout(argument, type));
+  auto op = func::CallOp::create(b, callee, operands);
+  SmallVector<Value> results;
+  for (auto [result, type] : llvm::zip(op.getResults(), types))
+    results.push_back(relayout(result, type));
+  return results;
+}
+
+Value HLOConverter::relayout(Value array, Type type) {
+  if (array.getType() == type)
+    return array;
+  return RelayoutOp::create(b, type, array).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// All conversions
+//===----------------------------------------------------------------------===//
+
+void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
+  populateElementwiseConversions(conversions);
+  populateConvertConversions(conversions);
+  populateMoveConversions(conversions);
+  populateDynamicSliceConversions(conversions);
+  populateGatherConversions(conversions);
+  populateReductionConversions(conversions);
+  populateConvolutionConversions(conversions);
+  populateControlConversions(conversions);
+}
+
+LogicalResult
+hlo::convertHLOToLinalg(ModuleOp module,
+                        const InstructionConversions &conversions) {
+  return HLOConverter(module, conversions).convertModule();
+}

@@ -1,0 +1,301 @@
+//===- Convolution.cpp - convolution and dot
+//---------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/HLOToLinalg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::hlo;
+
+/// The product of two elements, added to a sum.
+static Value multiplyAdd(ImplicitLocOpBuilder &b, Value sum, Value lhs,
+                         Value rhs) {
+  if (isa<FloatType>(sum.getType()))
+    return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, lhs, rhs));
+  return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, lhs, rhs));
+}
+
+/// The element of an operand as one of the sum's type; null if there is none.
+static Value getFactor(HLOConverter &c, InstructionOp op, unsigned number,
+                       ValueRange index, Type type) {
+  Value array = op.getOperand(number);
+  return convertScalar(c.b, c.getElement(array, index), isUnsigned(array), type,
+                       isUnsigned(op.getResult()));
+}
+
+/// A sum of products over `sizes`; `getIndices` says which elements, and where
+/// there are none.
+static Elements
+emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
+        llvm::function_ref<Value(ValueRange, SmallVector<Value> &,
+                                 SmallVector<Value> &)>
+            getIndices) {
+  Type resultType = c.getElementType(op.getResult());
+  Type type = getAccumulatorType(resultType);
+  if (!isa<IntegerType, FloatType>(type))
+    return emitUnsupported(op, "element type", "a real number", "another");
+  Elements sum = buildLoops(
+      c.b, sizes, createScalar(c.b, type, 0),
+      [&](ValueRange index, ValueRange values) -> Elements {
+        SmallVector<Value> lhsIndex, rhsIndex;
+        Value isElement = getIndices(index, lhsIndex, rhsIndex);
+        auto add = [&]() -> Elements {
+          Value lhs = getFactor(c, op, 0, lhsIndex, type);
+          Value rhs = getFactor(c, op, 1, rhsIndex, type);
+          if (!lhs || !rhs)
+            return emitUnsupported(op, "element type",
+                                   "ones that are computed with", "others");
+          return SmallVector<Value>{multiplyAdd(c.b, values[0], lhs, rhs)};
+        };
+        if (!isElement)
+          return add();
+        return buildIf(c.b, isElement, add, [&]() -> Elements {
+          return SmallVector<Value>(values);
+        });
+      });
+  if (failed(sum))
+    return failure();
+  bool isUnsignedResult = isUnsigned(op.getResult());
+  Value result = convertScalar(c.b, sum->front(), isUnsignedResult, resultType,
+                               isUnsignedResult);
+  if (!result)
+    return emitUnsupported(op, "element type", "one that is computed with",
+                           "another");
+  return SmallVector<Value>{result};
+}
+
+//===----------------------------------------------------------------------===//
+// convolution
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Which dimension of an array is which, by two letters and the digits.
+struct DimLabels {
+  int64_t first = -1, second = -1;
+  SmallVector<int64_t> spatial;
+};
+} // namespace
+
+/// The labels of one array, of which each is there once.
+static std::optional<DimLabels> readLabels(StringRef text, char first,
+                                           char second) {
+  DimLabels labels;
+  labels.spatial.assign(text.size() < 2 ? 0 : text.size() - 2, -1);
+  auto set = [](int64_t &place, int64_t dim) {
+    return place == -1 ? (place = dim, true) : false;
+  };
+  for (auto [dim, label] : llvm::enumerate(text)) {
+    bool isSet = false;
+    if (label == first)
+      isSet = set(labels.first, dim);
+    else if (label == second)
+      isSet = set(labels.second, dim);
+    else if (label >= '0' && size_t(label - '0') < labels.spatial.size())
+      isSet = set(labels.spatial[label - '0'], dim);
+    if (!isSet)
+      return std::nullopt;
+  }
+  if (text.size() < 2)
+    return std::nullopt;
+  return labels;
+}
+
+namespace {
+struct Convolution {
+  DimLabels lhs, rhs, out; ///< b and f, o and i, b and f.
+  SmallVector<WindowDimension> window;
+  int64_t featureGroups, batchGroups;
+  RankedTensorType lhsType, rhsType, outType;
+
+  int64_t inputFeatures() const { return rhsType.getDimSize(rhs.second); }
+  int64_t outputFeatures() const { return rhsType.getDimSize(rhs.first); }
+};
+} // namespace
+
+/// Whether sizes agree as the groups say.
+static bool isConsistent(const Convolution &conv) {
+  auto hasRank = [&](RankedTensorType type) {
+    return type.getRank() == int64_t(conv.window.size()) + 2;
+  };
+  if (!hasRank(conv.lhsType) || !hasRank(conv.rhsType) ||
+      !hasRank(conv.outType) || conv.featureGroups < 1 || conv.batchGroups < 1)
+    return false;
+  int64_t features = conv.lhsType.getDimSize(conv.lhs.second);
+  int64_t batch = conv.lhsType.getDimSize(conv.lhs.first);
+  return features == conv.inputFeatures() * conv.featureGroups &&
+         conv.outputFeatures() == conv.outType.getDimSize(conv.out.second) &&
+         conv.outputFeatures() % conv.featureGroups == 0 &&
+         conv.outputFeatures() % conv.batchGroups == 0 &&
+         batch == conv.outType.getDimSize(conv.out.first) * conv.batchGroups;
+}
+
+static FailureOr<Convolution> getConvolution(InstructionOp op) {
+  StringRef text = getText(op, "dim_labels");
+  auto [lhsText, rest] = text.split('_');
+  auto [rhsText, outText] = rest.split("->");
+  auto lhs = readLabels(lhsText, 'b', 'f');
+  auto rhs = readLabels(rhsText, 'o', 'i');
+  auto out = readLabels(outText, 'b', 'f');
+  if (!lhs || !rhs || !out)
+    return emitUnsupported(op, "dim_labels", "b, f and digits up to 9", text);
+  auto window = getWindow(op, lhs->spatial.size());
+  if (failed(window))
+    return failure();
+  Convolution conv{*lhs,
+                   *rhs,
+                   *out,
+                   *window,
+                   getInteger(op, "feature_group_count", 1),
+                   getInteger(op, "batch_group_count", 1),
+                   getArrayType(op.getOperand(0)),
+                   getArrayType(op.getOperand(1)),
+                   getArrayType(op.getResult())};
+  bool isRight = isConsistent(conv);
+  for (auto [number, dimension] : llvm::enumerate(conv.window))
+    isRight = isRight && conv.rhsType.getDimSize(conv.rhs.spatial[number]) ==
+                             dimension.size;
+  if (!isRight)
+    return emitUnsupported(op, "shapes", "ones that fit dim_labels and window",
+                           text);
+  return conv;
+}
+
+/// The elements that are multiplied for an element of the result: `inner` is
+/// the position in the window, then the input feature of the group.
+static Value getIndices(HLOConverter &c, const Convolution &conv,
+                        ValueRange index, ValueRange inner,
+                        SmallVector<Value> &lhs, SmallVector<Value> &rhs) {
+  AffineExpr d0 = c.b.getAffineDimExpr(0), d1 = c.b.getAffineDimExpr(1);
+  lhs.assign(conv.lhsType.getRank(), Value());
+  rhs.assign(conv.rhsType.getRank(), Value());
+  Value isElement;
+  for (auto [number, window] : llvm::enumerate(conv.window)) {
+    int64_t lhsDim = conv.lhs.spatial[number];
+    int64_t outDim = conv.out.spatial[number];
+    lhs[lhsDim] = c.getWindowIndex(window, index[outDim], inner[number],
+                                   conv.lhsType.getDimSize(lhsDim),
+                                   conv.outType.getDimSize(outDim), isElement);
+    rhs[conv.rhs.spatial[number]] =
+        window.reversed ? c.affine(window.size - 1 - d0, inner[number])
+                        : inner[number];
+  }
+  Value feature = index[conv.out.second], batch = index[conv.out.first];
+  rhs[conv.rhs.first] = feature;
+  rhs[conv.rhs.second] = inner.back();
+  int64_t perGroup = conv.outputFeatures() / conv.featureGroups;
+  lhs[conv.lhs.second] =
+      conv.featureGroups == 1
+          ? inner.back()
+          : c.affine(d0.floorDiv(perGroup) * conv.inputFeatures() + d1,
+                     {feature, inner.back()});
+  int64_t perBatchGroup = conv.outputFeatures() / conv.batchGroups;
+  lhs[conv.lhs.first] =
+      conv.batchGroups == 1
+          ? batch
+          : c.affine(d0.floorDiv(perBatchGroup) *
+                             conv.outType.getDimSize(conv.out.first) +
+                         d1,
+                     {feature, batch});
+  return isElement;
+}
+
+static Elements emitConvolution(HLOConverter &c, InstructionOp op,
+                                ValueRange index) {
+  FailureOr<Convolution> conv = getConvolution(op);
+  if (failed(conv))
+    return failure();
+  SmallVector<int64_t> sizes;
+  for (const WindowDimension &dimension : conv->window)
+    sizes.push_back(dimension.size);
+  sizes.push_back(conv->inputFeatures());
+  return emitSum(
+      c, op, sizes,
+      [&](ValueRange inner, SmallVector<Value> &lhs, SmallVector<Value> &rhs) {
+        return getIndices(c, *conv, index, inner, lhs, rhs);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// dot
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One operand of a dot: which dimensions are those of the batch, which are
+/// summed over, and the rest, which the result has.
+struct DotOperand {
+  RankedTensorType type;
+  SmallVector<int64_t> batch, contracting, free;
+
+  /// The index of an element.
+  SmallVector<Value> getIndex(ValueRange batchIndex, ValueRange inner,
+                              ValueRange freeIndex) const {
+    SmallVector<Value> index(type.getRank());
+    auto set = [&](ArrayRef<int64_t> dims, ValueRange values) {
+      for (auto [dim, value] : llvm::zip(dims, values))
+        index[dim] = value;
+    };
+    set(batch, batchIndex);
+    set(contracting, inner);
+    set(free, freeIndex);
+    return index;
+  }
+};
+} // namespace
+
+static FailureOr<DotOperand> getDotOperand(InstructionOp op, unsigned number) {
+  std::string side = number == 0 ? "lhs" : "rhs";
+  DotOperand operand{getArrayType(op.getOperand(number)),
+                     getIntegers(op, side + "_batch_dims"),
+                     getIntegers(op, side + "_contracting_dims"),
+                     {}};
+  int64_t rank = operand.type.getRank();
+  if (failed(checkDimensions(op, operand.batch, rank)) ||
+      failed(checkDimensions(op, operand.contracting, rank)))
+    return failure();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(operand.batch, dim) &&
+        !llvm::is_contained(operand.contracting, dim))
+      operand.free.push_back(dim);
+  if (operand.batch.size() + operand.contracting.size() + operand.free.size() !=
+      static_cast<size_t>(rank))
+    return emitUnsupported(op, "dimensions", "each once", "one twice");
+  return operand;
+}
+
+static Elements emitDot(HLOConverter &c, InstructionOp op, ValueRange index) {
+  FailureOr<DotOperand> lhs = getDotOperand(op, 0), rhs = getDotOperand(op, 1);
+  if (failed(lhs) || failed(rhs))
+    return failure();
+  size_t numBatch = lhs->batch.size(), numLhs = lhs->free.size();
+  if (numBatch != rhs->batch.size() ||
+      lhs->contracting.size() != rhs->contracting.size() ||
+      index.size() != numBatch + numLhs + rhs->free.size())
+    return emitUnsupported(op, "dimensions", "the same on both sides",
+                           "others");
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : lhs->contracting)
+    sizes.push_back(lhs->type.getDimSize(dim));
+  ValueRange batch = index.take_front(numBatch);
+  return emitSum(
+      c, op, sizes,
+      [&](ValueRange inner, SmallVector<Value> &lhsIndex,
+          SmallVector<Value> &rhsIndex) {
+        lhsIndex = lhs->getIndex(batch, inner, index.slice(numBatch, numLhs));
+        rhsIndex =
+            rhs->getIndex(batch, inner, index.drop_front(numBatch + numLhs));
+        return Value();
+      });
+}
+
+void hlo::populateConvolutionConversions(InstructionConversions &conversions) {
+  conversions.elements["convolution"] = emitConvolution;
+  conversions.elements["dot"] = emitDot;
+}

@@ -1,0 +1,448 @@
+//===- Elementwise.cpp - Opcodes that work element by element
+//----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/HLOToLinalg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::hlo;
+
+namespace {
+/// An operation on scalars of one type; integers may be unsigned.
+using Scalars = std::function<Value(ImplicitLocOpBuilder &b, ValueRange values,
+                                    bool isUnsigned)>;
+
+/// What an opcode is on numbers of each kind; empty where it is not defined.
+struct ScalarOp {
+  Scalars onFloats, onIntegers;
+};
+} // namespace
+
+template <typename OpTy>
+static Value create(ImplicitLocOpBuilder &b, ValueRange values, bool) {
+  return b.create<OpTy>(values);
+}
+
+static bool isNarrow(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+}
+
+//===----------------------------------------------------------------------===//
+// Floating-point numbers
+//===----------------------------------------------------------------------===//
+
+static Value compare(ImplicitLocOpBuilder &b, arith::CmpFPredicate predicate,
+                     Value lhs, Value rhs) {
+  return arith::CmpFOp::create(b, predicate, lhs, rhs);
+}
+
+/// 1 with the sign of x; zeros and NaN as they are.
+static Value emitFloatSign(ImplicitLocOpBuilder &b, ValueRange x, bool) {
+  Type type = x[0].getType();
+  Value one = createScalar(b, type, 1), zero = createScalar(b, type, 0);
+  Value hasSign = compare(b, arith::CmpFPredicate::ONE, x[0], zero);
+  return arith::SelectOp::create(b, hasSign,
+                                 math::CopySignOp::create(b, one, x[0]), x[0]);
+}
+
+static Value emitLogistic(ImplicitLocOpBuilder &b, ValueRange x, bool) {
+  Value one = createScalar(b, x[0].getType(), 1);
+  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x[0]));
+  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, exp));
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+static Value isZero(ImplicitLocOpBuilder &b, Value value) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value,
+                               createScalar(b, value.getType(), 0));
+}
+
+/// Whether the quotient is that of the smallest number and -1.
+static Value overflows(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
+  auto type = cast<IntegerType>(lhs.getType());
+  Value smallest = arith::ConstantOp::create(
+      b, b.getIntegerAttr(type, APInt::getSignedMinValue(type.getWidth())));
+  auto equals = [&](Value value, Value other) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, other);
+  };
+  return arith::AndIOp::create(b, equals(lhs, smallest),
+                               equals(rhs, createScalar(b, type, -1)));
+}
+
+/// Division where the machine has one: by 1 where it has not, which `replace`
+/// takes the place of.
+static Value emitDivide(ImplicitLocOpBuilder &b, ValueRange x,
+                        bool isUnsigned) {
+  Type type = x[0].getType();
+  Value zero = isZero(b, x[1]), one = createScalar(b, type, 1);
+  Value ones = createScalar(b, type, -1);
+  if (isUnsigned) {
+    Value divisor = arith::SelectOp::create(b, zero, one, x[1]);
+    return arith::SelectOp::create(b, zero, ones,
+                                   arith::DivUIOp::create(b, x[0], divisor));
+  }
+  Value isOne = arith::OrIOp::create(b, zero, overflows(b, x[0], x[1]));
+  Value divisor = arith::SelectOp::create(b, isOne, one, x[1]);
+  return arith::SelectOp::create(b, zero, ones,
+                                 arith::DivSIOp::create(b, x[0], divisor));
+}
+
+static Value emitRemainder(ImplicitLocOpBuilder &b, ValueRange x,
+                           bool isUnsigned) {
+  Type type = x[0].getType();
+  Value zero = isZero(b, x[1]), one = createScalar(b, type, 1);
+  if (isUnsigned) {
+    Value divisor = arith::SelectOp::create(b, zero, one, x[1]);
+    return arith::SelectOp::create(b, zero, x[0],
+                                   arith::RemUIOp::create(b, x[0], divisor));
+  }
+  Value isOne = arith::OrIOp::create(b, zero, overflows(b, x[0], x[1]));
+  Value divisor = arith::SelectOp::create(b, isOne, one, x[1]);
+  return arith::SelectOp::create(b, zero, x[0],
+                                 arith::RemSIOp::create(b, x[0], divisor));
+}
+
+static Value emitIntegerSign(ImplicitLocOpBuilder &b, ValueRange x,
+                             bool isUnsigned) {
+  Type type = x[0].getType();
+  Value zero = createScalar(b, type, 0), one = createScalar(b, type, 1);
+  Value minusOne = createScalar(b, type, isUnsigned ? 1 : -1);
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x[0], zero);
+  Value sign = arith::SelectOp::create(b, isNegative, minusOne, one);
+  return arith::SelectOp::create(b, isZero(b, x[0]), zero, sign);
+}
+
+/// A shift by less than the width; by more, all bits have left.
+template <typename OpTy>
+static Value emitShift(ImplicitLocOpBuilder &b, ValueRange x, bool) {
+  auto type = cast<IntegerType>(x[0].getType());
+  Value width = arith::ConstantOp::create(
+      b, b.getIntegerAttr(type, APInt(type.getWidth(), type.getWidth() - 1)));
+  Value isWithin =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, x[1], width);
+  Value amount = arith::SelectOp::create(b, isWithin, x[1], width);
+  Value shifted = OpTy::create(b, x[0], amount);
+  if (std::is_same_v<OpTy, arith::ShRSIOp>)
+    return shifted;
+  return arith::SelectOp::create(b, isWithin, shifted,
+                                 createScalar(b, type, 0));
+}
+
+/// By squaring. A negative exponent gives 0 but for 1 and -1.
+static Value emitIntegerPower(ImplicitLocOpBuilder &b, ValueRange x,
+                              bool isUnsigned) {
+  auto type = cast<IntegerType>(x[0].getType());
+  Value one = createScalar(b, type, 1), zero = createScalar(b, type, 0);
+  Elements results =
+      buildLoops(b, type.getWidth(), {one, x[0], x[1]},
+                 [&](ValueRange, ValueRange values) -> Elements {
+                   Value isOdd = arith::CmpIOp::create(
+                       b, arith::CmpIPredicate::ne,
+                       arith::AndIOp::create(b, values[2], one), zero);
+                   Value product =
+                       arith::MulIOp::create(b, values[0], values[1]);
+                   return SmallVector<Value>{
+                       arith::SelectOp::create(b, isOdd, product, values[0]),
+                       arith::MulIOp::create(b, values[1], values[1]),
+                       arith::ShRUIOp::create(b, values[2], one)};
+                 });
+  Value power = results->front();
+  if (isUnsigned)
+    return power;
+  // The powers of 1 and -1 are right as they are: exponents count modulo 2.
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x[1], zero);
+  Value isUnit = arith::CmpIOp::create(b, arith::CmpIPredicate::ule,
+                                       arith::AddIOp::create(b, x[0], one),
+                                       arith::AddIOp::create(b, one, one));
+  isUnit = arith::AndIOp::create(
+      b, isUnit,
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x[0], zero));
+  Value isZeroed = arith::AndIOp::create(
+      b, isNegative,
+      arith::XOrIOp::create(b, isUnit,
+                            arith::ConstantOp::create(b, b.getBoolAttr(true))));
+  return arith::SelectOp::create(b, isZeroed, zero, power);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements of operands
+//===----------------------------------------------------------------------===//
+
+/// The element of an operand that has the result's dimensions, or none.
+static Value getOperand(HLOConverter &c, InstructionOp op, unsigned number,
+                        ValueRange index) {
+  bool isOne = getArrayType(op.getOperand(number)).getRank() == 0;
+  return c.getElement(op, number, isOne ? ValueRange() : index);
+}
+
+/// Numbers that are too narrow to compute with are computed with as f32.
+static Value emitOnScalars(HLOConverter &c, InstructionOp op,
+                           const ScalarOp &scalarOp,
+                           SmallVector<Value> values) {
+  Type type = values.front().getType();
+  for (Value value : values)
+    if (value.getType() != type) {
+      (void)emitUnsupported(op, "operands", "elements of one type", "others");
+      return {};
+    }
+  const Scalars &emit =
+      isa<FloatType>(type) ? scalarOp.onFloats : scalarOp.onIntegers;
+  if (!emit || !isa<FloatType, IntegerType>(type) ||
+      (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16)) {
+    std::string name;
+    llvm::raw_string_ostream(name) << type;
+    (void)emitUnsupported(op, "element type",
+                          emit ? "one that is computed with"
+                               : "one that the opcode is defined for",
+                          name);
+    return {};
+  }
+  if (isNarrow(type))
+    for (Value &value : values)
+      value = arith::ExtFOp::create(c.b, c.b.getF32Type(), value);
+  Value result = emit(c.b, values, isUnsigned(op.getOperand(0)));
+  if (isNarrow(type) && result.getType().isF32())
+    result = arith::TruncFOp::create(c.b, type, result);
+  return result;
+}
+
+static EmitElements onElements(ScalarOp scalarOp) {
+  return [scalarOp](HLOConverter &c, InstructionOp op,
+                    ValueRange index) -> Elements {
+    SmallVector<Value> values;
+    for (unsigned i = 0; i < op.getOperands().size(); ++i)
+      values.push_back(getOperand(c, op, i, index));
+    Value result = emitOnScalars(c, op, scalarOp, values);
+    if (!result)
+      return failure();
+    return SmallVector<Value>{result};
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// compare, select, clamp
+//===----------------------------------------------------------------------===//
+
+/// The integers whose signed order is the total order of the numbers.
+static Value toTotalOrder(ImplicitLocOpBuilder &b, Value value) {
+  auto type = b.getIntegerType(value.getType().getIntOrFloatBitWidth());
+  Value bits = arith::BitcastOp::create(b, type, value);
+  Value one = createScalar(b, type, 1);
+  Value sign = arith::ShRSIOp::create(
+      b, bits, createScalar(b, type, type.getWidth() - 1));
+  return arith::XOrIOp::create(b, bits, arith::ShRUIOp::create(b, sign, one));
+}
+
+static Value compareIntegers(ImplicitLocOpBuilder &b, StringRef direction,
+                             Value lhs, Value rhs, bool isUnsigned) {
+  using P = arith::CmpIPredicate;
+  auto predicate = llvm::StringSwitch<std::optional<P>>(direction)
+                       .Case("EQ", P::eq)
+                       .Case("NE", P::ne)
+                       .Case("LT", isUnsigned ? P::ult : P::slt)
+                       .Case("LE", isUnsigned ? P::ule : P::sle)
+                       .Case("GT", isUnsigned ? P::ugt : P::sgt)
+                       .Case("GE", isUnsigned ? P::uge : P::sge)
+                       .Default(std::nullopt);
+  if (!predicate)
+    return {};
+  return arith::CmpIOp::create(b, *predicate, lhs, rhs);
+}
+
+static Value compareFloats(ImplicitLocOpBuilder &b, StringRef direction,
+                           Value lhs, Value rhs) {
+  using P = arith::CmpFPredicate;
+  auto predicate = llvm::StringSwitch<std::optional<P>>(direction)
+                       .Case("EQ", P::OEQ)
+                       .Case("NE", P::UNE)
+                       .Case("LT", P::OLT)
+                       .Case("LE", P::OLE)
+                       .Case("GT", P::OGT)
+                       .Case("GE", P::OGE)
+                       .Default(std::nullopt);
+  if (!predicate)
+    return {};
+  return compare(b, *predicate, lhs, rhs);
+}
+
+static Elements emitCompare(HLOConverter &c, InstructionOp op,
+                            ValueRange index) {
+  StringRef direction = getText(op, "direction");
+  bool isTotal = getText(op, "type") == "TOTALORDER";
+  auto emit = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) {
+    if (isTotal)
+      return compareIntegers(b, direction, toTotalOrder(b, x[0]),
+                             toTotalOrder(b, x[1]), /*isUnsigned=*/false);
+    return compareFloats(b, direction, x[0], x[1]);
+  };
+  auto emitIntegers = [&](ImplicitLocOpBuilder &b, ValueRange x,
+                          bool isUnsigned) {
+    return compareIntegers(b, direction, x[0], x[1], isUnsigned);
+  };
+  SmallVector<Value> values{getOperand(c, op, 0, index),
+                            getOperand(c, op, 1, index)};
+  Value result = emitOnScalars(c, op, {emit, emitIntegers}, values);
+  if (!result)
+    return failure();
+  return SmallVector<Value>{result};
+}
+
+static Elements emitSelect(HLOConverter &c, InstructionOp op,
+                           ValueRange index) {
+  Value condition = getOperand(c, op, 0, index);
+  Value then = getOperand(c, op, 1, index);
+  Value otherwise = getOperand(c, op, 2, index);
+  if (!condition.getType().isInteger(1) ||
+      then.getType() != otherwise.getType())
+    return emitUnsupported(op, "operands", "pred and two arrays of one type",
+                           "others");
+  return SmallVector<Value>{
+      arith::SelectOp::create(c.b, condition, then, otherwise)};
+}
+
+/// The larger or smaller of two; NaN where one is.
+static ScalarOp getMaximum() {
+  return {create<arith::MaximumFOp>,
+          [](ImplicitLocOpBuilder &b, ValueRange x, bool isUnsigned) {
+            return isUnsigned ? create<arith::MaxUIOp>(b, x, true)
+                              : create<arith::MaxSIOp>(b, x, false);
+          }};
+}
+
+static ScalarOp getMinimum() {
+  return {create<arith::MinimumFOp>,
+          [](ImplicitLocOpBuilder &b, ValueRange x, bool isUnsigned) {
+            return isUnsigned ? create<arith::MinUIOp>(b, x, true)
+                              : create<arith::MinSIOp>(b, x, false);
+          }};
+}
+
+static Elements emitClamp(HLOConverter &c, InstructionOp op, ValueRange index) {
+  Value low = getOperand(c, op, 0, index), value = getOperand(c, op, 1, index);
+  Value high = getOperand(c, op, 2, index);
+  Value result = emitOnScalars(c, op, getMaximum(), {low, value});
+  if (result)
+    result = emitOnScalars(c, op, getMinimum(), {high, result});
+  if (!result)
+    return failure();
+  return SmallVector<Value>{result};
+}
+
+static Elements emitMap(HLOConverter &c, InstructionOp op, ValueRange index) {
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < op.getOperands().size(); ++i)
+    values.push_back(c.getElement(op, i, index));
+  return c.apply(op, "to_apply", values);
+}
+
+//===----------------------------------------------------------------------===//
+// All opcodes
+//===----------------------------------------------------------------------===//
+
+static void addFloatFunctions(llvm::StringMap<EmitElements> &table) {
+  auto add = [&](StringRef opcode, Scalars emit) {
+    table[opcode] = onElements({std::move(emit), {}});
+  };
+  add("acos", create<math::AcosOp>);
+  add("acosh", create<math::AcoshOp>);
+  add("asin", create<math::AsinOp>);
+  add("asinh", create<math::AsinhOp>);
+  add("atan2", create<math::Atan2Op>);
+  add("atanh", create<math::AtanhOp>);
+  add("cbrt", create<math::CbrtOp>);
+  add("ceil", create<math::CeilOp>);
+  add("cosh", create<math::CoshOp>);
+  add("cosine", create<math::CosOp>);
+  add("erf", create<math::ErfOp>);
+  add("exponential", create<math::ExpOp>);
+  add("exponential-minus-one", create<math::ExpM1Op>);
+  add("floor", create<math::FloorOp>);
+  add("is-finite", create<math::IsFiniteOp>);
+  add("log", create<math::LogOp>);
+  add("log-plus-one", create<math::Log1pOp>);
+  add("logistic", emitLogistic);
+  add("round-nearest-afz", create<math::RoundOp>);
+  add("round-nearest-even", create<math::RoundEvenOp>);
+  add("rsqrt", create<math::RsqrtOp>);
+  add("sine", create<math::SinOp>);
+  add("sinh", create<math::SinhOp>);
+  add("sqrt", create<math::SqrtOp>);
+  add("tan", create<math::TanOp>);
+  add("tanh", create<math::TanhOp>);
+}
+
+static void addIntegerFunctions(llvm::StringMap<EmitElements> &table) {
+  auto add = [&](StringRef opcode, Scalars emit) {
+    table[opcode] = onElements({{}, std::move(emit)});
+  };
+  add("and", create<arith::AndIOp>);
+  add("or", create<arith::OrIOp>);
+  add("xor", create<arith::XOrIOp>);
+  add("not", [](ImplicitLocOpBuilder &b, ValueRange x, bool) -> Value {
+    return arith::XOrIOp::create(b, x[0], createScalar(b, x[0].getType(), -1));
+  });
+  add("count-leading-zeros", create<math::CountLeadingZerosOp>);
+  add("popcnt", create<math::CtPopOp>);
+  add("shift-left", emitShift<arith::ShLIOp>);
+  add("shift-right-arithmetic", emitShift<arith::ShRSIOp>);
+  add("shift-right-logical", emitShift<arith::ShRUIOp>);
+}
+
+/// On pred, addition is `or` and multiplication `and`.
+template <typename OpTy, typename OnBits>
+static Value onIntegersOrBits(ImplicitLocOpBuilder &b, ValueRange x,
+                              bool isUnsigned) {
+  return x[0].getType().isInteger(1) ? create<OnBits>(b, x, isUnsigned)
+                                     : create<OpTy>(b, x, isUnsigned);
+}
+
+static void addFunctions(llvm::StringMap<EmitElements> &table) {
+  auto add = [&](StringRef opcode, Scalars onFloats, Scalars onIntegers) {
+    table[opcode] = onElements({std::move(onFloats), std::move(onIntegers)});
+  };
+  add("add", create<arith::AddFOp>,
+      onIntegersOrBits<arith::AddIOp, arith::OrIOp>);
+  add("subtract", create<arith::SubFOp>, create<arith::SubIOp>);
+  add("multiply", create<arith::MulFOp>,
+      onIntegersOrBits<arith::MulIOp, arith::AndIOp>);
+  add("divide", create<arith::DivFOp>, emitDivide);
+  add("remainder", create<arith::RemFOp>, emitRemainder);
+  add("power", create<math::PowFOp>, emitIntegerPower);
+  add("sign", emitFloatSign, emitIntegerSign);
+  add("negate", create<arith::NegFOp>,
+      [](ImplicitLocOpBuilder &b, ValueRange x, bool) {
+        Value zero = createScalar(b, x[0].getType(), 0);
+        return Value(arith::SubIOp::create(b, zero, x[0]));
+      });
+  add("abs", create<math::AbsFOp>,
+      [](ImplicitLocOpBuilder &b, ValueRange x, bool isUnsigned) {
+        return isUnsigned ? x[0] : Value(math::AbsIOp::create(b, x[0]));
+      });
+  table["maximum"] = onElements(getMaximum());
+  table["minimum"] = onElements(getMinimum());
+}
+
+void hlo::populateElementwiseConversions(InstructionConversions &conversions) {
+  llvm::StringMap<EmitElements> &table = conversions.elements;
+  addFloatFunctions(table);
+  addIntegerFunctions(table);
+  addFunctions(table);
+  table["compare"] = emitCompare;
+  table["select"] = emitSelect;
+  table["clamp"] = emitClamp;
+  table["map"] = emitMap;
+}

@@ -1,0 +1,58 @@
+// RUN: tessera-opt %s --tessera-hlo-to-linalg --split-input-file --verify-diagnostics
+
+// All that cannot be converted is said at once.
+
+!a = tensor<4xf32, #tessera.layout<{0}>>
+func.func @main(%x: !a) -> !a {
+  // expected-error@+1 {{unsupported opcode of stochastic-convert %r: expected one that is converted, found stochastic-convert}}
+  %r = tessera_hlo.instruction "stochastic-convert"(%x, %x) {name = "r"} : (!a, !a) -> !a
+  // expected-error@+1 {{unsupported target of custom-call: expected one that is converted, found Mystery}}
+  %k = tessera_hlo.instruction "custom-call"(%r) {hlo_attributes = {custom_call_target = "\22Mystery\22"}} : (!a) -> !a
+  // expected-error@+1 {{unsupported element type of popcnt: expected one that the opcode is defined for, found f32}}
+  %p = tessera_hlo.instruction "popcnt"(%k) : (!a) -> !a
+  return %p : !a
+}
+
+// -----
+
+// What does not fit is no crash.
+
+!a = tensor<2x4xf32, #tessera.layout<{1,0}>>
+!b = tensor<4x2xf32, #tessera.layout<{1,0}>>
+!i = tensor<i32, #tessera.layout<{}>>
+func.func @main(%x: !a, %i: !i) -> !b {
+  // expected-error@+1 {{unsupported dimensions of transpose: expected 2 of them, found 1}}
+  %0 = tessera_hlo.instruction "transpose"(%x) {hlo_attributes = {dimensions = "{1}"}} : (!a) -> !b
+  // expected-error@+1 {{unsupported dimension of transpose: expected one of 2, found 7}}
+  %1 = tessera_hlo.instruction "transpose"(%x) {hlo_attributes = {dimensions = "{1,7}"}} : (!a) -> !b
+  // expected-error@+1 {{unsupported dimension of reverse: expected one of 2, found 2}}
+  %2 = tessera_hlo.instruction "reverse"(%x) {hlo_attributes = {dimensions = "{2}"}} : (!a) -> !a
+  // expected-error@+1 {{unsupported slice of slice: expected start and limit of each dimension, found {[0:4]}}}
+  %3 = tessera_hlo.instruction "slice"(%x) {hlo_attributes = {slice = "{[0:4]}"}} : (!a) -> !a
+  // expected-error@+1 {{unsupported padding of pad: expected 2 dimensions, found 0_0}}
+  %4 = tessera_hlo.instruction "pad"(%x, %i) {hlo_attributes = {padding = "0_0"}} : (!a, !i) -> !a
+  // expected-error@+1 {{unsupported dim_labels of convolution: expected b, f and digits up to 9, found bf_io}}
+  %5 = tessera_hlo.instruction "convolution"(%x, %x) {hlo_attributes = {dim_labels = "bf_io"}} : (!a, !a) -> !a
+  // expected-error@+1 {{unsupported shapes of convolution: expected ones that fit dim_labels and window, found bf_io->bf}}
+  %6 = tessera_hlo.instruction "convolution"(%x, %x) {hlo_attributes = {dim_labels = "bf_io->bf"}} : (!a, !a) -> !a
+  // expected-error@+1 {{unsupported operands of dynamic-slice: expected a start for each dimension, found 1}}
+  %7 = tessera_hlo.instruction "dynamic-slice"(%x, %i) {hlo_attributes = {dynamic_slice_sizes = "{2,4}"}} : (!a, !i) -> !a
+  return %0 : !b
+}
+
+// -----
+
+// Reductions apply computations on scalars.
+
+!a = tensor<4xf32, #tessera.layout<{0}>>
+!s = tensor<f32, #tessera.layout<{}>>
+// expected-error@+1 {{unsupported computation on scalars: expected one that takes 2 scalars, found another}}
+func.func private @array(%x: !a, %y: !s) -> !s {
+  return %y : !s
+}
+func.func @main(%x: !a, %z: !s) -> !s {
+  // expected-error@+1 {{unsupported operands of reduce: expected arrays and as many scalars, a result for each, found others}}
+  %0 = tessera_hlo.instruction "reduce"(%x, %x) {hlo_attributes = {dimensions = "{0}", to_apply = @array}} : (!a, !a) -> !s
+  %1 = tessera_hlo.instruction "reduce"(%x, %z) {hlo_attributes = {dimensions = "{0}", to_apply = @array}} : (!a, !s) -> !s
+  return %1 : !s
+}
