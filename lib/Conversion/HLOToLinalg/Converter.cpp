@@ -54,23 +54,35 @@ static SmallVector<Type> getSignlessLeaves(TypeRange types) {
   return leaves;
 }
 
-/// Whether upstream's operations have values of that type.
+/// Whether a type is one of HLO alone.
 static bool isForeign(Type type) {
-  return !isa<TensorType>(type) || type != getSignlessType(type);
+  return isa<TupleType, hlo::TokenType, hlo::OpaqueType, hlo::BufferType>(type);
+}
+
+/// Whether the module is one of HLO: others stay as they are.
+static bool isHLO(ModuleOp module) {
+  auto result = module.walk([](Operation *op) {
+    bool isForeignOp =
+        isa<InstructionOp>(op) || llvm::any_of(op->getResultTypes(), isForeign);
+    for (Region &region : op->getRegions())
+      isForeignOp |= llvm::any_of(region.getArgumentTypes(), isForeign);
+    return isForeignOp ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
 }
 
 /// Whether the function has to become another one.
 static bool isHLO(func::FuncOp function) {
-  if (llvm::any_of(function.getArgumentTypes(), isForeign) ||
-      llvm::any_of(function.getResultTypes(), isForeign))
-    return true;
-  auto result = function.walk([](Operation *op) {
-    return isa<InstructionOp>(op) ||
-                   llvm::any_of(op->getResultTypes(), llvm::IsaPred<TupleType>)
+  auto isSigned = [](Type type) { return type != getSignlessType(type); };
+  auto isOther = [&](Type type) { return isForeign(type) || isSigned(type); };
+  auto result = function.walk([&](Operation *op) {
+    return isa<InstructionOp>(op) || llvm::any_of(op->getResultTypes(), isOther)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  return result.wasInterrupted();
+  return result.wasInterrupted() ||
+         llvm::any_of(function.getArgumentTypes(), isOther) ||
+         llvm::any_of(function.getResultTypes(), isOther);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,6 +95,8 @@ HLOConverter::HLOConverter(ModuleOp module,
       conversions(conversions), symbols(module) {}
 
 LogicalResult HLOConverter::convertModule() {
+  if (!isHLO(module))
+    return success();
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
     if (isHLO(function))
@@ -113,9 +127,15 @@ LogicalResult HLOConverter::convertModule() {
 }
 
 void HLOConverter::convertFunction(func::FuncOp function) {
-  if (!llvm::hasSingleElement(function.getBody())) {
-    function.emitOpError("unsupported body: expected one block, as "
-                         "computations of HLO have, found more");
+  auto isNumber = [](Type type) {
+    return !isForeign(type) && !isa<RankedTensorType>(type);
+  };
+  if (!llvm::hasSingleElement(function.getBody()) ||
+      llvm::any_of(function.getArgumentTypes(), isNumber) ||
+      llvm::any_of(function.getResultTypes(), isNumber)) {
+    function.emitOpError(
+        "unsupported function with instructions of HLO: expected arrays and "
+        "one block, as its computations have, found others");
     diagnosed.insert(function);
     return;
   }
