@@ -247,8 +247,8 @@ void tessera::buildPaddingFill(OpBuilder &builder, Location loc,
                                LoopNestOptions options) {
   const ElementAccess &access = destination.access;
   const AxisList &axes = access.axes();
-  for (const LoopNest &nest : getPaddingNests(builder.getContext(), sizes.sizes,
-                                              axes, /*minorSplit=*/1, options))
+  for (const LoopNest &nest :
+       getPaddingNests(builder.getContext(), sizes.sizes, axes, options))
     buildNest(builder, loc, nest, sizes.values, access, options,
               [&](OpBuilder &builder, ValueRange operands) {
                 access.storeAtAxes(builder, loc, value, destination.memref,

@@ -504,28 +504,20 @@ std::vector<LoopNest> tessera::getElementNests(MLIRContext *context,
 /// The divisors at which digits of the conditions split each axis, or nothing
 /// where they form no chain, or their positions don't fill the axis.
 static std::optional<SmallVector<SmallVector<int64_t, 4>>>
-getAxisSplits(const AxisList &list, int64_t minorSplit) {
-  SmallVector<SmallVector<int64_t, 4>> splits(list.size());
-  if (minorSplit != 1 && list.size() != 0)
-    splits.back().push_back(minorSplit);
-  for (const AxisCondition &condition : list.inverse().conditions) {
-    auto sum = condition.index.asDigitSum();
-    if (!sum)
+getAxisSplits(const AxisList &list) {
+  auto indices = llvm::map_to_vector(
+      list.inverse().conditions,
+      [](const AxisCondition &condition) { return condition.index; });
+  SmallVector<SmallVector<int64_t, 4>> splits;
+  for (auto [i, axis] : llvm::enumerate(list.axes())) {
+    DimensionSplit split = getSplit(i, indices);
+    if (!split.isChain)
       return std::nullopt;
-    for (const DigitTerm &term : *sum)
-      for (int64_t divisor : {term.digit.divisor, digitEnd(term.digit)})
-        if (divisor != 1 && divisor != kNoLimit)
-          splits[term.digit.variable].push_back(divisor);
-  }
-  for (auto [axis, divisors] : llvm::zip_equal(list.axes(), splits)) {
-    llvm::sort(divisors);
-    divisors.erase(llvm::unique(divisors), divisors.end());
-    for (size_t i = 1; i < divisors.size(); ++i)
-      if (divisors[i] % divisors[i - 1] != 0)
-        return std::nullopt;
-    if (!divisors.empty() &&
-        (!axis.extent.isStatic() || axis.extent.value % divisors.back() != 0))
+    if (!split.divisors.empty() &&
+        (!axis.extent.isStatic() ||
+         axis.extent.value % split.divisors.back() != 0))
       return std::nullopt;
+    splits.push_back(std::move(split.divisors));
   }
   return splits;
 }
@@ -575,9 +567,8 @@ getRadixPieces(const AxisCondition &condition, const LoopNestPlanner &planner,
 /// or are no mixed-radix numbers.
 static std::optional<std::vector<LoopNest>>
 getPaddingBoxes(MLIRContext *context, ArrayRef<int64_t> sizes,
-                const AxisList &list, int64_t minorSplit,
-                LoopNestOptions options) {
-  auto splits = getAxisSplits(list, minorSplit);
+                const AxisList &list, LoopNestOptions options) {
+  auto splits = getAxisSplits(list);
   if (!splits)
     return std::nullopt;
   LoopNestPlanner planner(context, sizes, list.size(), options);
@@ -634,11 +625,10 @@ static std::vector<LoopNest> getGuardedPositions(MLIRContext *context,
 std::vector<LoopNest> tessera::getPaddingNests(MLIRContext *context,
                                                ArrayRef<int64_t> sizes,
                                                const AxisList &list,
-                                               int64_t minorSplit,
                                                LoopNestOptions options) {
   if (list.inverse().conditions.empty() || list.numPositions() == 0)
     return {};
-  if (auto nests = getPaddingBoxes(context, sizes, list, minorSplit, options))
+  if (auto nests = getPaddingBoxes(context, sizes, list, options))
     return std::move(*nests);
   return getGuardedPositions(context, sizes, list);
 }

@@ -217,7 +217,7 @@ TEST(LoopNest, CapOnNests) {
                                  tiled, LoopNestOptions{cap});
     EXPECT_LE(nests.size(), cap);
     checkElements(nests, sizes, {}, rows, tiled);
-    auto padding = getPaddingNests(&context, sizes, tiled, 1, {cap});
+    auto padding = getPaddingNests(&context, sizes, tiled, {cap});
     checkPadding(padding, tiled);
   }
 }
@@ -261,7 +261,6 @@ TEST(LoopNest, RandomPairs) {
     for (const LoopNest &nest : nests)
       EXPECT_FALSE(isChain && (hasDivision(nest.getAxisMap(from)) ||
                                hasDivision(nest.getAxisMap(to))));
-    checkPadding(
-        getPaddingNests(&context, dims, to, random.number(1, 2), options), to);
+    checkPadding(getPaddingNests(&context, dims, to, options), to);
   }
 }

@@ -110,12 +110,11 @@ std::vector<LoopNest> getElementNests(mlir::MLIRContext *context,
                                       LoopNestOptions options = {});
 
 /// Nests that together visit every position of `list` that holds no element
-/// once; `sizes` as above. The most minor axis is also split at `minorSplit`.
-/// What L adds is not visited: it is no position of the axes.
+/// once; `sizes` as above. What L adds is not visited: it is no position of the
+/// axes.
 std::vector<LoopNest> getPaddingNests(mlir::MLIRContext *context,
                                       llvm::ArrayRef<int64_t> sizes,
                                       const AxisList &list,
-                                      int64_t minorSplit = 1,
                                       LoopNestOptions options = {});
 
 } // namespace tessera
