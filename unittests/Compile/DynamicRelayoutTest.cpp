@@ -90,7 +90,8 @@ static Value viewBuffer(OpBuilder &builder, Location loc, Value bytes,
              layout.tailPaddingAlignment > 1 ||
              layout.elementSizeInBits % 8 != 0) {
     // Flat: all positions, in units of what the memref has.
-    Value count = access.buildNumAllocated(builder, loc, sizes);
+    Value count = access.getArithmetic(builder, loc, sizes)
+                      .toValue(access.countAllocated(builder, loc, sizes));
     int64_t bits = layout.elementSizeInBits;
     Value perUnit = arith::ConstantIndexOp::create(
         builder, loc, bits % 8 != 0 ? 8 / bits : 1);

@@ -233,8 +233,9 @@ static Value buildTailLoop(OpBuilder &builder, Location loc,
     builder.setInsertionPointToStart(loop.getBody());
     return loop.getInductionVar();
   }
-  Value first = access.buildNumPositions(builder, loc, sizes);
-  Value end = access.buildNumAllocated(builder, loc, sizes);
+  AxisArithmetic arithmetic = access.getArithmetic(builder, loc, sizes);
+  Value first = arithmetic.toValue(arithmetic.countPositions());
+  Value end = arithmetic.toValue(access.countAllocated(builder, loc, sizes));
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   auto loop = scf::ForOp::create(builder, loc, first, end, one);
   builder.setInsertionPointToStart(loop.getBody());

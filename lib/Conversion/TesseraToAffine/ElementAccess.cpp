@@ -238,22 +238,10 @@ Subscripts ElementAccess::linearize(OpBuilder &builder, Location loc,
   SmallVector<int64_t, 8> strides = axisList.strides();
   if (axes.isAffine && !needsSizes())
     return linearizeAffine(axes, strides);
-  // From the most major axis on: what is there so far counts in units of the
-  // next axis.
-  Value sum;
-  for (auto [axis, index] :
-       llvm::zip_equal(axisList.axes(), axes.materialize(builder, loc))) {
-    if (sum) {
-      Value extent = buildExtent(builder, loc, axis.extent, sizes);
-      Value scaled = arith::MulIOp::create(builder, loc, sum, extent);
-      sum = arith::AddIOp::create(builder, loc, scaled, index);
-    } else {
-      sum = index;
-    }
-  }
-  if (!sum)
-    sum = createIndex(builder, loc, 0);
-  return makeValueSubscripts(builder, {sum});
+  AxisArithmetic arithmetic = getArithmetic(builder, loc, sizes);
+  SmallVector<Value> indices = axes.materialize(builder, loc);
+  return makeValueSubscripts(
+      builder, {arithmetic.toValue(arithmetic.linearizeAxes(indices))});
 }
 
 //===----------------------------------------------------------------------===//

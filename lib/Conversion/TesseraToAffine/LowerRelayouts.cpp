@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/TesseraToAffine/LowerRelayouts.h"
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Dialect/Tessera/IR/CopyUtils.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
@@ -91,14 +92,7 @@ Value tessera::buildPaddingValue(OpBuilder &builder, Location loc,
 static constexpr int64_t kMaxAxes = 512;
 
 bool tessera::isLoweredRelayout(Operation *op) {
-  if (auto relayout = dyn_cast<RelayoutOp>(op))
-    return !relayout.isTensorForm();
-  auto copy = dyn_cast<memref::CopyOp>(op);
-  if (!copy)
-    return isa<FillPaddingOp>(op);
-  auto from = dyn_cast<MemRefType>(copy.getSource().getType());
-  auto to = dyn_cast<MemRefType>(copy.getTarget().getType());
-  return from && to && movesElements(from, to);
+  return isRelayoutInMemory(op) || isa<FillPaddingOp>(op);
 }
 
 /// Why there are no loops for such an operation, if there are none.

@@ -8,6 +8,7 @@
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
+#include "tessera/Dialect/Tessera/IR/CopyUtils.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
@@ -41,12 +42,9 @@ static std::string toText(Type type) {
   return text;
 }
 
-/// What of a relayout has to be known before anything is emitted.
 namespace {
-struct VectorSide {
-  AxisList axes;
-  MemRefType physical;
-  int64_t storageBits;
+/// What of one side has to be known before anything is emitted.
+struct VectorSide : StoredArray {
   /// Of a strided memref.
   std::optional<SmallVector<int64_t>> strides;
 
@@ -96,39 +94,29 @@ static llvm::Expected<SmallVector<int64_t>> getStrides(MemRefType type) {
 /// The side of a relayout that is a memref of `type`, if its elements are
 /// stored as numbers of their own width.
 static llvm::Expected<VectorSide> getSide(MemRefType type) {
-  bool isStrided(getStridedMemRef(type));
-  llvm::Expected<MemRefType> physical =
-      isStrided ? type : getPhysicalMemRefType(type);
-  if (!physical)
-    return physical.takeError();
-  llvm::Expected<int64_t> bits = getStorageBits(type);
-  if (!bits)
-    return bits.takeError();
-  Type element = physical->getElementType();
+  llvm::Expected<StoredArray> array = getStoredArray(type);
+  if (!array)
+    return array.takeError();
+  Type element = array->physical.getElementType();
+  int64_t bits = array->bits;
   // An i1 is a byte in memory, but a bit in a vector.
-  bool isPacked = *bits < 8;
+  bool isPacked = bits < 8;
   if (!element.isIntOrFloat() ||
       (!isPacked &&
        (element != type.getElementType() ||
-        static_cast<int64_t>(element.getIntOrFloatBitWidth()) != *bits)))
+        static_cast<int64_t>(element.getIntOrFloatBitWidth()) != bits)))
     return unsupportedError("vector relayout",
                             "numbers stored with their own width",
-                            llvm::Twine(*bits) + " bits for each element",
+                            llvm::Twine(bits) + " bits for each element",
                             "lower it with --tessera-lower-relayouts");
   std::optional<SmallVector<int64_t>> strides;
-  if (isStrided) {
+  if (array->isStrided) {
     auto known = getStrides(type);
     if (!known)
       return known.takeError();
     strides = std::move(*known);
   }
-  llvm::Expected<AxisList> axes =
-      isStrided
-          ? AxisList::get(type.getShape(), Layout::descending(type.getRank()))
-          : getAxisList(type);
-  if (!axes)
-    return axes.takeError();
-  return VectorSide{std::move(*axes), *physical, *bits, std::move(strides)};
+  return VectorSide{std::move(*array), std::move(strides)};
 }
 
 /// A view of all elements from the first to the last one of a strided memref.
@@ -181,7 +169,7 @@ static TypedAttr getPadding(MemRefType type, const VectorSide &side) {
       llvm::cantFail(getPrimitiveType(type.getElementType()));
   return getScalarAttr(
       side.physical.getElementType(),
-      getStoredPadding(primitive, *getPaddingValue(type), side.storageBits));
+      getStoredPadding(primitive, *getPaddingValue(type), side.bits));
 }
 
 /// Whether LLVM knows a processor of that name.
@@ -190,18 +178,6 @@ static bool isProcessor(StringRef cpu) {
          llvm::X86::parseArchX86(cpu) != llvm::X86::CK_None ||
          llvm::AArch64::parseCpu(cpu) ||
          llvm::RISCV::parseCPU(cpu, /*IsRV64=*/true);
-}
-
-/// Whether the operation is a relayout in memory, or a copy that is one.
-static bool isRelayout(Operation *op) {
-  if (auto relayout = dyn_cast<RelayoutOp>(op))
-    return !relayout.isTensorForm();
-  auto copy = dyn_cast<memref::CopyOp>(op);
-  if (!copy)
-    return false;
-  auto from = dyn_cast<MemRefType>(copy.getSource().getType());
-  auto to = dyn_cast<MemRefType>(copy.getTarget().getType());
-  return from && to && movesElements(from, to);
 }
 
 static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
@@ -227,12 +203,12 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
                             toText(srcType) + " and " + toText(dstType),
                             "lower it with --tessera-lower-relayouts");
   if (src->physical.getElementType() != dst->physical.getElementType() ||
-      src->storageBits != dst->storageBits)
+      src->bits != dst->bits)
     return unsupportedError("vector relayout", "one width on both sides",
-                            llvm::Twine(src->storageBits) + " and " +
-                                llvm::Twine(dst->storageBits) + " bits",
+                            llvm::Twine(src->bits) + " and " +
+                                llvm::Twine(dst->bits) + " bits",
                             "lower it with --tessera-lower-relayouts");
-  if (getPaddingValue(dstType) && dst->storageBits >= 8 &&
+  if (getPaddingValue(dstType) && dst->bits >= 8 &&
       dstType.getElementType().isInteger() &&
       !dstType.getElementType().isSignlessInteger())
     return unsupportedError("vector relayout",
@@ -240,7 +216,7 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
                             toText(dstType.getElementType()),
                             "lower it with --tessera-lower-relayouts");
   // Everything that can be refused is, before the first operation is made.
-  int64_t bits = dst->storageBits;
+  int64_t bits = dst->bits;
   bool fillPadding = getPaddingValue(dstType).has_value();
   auto versions = planVersions(src->getPlanSide(), dst->getPlanSide(), bits,
                                fillPadding, target);
@@ -291,7 +267,7 @@ struct VectorizeRelayoutsPass
     target.parallelBytes = parallelBytes;
     llvm::SmallVector<Operation *> relayouts;
     getOperation()->walk([&](Operation *op) {
-      if (isRelayout(op))
+      if (isRelayoutInMemory(op))
         relayouts.push_back(op);
     });
     for (Operation *op : relayouts) {

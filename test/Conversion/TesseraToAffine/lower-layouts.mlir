@@ -10,7 +10,9 @@
 // The example of the documentation: the loop is split at the tile size, and the
 // last block is short.
 
-// CHECK: #[[SHORT:.+]] = affine_map<(d0) -> (8, d0 * -8 + 20)>
+// CHECK-DAG: #[[SHORT:.+]] = affine_map<(d0) -> (8, d0 * -8 + 20)>
+// CHECK-DAG: #[[TILES_OF:.+]] = affine_map<()[s0] -> (s0 ceildiv 8)>
+// CHECK-DAG: #[[WITH_TAIL:.+]] = affine_map<()[s0] -> ((s0 ceildiv 16) * 16)>
 // CHECK-LABEL: func.func @clear(
 // CHECK-SAME:    %[[M:.+]]: memref<3x8xf32>)
 // CHECK:         affine.for %[[A:.+]] = 0 to 3 {
@@ -128,7 +130,7 @@ func.func @tail(%m: memref<3x5xf32, #tessera.layout<{1,0:T(2,2)L(16)}>>) {
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME:    %[[M:.+]]: memref<?x2x8x128xf32>, %[[SIZE:.+]]: index, %[[N:.+]]: index)
 // CHECK-SAME:    -> (memref<?x2x8x128xf32>, index)
-// CHECK:         %[[TILES:.+]] = arith.ceildivui %[[N]], %c8
+// CHECK:         %[[TILES:.+]] = affine.apply #[[TILES_OF]]()[%[[N]]]
 // CHECK:         %[[NEW:.+]] = memref.alloc(%[[TILES]]) : memref<?x2x8x128xf32>
 // CHECK:         affine.for %[[A:.+]] = 0 to #{{.+}}()[%[[SIZE]]]
 // CHECK-NEXT:      affine.for %[[B:.+]] = 0 to min #{{.+}}(%[[A]])[%[[SIZE]]]
@@ -282,7 +284,7 @@ memref.global "private" @empty : memref<0x2xf32, #tessera.layout<{1,0:T(2,2)}>>
 // CHECK:         affine.for %[[I:.+]] = 0 to %[[ROWS]]
 // CHECK:           affine.for %[[J:.+]] = 0 to %[[COLUMNS]]
 // CHECK:             %[[MAJOR:.+]] = arith.muli %[[I]], %[[COLUMNS]]
-// CHECK:             %[[POSITION:.+]] = arith.addi %[[MAJOR]], %[[J]]
+// CHECK:             %[[POSITION:.+]] = arith.addi %[[J]], %[[MAJOR]]
 // CHECK:             memref.load %[[M]][%[[POSITION]]]
 // CHECK:         affine.load %[[N]][%{{.+}} * 2]
 func.func @flat_dynamic(%m: memref<?x?xf32, #tessera.layout<{1,0:L(16)}>>,
@@ -346,8 +348,7 @@ func.func @affine_carried(%m: memref<?x256xf32, #tiled>,
 
 // CHECK-LABEL: func.func @tail_alloc(
 // CHECK-SAME:    %[[N:.+]]: index)
-// CHECK:         %[[BLOCKS:.+]] = arith.ceildivui %{{.+}}, %c16
-// CHECK:         %[[SIZE:.+]] = arith.muli %{{.+}}, %[[BLOCKS]]
+// CHECK:         %[[SIZE:.+]] = affine.apply #[[WITH_TAIL]]()[%[[N]]]
 // CHECK:         memref.alloc(%[[SIZE]]) : memref<?xf32>
 func.func @tail_alloc(%n: index) -> memref<?xf32, #tessera.layout<{0:L(16)}>> {
   %m = memref.alloc(%n) : memref<?xf32, #tessera.layout<{0:L(16)}>>

@@ -9,9 +9,8 @@
 #ifndef TESSERA_CONVERSION_TESSERATOAFFINE_BUFFERSIZES_H
 #define TESSERA_CONVERSION_TESSERATOAFFINE_BUFFERSIZES_H
 
-#include "tessera/Layout/AxisList.h"
+#include "tessera/Dialect/Tessera/IR/AxisArithmetic.h"
 
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace tessera {
@@ -45,14 +44,18 @@ public:
   /// Whether the buffer may be longer than its axes, by L.
   bool mayHaveTail() const { return tailPaddingAlignment > 1; }
 
-  /// The number of positions along one axis.
-  mlir::Value buildExtent(mlir::OpBuilder &builder, mlir::Location loc,
-                          const Extent &extent, mlir::ValueRange sizes) const;
-  /// Positions of the buffer along the axes, and all of them (L).
-  mlir::Value buildNumPositions(mlir::OpBuilder &builder, mlir::Location loc,
-                                mlir::ValueRange sizes) const;
-  mlir::Value buildNumAllocated(mlir::OpBuilder &builder, mlir::Location loc,
-                                mlir::ValueRange sizes) const;
+  /// Arithmetic on the axes, for the extents of a memref of these sizes.
+  AxisArithmetic getArithmetic(mlir::OpBuilder &builder, mlir::Location loc,
+                               mlir::ValueRange sizes) const {
+    return AxisArithmetic(builder, loc, axisList, dynamicDims, sizes);
+  }
+  /// Positions of the whole buffer (L).
+  mlir::OpFoldResult countAllocated(mlir::OpBuilder &builder,
+                                    mlir::Location loc,
+                                    mlir::ValueRange sizes) const {
+    return getArithmetic(builder, loc, sizes)
+        .countAllocated(tailPaddingAlignment);
+  }
   /// The dynamic sizes of the physical memref.
   llvm::SmallVector<mlir::Value>
   buildPhysicalSizes(mlir::OpBuilder &builder, mlir::Location loc,

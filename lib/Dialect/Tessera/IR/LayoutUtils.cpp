@@ -10,7 +10,6 @@
 
 #include "tessera/Layout/Size.h"
 
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -154,20 +153,6 @@ MemRefType tessera::getStridedMemRef(Type type) {
   bool isStrided = memref && getExplicitLayout(memref) &&
                    !getLayoutAttr(memref) && memref.isStrided();
   return isStrided ? memref : MemRefType();
-}
-
-bool tessera::movesElements(MemRefType from, MemRefType to) {
-  if (getLayoutAttr(from) || getLayoutAttr(to))
-    return from.getLayout() != to.getLayout();
-  auto hasGaps = [](MemRefType type) {
-    return getStridedMemRef(type) &&
-           !memref::isStaticShapeAndContiguousRowMajor(type);
-  };
-  auto elementType = getPrimitiveType(from.getElementType());
-  if (elementType)
-    return hasGaps(from) || hasGaps(to);
-  llvm::consumeError(elementType.takeError());
-  return false;
 }
 
 static llvm::Error makeForeignLayoutError(Attribute layout) {
@@ -431,6 +416,24 @@ llvm::Expected<MemRefType> tessera::getPhysicalMemRefType(MemRefType type) {
     return physical.takeError();
   return MemRefType::get(physical->getShape(), physical->getElementType(),
                          MemRefLayoutAttrInterface(), type.getMemorySpace());
+}
+
+llvm::Expected<StoredArray> tessera::getStoredArray(MemRefType type) {
+  bool isStrided(getStridedMemRef(type));
+  llvm::Expected<MemRefType> physical =
+      isStrided ? type : getPhysicalMemRefType(type);
+  if (!physical)
+    return physical.takeError();
+  llvm::Expected<AxisList> axes =
+      isStrided
+          ? AxisList::get(type.getShape(), Layout::descending(type.getRank()))
+          : getAxisList(type);
+  if (!axes)
+    return axes.takeError();
+  llvm::Expected<int64_t> bits = getStorageBits(type);
+  if (!bits)
+    return bits.takeError();
+  return StoredArray{std::move(*axes), *physical, *bits, isStrided};
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,8 +8,11 @@
 
 #include "OpUtils.h"
 #include "tessera/Dialect/Tessera/IR/CopyUtils.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -152,4 +155,36 @@ LogicalResult CopyDoneOp::verify() {
       [&] { return emitOpError(); },
       invalidError("copy_done_c1", "token", "the token of a tessera.copy_start",
                    "one from elsewhere", "await the copy where it is started"));
+}
+
+//===----------------------------------------------------------------------===//
+// Moves in memory
+//===----------------------------------------------------------------------===//
+
+/// Whether a copy from one memref to the other has to go by elements: where
+/// their layouts differ, and where strides leave gaps. Others copy bytes, or
+/// elements that XLA does not have.
+static bool movesElements(MemRefType from, MemRefType to) {
+  if (getLayoutAttr(from) || getLayoutAttr(to))
+    return from.getLayout() != to.getLayout();
+  auto hasGaps = [](MemRefType type) {
+    return getStridedMemRef(type) &&
+           !memref::isStaticShapeAndContiguousRowMajor(type);
+  };
+  auto elementType = getPrimitiveType(from.getElementType());
+  if (elementType)
+    return hasGaps(from) || hasGaps(to);
+  llvm::consumeError(elementType.takeError());
+  return false;
+}
+
+bool tessera::isRelayoutInMemory(Operation *op) {
+  if (auto relayout = dyn_cast<RelayoutOp>(op))
+    return !relayout.isTensorForm();
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  if (!copy)
+    return false;
+  auto from = dyn_cast<MemRefType>(copy.getSource().getType());
+  auto to = dyn_cast<MemRefType>(copy.getTarget().getType());
+  return from && to && movesElements(from, to);
 }

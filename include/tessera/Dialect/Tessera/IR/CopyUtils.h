@@ -17,6 +17,10 @@ namespace tessera {
 /// tessera.copy_done that awaits it, which must be in the same region.
 llvm::SmallVector<mlir::Operation *> getOperationsUnderWay(CopyStartOp start);
 
+/// Whether `op` moves elements between memrefs of different layouts or strides:
+/// a tessera.relayout with a destination, or a memref.copy that is one.
+bool isRelayoutInMemory(mlir::Operation *op);
+
 } // namespace tessera
 
 #endif // TESSERA_DIALECT_TESSERA_IR_COPYUTILS_H

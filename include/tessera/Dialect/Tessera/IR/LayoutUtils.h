@@ -62,11 +62,6 @@ LayoutAttrInterface getLayoutAttr(mlir::Type type);
 /// takes part. Null for every other type.
 mlir::MemRefType getStridedMemRef(mlir::Type type);
 
-/// Whether a copy from one memref to the other has to go by elements: where
-/// their layouts differ, and where strides leave gaps. Others copy bytes, or
-/// elements that XLA does not have.
-bool movesElements(mlir::MemRefType from, mlir::MemRefType to);
-
 /// The dimensions whose sizes nothing in the type limits: dynamic and without a
 /// bound in the layout.
 llvm::SmallVector<unsigned> getUnboundedDims(mlir::ShapedType type);
@@ -149,6 +144,21 @@ llvm::Expected<mlir::MemRefType> getMemRefType(mlir::RankedTensorType type);
 /// A memref without a layout is its own physical memref. Errors: as of
 /// getAxisList and checkSupported.
 llvm::Expected<mlir::MemRefType> getPhysicalMemRefType(mlir::MemRefType type);
+
+/// What loops over the elements of a memref need to know of its type.
+struct StoredArray {
+  /// Those of the layout; of a strided memref the dimensions, for its type says
+  /// where an index is.
+  AxisList axes;
+  /// The physical memref, or the strided one itself.
+  mlir::MemRefType physical;
+  /// Between neighbouring elements in the buffer.
+  int64_t bits;
+  bool isStrided;
+};
+
+/// Errors: as of getPhysicalMemRefType, getAxisList and getStorageBits.
+llvm::Expected<StoredArray> getStoredArray(mlir::MemRefType type);
 
 //===--- Affine expressions -----------------------------------------------===//
 
