@@ -11,6 +11,7 @@
 #include "Uses.h"
 
 #include "tessera/HLO/Attributes.h"
+#include "tessera/HLO/Loops.h"
 #include "tessera/Layout/Bitcast.h"
 #include "tessera/Layout/Size.h"
 
@@ -340,7 +341,7 @@ void Adviser::adviseLoop(const Instruction &loop) {
   auto shapes = getLeaves(*state->shape);
   if (shapes.size() != uses.leafCounter().count(*loop.shape))
     return;
-  std::optional<int64_t> trips = uses.getTripCount(loop);
+  std::optional<int64_t> trips = hlo::getTripCount(loop);
   for (auto [leaf, shape] : llvm::enumerate(shapes)) {
     if (!shape->isArray() || !shape->hasLayout())
       continue;

@@ -53,9 +53,6 @@ public:
   ValueUses find(const hlo::Instruction &instruction, size_t leaf,
                  std::optional<int64_t> runs = 1);
 
-  /// How often a loop runs its body, where that can be told.
-  std::optional<int64_t> getTripCount(const hlo::Instruction &loop);
-
   LeafCounter &leafCounter() { return leaves; }
 
 private:

@@ -93,23 +93,3 @@ std::optional<int64_t> CostGraph::dearest() const {
     return std::nullopt;
   return sum;
 }
-
-Choices tessera::chooseGreedily(const CostGraph &graph) {
-  std::vector<std::vector<int64_t>> costs;
-  for (const CostTable &table : graph.variables())
-    costs.push_back(table.costs);
-  std::vector<std::vector<const CostTable *>> later(graph.numVariables());
-  for (const CostTable &edge : graph.edges())
-    later[edge.scope[0]].push_back(&edge);
-  Choices choices;
-  for (unsigned variable = 0; variable < graph.numVariables(); ++variable) {
-    auto best = llvm::min_element(costs[variable]);
-    choices.push_back(best - costs[variable].begin());
-    for (const CostTable *edge : later[variable]) {
-      std::vector<int64_t> &sums = costs[edge->scope[1]];
-      for (auto [i, sum] : llvm::enumerate(sums))
-        sum = addCosts(sum, edge->costs[choices.back() * sums.size() + i]);
-    }
-  }
-  return choices;
-}

@@ -275,6 +275,7 @@ llvm::Expected<Solution> tessera::solve(const CostGraph &graph,
   for (const CostTable &table : graph.edges())
     problem.tables.push_back(&table);
   if (start.empty())
-    return solveTables(problem, chooseGreedily(graph), kInfiniteCost, options);
+    return solveTables(problem, chooseInOrder(graph, {}), kInfiniteCost,
+                       options);
   return solveTables(problem, start, graph.evaluate(start), options);
 }

@@ -217,7 +217,8 @@ public:
     packing = std::max<int64_t>(1, kWordBits / stored);
   }
 
-  Layout getLayout(ArrayRef<int64_t> dims) const;
+  /// In the order that is given, or else in the one that pads least.
+  Layout getLayout(ArrayRef<int64_t> dims, ArrayRef<int64_t> order) const;
 
 private:
   int64_t getRowGranule(int64_t size) const;
@@ -310,9 +311,12 @@ int64_t TPUTiling::getMostColumns() const {
   return kLanes * std::max(rows, kSublanes);
 }
 
-Layout TPUTiling::getLayout(ArrayRef<int64_t> dims) const {
+Layout TPUTiling::getLayout(ArrayRef<int64_t> dims,
+                            ArrayRef<int64_t> order) const {
   int64_t rank = dims.size();
   Layout layout = Layout::descending(rank);
+  if (!order.empty())
+    layout.minorToMajor.assign(order.begin(), order.end());
   if (is_contained(dims, 0))
     return layout;
   int64_t least = kLanes * packing * compiler.unit;
@@ -326,9 +330,12 @@ Layout TPUTiling::getLayout(ArrayRef<int64_t> dims) const {
     if (packing > 1)
       layout.tiles.push_back({{kLanes}});
   } else {
-    auto [minor, second] = chooseMinorPair(dims);
-    layout.minorToMajor = getOrder(rank, minor, second);
-    layout.tiles.push_back({{getTileRows(dims[second]), kLanes}});
+    if (order.empty()) {
+      auto [minor, second] = chooseMinorPair(dims);
+      layout.minorToMajor = getOrder(rank, minor, second);
+    }
+    int64_t rows = getTileRows(dims[layout.minorToMajor[1]]);
+    layout.tiles.push_back({{rows, kLanes}});
   }
   // Neighbours in a column lie in one word.
   if (packing > 1)
@@ -336,21 +343,27 @@ Layout TPUTiling::getLayout(ArrayRef<int64_t> dims) const {
   return layout;
 }
 
-/// The layout that a rule gives to an array, all of whose sizes are known.
+/// The layout that a rule gives to an array, all of whose sizes are known, in
+/// an order that is given or in its own.
 static Layout getDefaultLayout(LayoutRule rule, PrimitiveType type,
-                               ArrayRef<int64_t> dims) {
+                               ArrayRef<int64_t> dims,
+                               ArrayRef<int64_t> order) {
+  Layout layout = Layout::descending(dims.size());
   switch (rule) {
   case LayoutRule::RowMajor:
-    return Layout::descending(dims.size());
+    if (!order.empty())
+      layout.minorToMajor.assign(order.begin(), order.end());
+    return layout;
   case LayoutRule::TPU:
-    return TPUTiling(kTPU, type).getLayout(dims);
+    return TPUTiling(kTPU, type).getLayout(dims, order);
   case LayoutRule::TPUv2:
-    return TPUTiling(kTPUv2, type).getLayout(dims);
+    return TPUTiling(kTPUv2, type).getLayout(dims, order);
   }
   llvm_unreachable("all rules are handled");
 }
 
-static Error setDefaultLayout(LayoutRule rule, Shape &array) {
+static Error setDefaultLayout(LayoutRule rule, Shape &array,
+                              ArrayRef<int64_t> order = {}) {
   PrimitiveType type = array.elementType();
   if (array.hasUnboundedDimension())
     return unsupportedError("default layout", "dimensions with a size or bound",
@@ -360,7 +373,7 @@ static Error setDefaultLayout(LayoutRule rule, Shape &array) {
     return unsupportedError("default layout",
                             "an element type of 2 bits or more, or pred",
                             array.toString(/*printLayout=*/false));
-  Layout layout = getDefaultLayout(rule, type, array.dimensions());
+  Layout layout = getDefaultLayout(rule, type, array.dimensions(), order);
   if (isSubByteNonPred(type) && rule != LayoutRule::TPUv2)
     layout.elementSizeInBits = getBitWidth(type);
   array.setLayout(std::move(layout));
@@ -389,4 +402,13 @@ Expected<Shape> tessera::chooseDefaultLayout(LayoutRule rule, Shape shape) {
 Expected<Shape> tessera::chooseDefaultLayout(const Target &target,
                                              Shape shape) {
   return chooseDefaultLayout(target.layoutRule, std::move(shape));
+}
+
+Expected<Shape> tessera::chooseLayoutInOrder(LayoutRule rule, Shape array,
+                                             ArrayRef<int64_t> order) {
+  if (Error error = array.verify())
+    return std::move(error);
+  if (Error error = setDefaultLayout(rule, array, order))
+    return std::move(error);
+  return array;
 }

@@ -37,6 +37,7 @@ for command in (
     [hlo, "diff", "--json", large, large],
     [hlo, "diff", "--html", "--fail-if=padding>+0", large, large],
     [hlo, "advise", large],
+    [hlo, "assign", large],
     [hlo, "kernels", large],
     [hlo, "check", large],
     [hlo, "prove", large, large],

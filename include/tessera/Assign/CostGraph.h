@@ -116,9 +116,14 @@ llvm::Expected<Solution> solve(const CostGraph &graph,
                                const Choices &start = {},
                                SolverOptions options = {});
 
-/// What propagation by a worklist does, to compare with: variables in order,
-/// each with the choice that is cheapest beside those made before.
-Choices chooseGreedily(const CostGraph &graph);
+/// What propagation does, to compare with: variables of `order`, and then the
+/// others, each take the choice that is cheapest beside those made before,
+/// among those that leave every neighbour one.
+Choices chooseInOrder(const CostGraph &graph, llvm::ArrayRef<unsigned> order);
+
+/// The same graph for who counts no bytes: what is not cheapest of a table
+/// costs 1.
+CostGraph getBlindGraph(const CostGraph &graph);
 
 } // namespace tessera
 

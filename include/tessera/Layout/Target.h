@@ -105,6 +105,11 @@ private:
 llvm::Expected<Shape> chooseDefaultLayout(LayoutRule rule, Shape shape);
 llvm::Expected<Shape> chooseDefaultLayout(const Target &target, Shape shape);
 
+/// The tiles that `rule` gives to an array whose dimensions have that order,
+/// most minor first. The same errors.
+llvm::Expected<Shape> chooseLayoutInOrder(LayoutRule rule, Shape array,
+                                          llvm::ArrayRef<int64_t> order);
+
 } // namespace tessera
 
 #endif // TESSERA_LAYOUT_TARGET_H

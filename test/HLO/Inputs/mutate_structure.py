@@ -124,6 +124,7 @@ def get_commands(hlo, translate, number, only, original, path):
         "kernels": [hlo, "kernels", path],
         "check": [hlo, "check", path],
         "advise": [hlo, "advise", path],
+        "assign": [hlo, "assign", path],
         "prove": [hlo, "prove", original, path],
     }
     if only:

@@ -1,0 +1,81 @@
+//===- AssignHLO.h - Layouts of HLO modules ---------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Takes the layouts away from a scheduled module, but for those that something
+// fixes, and assigns them anew so that instructions read and write the fewest
+// bytes. docs/assignment.md has the model and what it is compared with.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_ASSIGNHLO_ASSIGNHLO_H
+#define TESSERA_ASSIGNHLO_ASSIGNHLO_H
+
+#include "tessera/Assign/CostGraph.h"
+#include "tessera/HLO/Module.h"
+#include "tessera/Layout/Target.h"
+
+namespace tessera {
+
+struct AssignOptions {
+  /// Whether the module's own layouts are candidates too. Then the answer moves
+  /// no more bytes than the module does.
+  bool keep = false;
+  /// Runs of a loop whose number is not known.
+  int64_t unknownTrips = 1;
+  /// Layouts that a value may choose from.
+  unsigned maxCandidates = 6;
+  SolverOptions solver;
+};
+
+/// A value that gets another layout, or copies in others.
+struct AssignedValue {
+  const hlo::Instruction *instruction = nullptr;
+  size_t leaf = 0;
+  Shape from;
+  Shape to;
+  std::vector<Shape> copies;
+};
+
+struct HLOAssignment {
+  /// Bytes that scheduled instructions of the module read and write.
+  int64_t before = 0;
+  /// What the model counts for the module as it is, where layouts are kept: the
+  /// same.
+  int64_t start = kInfiniteCost;
+  /// The same with the new layouts; kInfiniteCost where candidates fit nowhere.
+  Solution solution;
+  /// By propagation in the order of the text, and from what is fixed.
+  int64_t greedy = 0;
+  int64_t worklist = 0;
+  size_t variables = 0;
+  std::vector<AssignedValue> changes;
+};
+
+/// The bytes that scheduled instructions of a verified module read and write,
+/// as often as they run; views and control flow move nothing. Error:
+/// *unsupported* where a size is not known or the sum exceeds int64.
+llvm::Expected<int64_t> countTouchedBytes(const hlo::Module &module,
+                                          int64_t unknownTrips = 1);
+
+/// Assigns layouts anew. Error: *unsupported* for sizes that are not known, and
+/// for too many values.
+llvm::Expected<HLOAssignment> assignLayouts(const hlo::Module &module,
+                                            AssignOptions options = {});
+
+/// Text for people; at most `limit` values that change.
+void printAssignment(const hlo::Module &module, const HLOAssignment &assignment,
+                     size_t limit, llvm::raw_ostream &os);
+
+/// JSON for programs: docs/assignment.md has the schema.
+void printAssignmentJSON(const hlo::Module &module,
+                         const HLOAssignment &assignment,
+                         llvm::raw_ostream &os);
+
+} // namespace tessera
+
+#endif // TESSERA_ASSIGNHLO_ASSIGNHLO_H

@@ -1,0 +1,373 @@
+//===- AssignHLO.cpp - Layouts of HLO modules -----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each value has a variable for its layout and, where it lies in memory, one
+// for the copies of it in other layouts that are made beside it. A use reads
+// the cheapest of them that its instruction can take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/AssignHLO/AssignHLO.h"
+
+#include "Model.h"
+
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace tessera;
+using namespace tessera::hlo;
+
+namespace {
+/// A layout of a value, and copies of it in others, by number of candidate.
+struct Versions {
+  unsigned home = 0;
+  llvm::SmallVector<unsigned, 2> copies;
+
+  llvm::SmallVector<unsigned, 3> all() const {
+    llvm::SmallVector<unsigned, 3> list = {home};
+    llvm::append_range(list, copies);
+    return list;
+  }
+};
+
+class Assigner {
+public:
+  Assigner(const Model &model, const AssignOptions &options, LayoutRule rule)
+      : model(model), options(options), rule(rule),
+        candidates(model.values.size()), bytes(model.values.size()),
+        uses(model.values.size()) {}
+
+  llvm::Expected<HLOAssignment> run();
+
+private:
+  bool addCandidate(unsigned value, const Shape &shape);
+  void addOwnCandidates();
+  void addDefaultCandidates();
+  void propagate();
+  void induceFrom(unsigned value, const Shape &shape);
+  void makeVersions();
+  int64_t getBytes(unsigned value, unsigned candidate, int64_t runs) const;
+  void addVariables();
+  void addVersionVariable(unsigned value);
+  void addUse(const ModelUse &use);
+  int64_t getCost(const ModelUse &use, const Versions &from, unsigned to,
+                  const std::vector<bool> &accepts) const;
+  std::vector<bool> getAccepted(const ModelUse &use) const;
+  Choices getOwnChoices() const;
+  std::vector<unsigned> getWorklistOrder() const;
+  std::vector<AssignedValue> getChanges(const Choices &choices) const;
+
+  const Model &model;
+  const AssignOptions &options;
+  LayoutRule rule;
+  std::vector<llvm::SmallVector<Shape, 4>> candidates;
+  std::vector<llvm::SmallVector<int64_t, 4>> bytes;
+  std::vector<llvm::SmallVector<const ModelUse *, 2>> uses;
+  std::vector<std::pair<unsigned, Shape>> worklist;
+  std::vector<std::vector<Versions>> versions;
+  CostGraph graph;
+  /// The variables of each value: its layout, and its copies or the same.
+  std::vector<unsigned> homes, lists;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+bool Assigner::addCandidate(unsigned value, const Shape &shape) {
+  auto &list = candidates[value];
+  if (list.size() >= options.maxCandidates || llvm::is_contained(list, shape))
+    return false;
+  llvm::Expected<ShapeSize> size = getSizeOnCore(shape);
+  if (!size) {
+    llvm::consumeError(size.takeError());
+    return false;
+  }
+  list.push_back(shape);
+  bytes[value].push_back(size->bytes);
+  worklist.emplace_back(value, shape);
+  return true;
+}
+
+/// What is fixed, and what nothing can be induced to.
+void Assigner::addOwnCandidates() {
+  for (auto [i, value] : llvm::enumerate(model.values))
+    if (value.isPinned || options.keep)
+      addCandidate(i, value.own);
+  for (const ModelUse &use : model.uses)
+    if (use.relation.kind == Relation::Kind::View && !use.relation.map) {
+      addCandidate(use.from, model.values[use.from].own);
+      addCandidate(use.to, model.values[use.to].own);
+    }
+}
+
+/// What the target would choose; the module's own layout where it says nothing.
+void Assigner::addDefaultCandidates() {
+  for (auto [i, value] : llvm::enumerate(model.values)) {
+    llvm::Expected<Shape> shape = chooseDefaultLayout(rule, value.own);
+    if (shape) {
+      shape->mutableLayout().memorySpace = value.own.layout().memorySpace;
+      addCandidate(i, *shape);
+    } else {
+      llvm::consumeError(shape.takeError());
+      addCandidate(i, value.own);
+    }
+  }
+}
+
+void Assigner::induceFrom(unsigned value, const Shape &shape) {
+  for (const ModelUse *use : uses[value]) {
+    bool isResult = use->from == value;
+    unsigned other = isResult ? use->to : use->from;
+    for (const Shape &induced :
+         induce(use->relation, shape, model.values[other].own, isResult, rule))
+      addCandidate(other, induced);
+  }
+}
+
+void Assigner::propagate() {
+  while (!worklist.empty()) {
+    auto list = std::move(worklist);
+    worklist.clear();
+    for (const auto &[value, shape] : list)
+      induceFrom(value, shape);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// At most kInfiniteCost - 1, of which the solver says that it is too much.
+int64_t Assigner::getBytes(unsigned value, unsigned candidate,
+                           int64_t runs) const {
+  return llvm::checkedMul(bytes[value][candidate], runs)
+      .value_or(kInfiniteCost - 1);
+}
+
+static int64_t addBytes(int64_t lhs, int64_t rhs) {
+  return std::min(llvm::checkedAdd(lhs, rhs).value_or(kInfiniteCost),
+                  kInfiniteCost - 1);
+}
+
+/// Copies of values in memory: as many as there are uses, but two at most.
+void Assigner::makeVersions() {
+  for (auto [i, value] : llvm::enumerate(model.values)) {
+    std::vector<Versions> &list = versions.emplace_back();
+    unsigned count = candidates[i].size();
+    size_t readers = llvm::count_if(
+        uses[i], [&, i = i](const ModelUse *use) { return use->from == i; });
+    for (unsigned home = 0; home < (value.isPinned ? 1 : count); ++home) {
+      list.push_back({home, {}});
+      for (unsigned one = 0; value.isInMemory && readers > 0 && one < count;
+           ++one) {
+        if (one == home)
+          continue;
+        list.push_back({home, {one}});
+        for (unsigned two = one + 1; readers > 1 && two < count; ++two)
+          if (two != home)
+            list.push_back({home, {one, two}});
+      }
+    }
+  }
+}
+
+void Assigner::addVersionVariable(unsigned value) {
+  const ModelValue &info = model.values[value];
+  std::vector<int64_t> costs;
+  for (const Versions &each : versions[value]) {
+    int64_t cost = 0;
+    for (unsigned copy : each.copies)
+      cost = addBytes(cost, addBytes(getBytes(value, each.home, info.runs),
+                                     getBytes(value, copy, info.runs)));
+    costs.push_back(cost);
+  }
+  lists[value] = graph.addVariable(std::move(costs));
+  std::vector<int64_t> agree;
+  for (const Versions &each : versions[value])
+    for (unsigned home = 0; home < graph.numChoices(homes[value]); ++home)
+      agree.push_back(each.home == home ? 0 : kInfiniteCost);
+  graph.addCosts(lists[value], homes[value], std::move(agree));
+}
+
+void Assigner::addVariables() {
+  homes.resize(model.values.size());
+  for (auto [i, value] : llvm::enumerate(model.values)) {
+    std::vector<int64_t> costs;
+    for (unsigned choice = 0;
+         choice < (value.isPinned ? 1 : candidates[i].size()); ++choice) {
+      std::optional<int64_t> runs = llvm::checkedMul(value.writes, value.runs);
+      costs.push_back(runs ? getBytes(i, choice, *runs) : kInfiniteCost - 1);
+    }
+    homes[i] = graph.addVariable(std::move(costs));
+  }
+  lists = homes;
+  for (unsigned i = 0; i < model.values.size(); ++i)
+    if (versions[i].size() > graph.numChoices(homes[i]))
+      addVersionVariable(i);
+}
+
+/// For each pair of candidates, whether they fit. Those of the module do.
+std::vector<bool> Assigner::getAccepted(const ModelUse &use) const {
+  std::vector<bool> accepted;
+  bool isBitcast = model.values[use.to].instruction->opcode == Opcode::Bitcast;
+  for (const Shape &from : candidates[use.from])
+    for (const Shape &to : candidates[use.to]) {
+      bool isOwn = from == model.values[use.from].own &&
+                   to == model.values[use.to].own &&
+                   (!use.mayMove || isBitcast);
+      accepted.push_back(isOwn || use.relation.accepts(from, to));
+    }
+  return accepted;
+}
+
+int64_t Assigner::getCost(const ModelUse &use, const Versions &from,
+                          unsigned to, const std::vector<bool> &accepts) const {
+  int64_t least = kInfiniteCost;
+  for (unsigned version : from.all()) {
+    int64_t read = getBytes(use.from, version, use.runs);
+    if (accepts[version * candidates[use.to].size() + to])
+      least = std::min(least, use.isRead ? read : 0);
+    else if (use.mayMove)
+      least = std::min(
+          least,
+          use.movesFree ? 0 : addBytes(read, getBytes(use.to, to, use.runs)));
+  }
+  return least;
+}
+
+void Assigner::addUse(const ModelUse &use) {
+  std::vector<bool> accepts = getAccepted(use);
+  std::vector<int64_t> costs;
+  for (const Versions &from : versions[use.from])
+    for (unsigned to = 0; to < graph.numChoices(homes[use.to]); ++to)
+      costs.push_back(getCost(use, from, to, accepts));
+  // A value that an instruction takes twice meets itself in one table.
+  graph.addCosts(lists[use.from], homes[use.to], std::move(costs));
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+/// The choices of the module; empty where they are no candidates.
+Choices Assigner::getOwnChoices() const {
+  Choices choices(graph.numVariables());
+  for (auto [i, value] : llvm::enumerate(model.values)) {
+    auto own = llvm::find(candidates[i], value.own);
+    if (own == candidates[i].end())
+      return {};
+    unsigned home = own - candidates[i].begin();
+    choices[homes[i]] = home;
+    auto isPlain = [&](const Versions &each) {
+      return each.home == home && each.copies.empty();
+    };
+    choices[lists[i]] =
+        llvm::find_if(versions[i], isPlain) - versions[i].begin();
+  }
+  return choices;
+}
+
+/// Layouts from what is fixed outwards, and then copies.
+std::vector<unsigned> Assigner::getWorklistOrder() const {
+  std::vector<unsigned> order;
+  std::vector<bool> seen(model.values.size());
+  auto add = [&](unsigned value) {
+    if (!seen[value])
+      order.push_back(value);
+    seen[value] = true;
+  };
+  for (auto [i, value] : llvm::enumerate(model.values))
+    if (value.isPinned)
+      add(i);
+  size_t next = 0;
+  for (unsigned i = 0; i < model.values.size(); ++i) {
+    for (; next < order.size(); ++next)
+      for (const ModelUse *use : uses[order[next]]) {
+        add(use->from);
+        add(use->to);
+      }
+    add(i);
+  }
+  for (unsigned &value : order)
+    value = homes[value];
+  return order;
+}
+
+std::vector<AssignedValue> Assigner::getChanges(const Choices &choices) const {
+  std::vector<AssignedValue> changes;
+  for (auto [i, value] : llvm::enumerate(model.values)) {
+    const Versions &chosen = versions[i][choices[lists[i]]];
+    const Shape &to = candidates[i][chosen.home];
+    if (!value.isInMemory || (to == value.own && chosen.copies.empty()))
+      continue;
+    AssignedValue change{value.instruction, value.leaf, value.own, to, {}};
+    for (unsigned copy : chosen.copies)
+      change.copies.push_back(candidates[i][copy]);
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+llvm::Expected<HLOAssignment> Assigner::run() {
+  for (const ModelUse &use : model.uses) {
+    uses[use.from].push_back(&use);
+    uses[use.to].push_back(&use);
+  }
+  addOwnCandidates();
+  propagate();
+  addDefaultCandidates();
+  propagate();
+  makeVersions();
+  addVariables();
+  for (const ModelUse &use : model.uses)
+    addUse(use);
+
+  HLOAssignment result;
+  Choices start = options.keep ? getOwnChoices() : Choices();
+  llvm::Expected<Solution> solution = solve(graph, start, options.solver);
+  if (!solution)
+    return solution.takeError();
+  result.start = start.empty() ? kInfiniteCost : graph.evaluate(start);
+  result.variables = graph.numVariables();
+  if (solution->isFeasible())
+    result.changes = getChanges(solution->choices);
+  result.solution = std::move(*solution);
+  std::vector<unsigned> order(homes);
+  result.greedy = graph.evaluate(chooseInOrder(graph, order));
+  result.worklist =
+      graph.evaluate(chooseInOrder(getBlindGraph(graph), getWorklistOrder()));
+  return result;
+}
+
+/// Tiles are a TPU's.
+static LayoutRule guessRule(const Model &model) {
+  bool hasTiles = llvm::any_of(model.values, [](const ModelValue &value) {
+    return !value.own.layout().tiles.empty();
+  });
+  return hasTiles ? LayoutRule::TPU : LayoutRule::RowMajor;
+}
+
+llvm::Expected<HLOAssignment> tessera::assignLayouts(const Module &module,
+                                                     AssignOptions options) {
+  llvm::Expected<int64_t> before =
+      countTouchedBytes(module, options.unknownTrips);
+  if (!before)
+    return before.takeError();
+  llvm::Expected<Model> model = buildModel(module, options.unknownTrips);
+  if (!model)
+    return model.takeError();
+  Assigner assigner(*model, options, guessRule(*model));
+  llvm::Expected<HLOAssignment> result = assigner.run();
+  if (result)
+    result->before = *before;
+  return result;
+}

@@ -1,0 +1,252 @@
+//===- Relation.cpp - How layouts pass through ----------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relation.h"
+
+#include "tessera/HLO/Attributes.h"
+#include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace tessera::hlo;
+using Order = llvm::SmallVector<int64_t, 6>;
+
+static Shape withoutSpace(Shape shape) {
+  shape.setLayout(shape.layoutOrDefault());
+  shape.mutableLayout().memorySpace = 0;
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// Which layouts fit
+//===----------------------------------------------------------------------===//
+
+/// The order of a shape's dimensions that have more than one index.
+static Order getOrder(const Shape &shape) {
+  Order order;
+  for (int64_t dim : shape.layout().minorToMajor)
+    if (shape.dimensions()[dim] != 1)
+      order.push_back(dim);
+  return order;
+}
+
+/// Dimensions of the result that the operand has too, in the order of either.
+static Order getSharedOrder(const Relation &relation, const Shape &shape,
+                            bool isResult) {
+  Order shared;
+  for (int64_t dim : getOrder(shape))
+    for (auto [from, to] : relation.dims)
+      if ((isResult ? to : from) == dim)
+        shared.push_back(to);
+  return shared;
+}
+
+static bool haveSameBytes(const Shape &from, const Shape &to,
+                          const std::optional<IndexMap> &map) {
+  return map && mayBitcast(from, to) && getBitcastMap(from, to) == map;
+}
+
+bool Relation::accepts(const Shape &operand, const Shape &result) const {
+  switch (kind) {
+  case Kind::Any:
+    return true;
+  case Kind::Equal:
+    return withoutSpace(operand).layout() == withoutSpace(result).layout();
+  case Kind::Order:
+    return getOrder(operand) == getOrder(result);
+  case Kind::Dims:
+    return getSharedOrder(*this, operand, false) ==
+           getSharedOrder(*this, result, true);
+  case Kind::View:
+    return haveSameBytes(withoutSpace(operand), withoutSpace(result), map);
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Induced layouts
+//===----------------------------------------------------------------------===//
+
+/// `shape` in an order, with the tiles of the rule; nothing where it has none.
+static std::optional<Shape> inOrder(LayoutRule rule, const Shape &shape,
+                                    llvm::ArrayRef<int64_t> order) {
+  llvm::Expected<Shape> ordered = chooseLayoutInOrder(rule, shape, order);
+  if (!ordered) {
+    llvm::consumeError(ordered.takeError());
+    return std::nullopt;
+  }
+  ordered->mutableLayout().memorySpace = shape.layout().memorySpace;
+  return *ordered;
+}
+
+/// The order of `wanted` in which the dimensions that it shares with `given`
+/// stand as they do there.
+static Order getOrderLike(const Relation &relation, const Shape &given,
+                          const Shape &wanted, bool isResult) {
+  Order order(wanted.layout().minorToMajor);
+  llvm::SmallVector<int64_t, 6> shared;
+  for (int64_t dim : given.layout().minorToMajor)
+    for (auto [from, to] : relation.dims)
+      if ((isResult ? from : to) == dim)
+        shared.push_back(isResult ? to : from);
+  auto next = shared.begin();
+  for (int64_t &dim : order)
+    if (llvm::is_contained(shared, dim))
+      dim = *next++;
+  return order;
+}
+
+/// All orders are tried, with the tiles of the rule and those of `given`.
+static llvm::SmallVector<Shape, 2> findViews(const Relation &relation,
+                                             const Shape &given,
+                                             const Shape &wanted, bool isResult,
+                                             LayoutRule rule) {
+  constexpr int64_t kMaxDimensions = 5;
+  if (wanted.rank() > kMaxDimensions)
+    return {};
+  Order order(wanted.layout().minorToMajor);
+  llvm::sort(order);
+  do {
+    std::optional<Shape> candidate = inOrder(rule, wanted, order);
+    if (!candidate)
+      continue;
+    Shape other = *candidate;
+    other.mutableLayout().tiles = given.layout().tiles;
+    for (const Shape &shape : {*candidate, other})
+      if (isResult ? relation.accepts(given, shape)
+                   : relation.accepts(shape, given))
+        return {shape};
+  } while (std::next_permutation(order.begin(), order.end()));
+  return {};
+}
+
+llvm::SmallVector<Shape, 2> tessera::induce(const Relation &relation,
+                                            const Shape &given,
+                                            const Shape &wanted, bool isResult,
+                                            LayoutRule rule) {
+  Shape like = wanted;
+  std::optional<Shape> ordered;
+  switch (relation.kind) {
+  case Relation::Kind::Any:
+    return {};
+  case Relation::Kind::Equal:
+    like.setLayout(given.layout());
+    like.mutableLayout().memorySpace = wanted.layout().memorySpace;
+    return {like};
+  case Relation::Kind::Order:
+    ordered = inOrder(rule, wanted, given.layout().minorToMajor);
+    break;
+  case Relation::Kind::Dims:
+    ordered =
+        inOrder(rule, wanted, getOrderLike(relation, given, wanted, isResult));
+    break;
+  case Relation::Kind::View:
+    return findViews(relation, given, wanted, isResult, rule);
+  }
+  if (!ordered)
+    return {};
+  return {*ordered};
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+bool tessera::isView(const Instruction &instruction) {
+  switch (instruction.opcode) {
+  case Opcode::Bitcast:
+  case Opcode::Reshape:
+  case Opcode::Transpose:
+    return true;
+  case Opcode::Copy: {
+    // One that changes the type, the space, or nothing is there for that.
+    const Shape &from = *instruction.operands[0]->shape;
+    const Shape &to = *instruction.shape;
+    return from.isArray() && from.elementType() == to.elementType() &&
+           from.layoutOrDefault().memorySpace ==
+               to.layoutOrDefault().memorySpace &&
+           !isRelayoutBitcast(from, to);
+  }
+  default:
+    return false;
+  }
+}
+
+/// The map of a view; nothing where it is no rearrangement of digits.
+static std::optional<IndexMap> getViewMap(const Instruction &view) {
+  const Shape &from = *view.operands[0]->shape, &to = *view.shape;
+  if (view.opcode == Opcode::Bitcast)
+    return getBitcastMap(withoutSpace(from), withoutSpace(to));
+  std::optional<int64_t> count = countElements(from.dimensions());
+  if (!count || from.elementType() != to.elementType())
+    return std::nullopt;
+  IndexMap identity = IndexMap::identity(*count);
+  if (view.opcode != Opcode::Transpose)
+    return identity;
+  return identity.transpose(from.dimensions(),
+                            getInts(view.getAttribute("dimensions")));
+}
+
+bool tessera::movesBytes(const Instruction &view) {
+  Relation relation{Relation::Kind::View, {}, getViewMap(view)};
+  return view.opcode != Opcode::Bitcast &&
+         !relation.accepts(*view.operands[0]->shape, *view.shape);
+}
+
+/// Dimensions of the operand that a reduction keeps, with their places.
+static Relation getReduceRelation(const Instruction &reduce, int64_t rank) {
+  auto reduced = getInts(reduce.getAttribute("dimensions"));
+  Relation relation{Relation::Kind::Dims, {}, {}};
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(reduced, dim))
+      relation.dims.emplace_back(dim, relation.dims.size());
+  return relation;
+}
+
+std::optional<Relation> tessera::getRelation(const Instruction &instruction,
+                                             size_t number) {
+  const Shape &operand = *instruction.operands[number]->shape;
+  const Shape &result = *instruction.shape;
+  if (!operand.isArray() || !result.isArray())
+    return std::nullopt;
+  Relation relation;
+  if (isView(instruction)) {
+    relation.kind = Relation::Kind::View;
+    relation.map = getViewMap(instruction);
+    return relation;
+  }
+  switch (instruction.opcode) {
+  case Opcode::Copy:
+    return relation;
+  case Opcode::Broadcast:
+    relation.kind = Relation::Kind::Dims;
+    for (int64_t dim : getInts(instruction.getAttribute("dimensions")))
+      relation.dims.emplace_back(relation.dims.size(), dim);
+    return relation;
+  case Opcode::Reduce:
+    if (operand.rank() == 0)
+      return relation;
+    return getReduceRelation(instruction, operand.rank());
+  // They exchange data with other devices, in layouts that those know.
+  case Opcode::AllGather:
+  case Opcode::AllReduce:
+  case Opcode::AllToAll:
+  case Opcode::CollectiveBroadcast:
+  case Opcode::ReduceScatter:
+    return std::nullopt;
+  default:
+    break;
+  }
+  if (getLayoutTrait(instruction.opcode) == LayoutTrait::Any)
+    return std::nullopt;
+  if (operand.rank() == result.rank())
+    relation.kind = Relation::Kind::Order;
+  return relation;
+}

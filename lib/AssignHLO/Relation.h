@@ -1,0 +1,55 @@
+//===- Relation.h - How layouts pass through --------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_ASSIGNHLO_RELATION_H
+#define TESSERA_LIB_ASSIGNHLO_RELATION_H
+
+#include "tessera/DataFlow/IndexMap.h"
+#include "tessera/HLO/Module.h"
+#include "tessera/Layout/Target.h"
+
+namespace tessera {
+
+/// What the layouts of an operand and of a result have to do with each other.
+struct Relation {
+  enum class Kind : uint8_t {
+    Any,   ///< Nothing.
+    Equal, ///< They are one, but for memory spaces.
+    Order, ///< Dimensions have one order.
+    Dims,  ///< The dimensions that both have do.
+    View,  ///< The bytes are the same, else they are moved.
+  };
+  Kind kind = Kind::Any;
+  /// Of Dims: pairs of a dimension of the operand and one of the result.
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 6> dims;
+  /// Of View: from elements of the result to those of the operand.
+  std::optional<IndexMap> map;
+
+  bool accepts(const Shape &operand, const Shape &result) const;
+};
+
+/// The layouts of `wanted` that fit `given`, in the tiles of a rule: the
+/// result's if `isResult`, else the operand's.
+llvm::SmallVector<Shape, 2> induce(const Relation &relation, const Shape &given,
+                                   const Shape &wanted, bool isResult,
+                                   LayoutRule rule);
+
+/// Of operand `number` of an instruction and its result; nothing where the
+/// instruction takes and gives the layouts that it has and no others.
+std::optional<Relation> getRelation(const hlo::Instruction &instruction,
+                                    size_t number);
+
+/// Whether an instruction is a view, or moves bytes only to change a layout.
+bool isView(const hlo::Instruction &instruction);
+
+/// Whether such a one moves bytes in the module as it is.
+bool movesBytes(const hlo::Instruction &view);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_ASSIGNHLO_RELATION_H
