@@ -9,6 +9,7 @@ Parameters (`lit --param name=value`):
 """
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -99,3 +100,23 @@ if "numpy" not in config.available_features:
 lit_config.load_config(
     config, os.path.join(config.test_source_root, "environment.cfg.py")
 )
+
+
+def find_importing_python():
+    """The same Python, for programs that import tessera.
+
+    An interpreter that is not instrumented cannot load libraries that are, unless
+    their runtime is there before them. What Python itself leaves behind is no leak
+    of ours.
+    """
+    if "address" not in config.tessera_sanitize:
+        return '"%s"' % python
+    name = "libclang_rt.asan-%s.so" % platform.machine()
+    runtime = subprocess.check_output(
+        [config.tessera_cxx, "-print-file-name=" + name], text=True
+    ).strip()
+    options = config.environment["ASAN_OPTIONS"] + ":detect_leaks=0"
+    return 'env LD_PRELOAD=%s ASAN_OPTIONS=%s "%s"' % (runtime, options, python)
+
+
+config.substitutions.append(("%importing-python", find_importing_python()))

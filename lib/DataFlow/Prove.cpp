@@ -93,12 +93,7 @@ static std::string describeElement(const TermNode &node, int64_t element) {
         node.kind == Kind::Elementwise)
       continue;
     llvm::ArrayRef<int64_t> sizes = instruction->shape->dimensions();
-    if (llvm::is_contained(sizes, kDynamic))
-      continue;
-    int64_t count = 1;
-    for (int64_t size : sizes)
-      count *= size;
-    if (count == node.count)
+    if (countElements(sizes) == node.count)
       return toText(getIndex(sizes, element));
   }
   return "number " + std::to_string(element);

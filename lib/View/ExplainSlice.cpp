@@ -88,17 +88,17 @@ static std::string describeNeed(size_t dim, const SliceBegin &begin,
     return text + ": " + begin.toString() + " must be " +
            llvm::itostr(arraySize - answer.size) + ", the end of " + name;
   }
-  std::string known = begin.toString() + " is ";
+  std::string known = name + ": " + begin.toString();
   int64_t step = std::gcd(answer.step, answer.tile);
   int64_t rest = getRemainder(answer.first, step);
   if (answer.first == answer.last)
-    known += llvm::itostr(answer.first);
-  else if (rest == 0)
-    known += "a multiple of " + llvm::itostr(step);
+    known += " is " + llvm::itostr(answer.first);
+  else if (step == 1)
+    known += " can be any integer";
   else
-    known +=
-        llvm::itostr(rest) + " more than a multiple of " + llvm::itostr(step);
-  known = name + ": " + known + ", needed is one of " + tile;
+    known += " is " + (rest == 0 ? "" : llvm::itostr(rest) + " more than ") +
+             "a multiple of " + llvm::itostr(step);
+  known += ", needed is a multiple of " + tile;
   if (answer.wholeTiles == Tiles::Never)
     return known + ", and none of its values is";
   return known + ": " + describeCondition(begin, answer.tile);
@@ -184,6 +184,17 @@ void tessera::printSlice(const Shape &shape, const SymbolicSlice &slice,
   lines.add("begins", describeAlignment(answer.alignmentBits));
   addRanges(slice, answer, lines);
   lines.print(os);
+}
+
+std::string tessera::summarizeSlice(const Shape &shape,
+                                    const SymbolicSlice &slice,
+                                    const SliceAnswer &answer) {
+  llvm::SmallVector<std::string, 2> needs = getNeeds(shape, slice, answer);
+  std::string tiles = needs.empty() ? describeTiles(answer)
+                                    : "not whole tiles for all begins: " +
+                                          llvm::join(needs, "; ");
+  return tiles + "; " + describeRuns(answer) + "; begins " +
+         describeAlignment(answer.alignmentBits);
 }
 
 //===----------------------------------------------------------------------===//

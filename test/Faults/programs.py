@@ -1,5 +1,5 @@
 # REQUIRES: tessera-python
-# RUN: %python %s | FileCheck %s
+# RUN: %importing-python %s | FileCheck %s
 # CHECK: faults of programs: all passed
 """What a program does wrong is an error of its run, and Python goes on."""
 

@@ -49,6 +49,7 @@ static const std::vector<StringRef> kPasses = {
     "tessera-bufferize",
     "tessera-erase-empty-loops",
     "tessera-expand-ops",
+    "tessera-explain-slices",
     "tessera-lift-branches",
     "tessera-linalg-to-loops",
     "tessera-lower-layouts",

@@ -18,6 +18,12 @@ namespace tessera {
 void printSlice(const Shape &shape, const SymbolicSlice &slice,
                 const SliceAnswer &answer, llvm::raw_ostream &os);
 
+/// The same in one line, without the ranges of the variables: `2 x 1 whole
+/// tiles of 8 x 128; 2 runs of 2048 bytes, 2 that are 4096 bytes apart; begins
+/// at a multiple of 2048 bytes`.
+std::string summarizeSlice(const Shape &shape, const SymbolicSlice &slice,
+                           const SliceAnswer &answer);
+
 /// The same as a JSON object; docs/problems.md has the fields.
 void printSliceJSON(const Shape &shape, const SymbolicSlice &slice,
                     const SliceAnswer &answer, llvm::raw_ostream &os);

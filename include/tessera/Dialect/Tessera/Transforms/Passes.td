@@ -272,4 +272,44 @@ def Report : Pass<"tessera-report", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExplainSlices : Pass<"tessera-explain-slices"> {
+  let summary = "Say what slices of laid-out arrays are in memory";
+  let description = [{
+    Emits a remark at each `tensor.extract_slice`, `tensor.insert_slice` and
+    `tensor.parallel_insert_slice` of an array with a layout: whether it is a
+    rectangle of whole tiles for all values of its offsets, what is missing
+    where it is not, how many contiguous runs it has, and how they are aligned. It is what `tessera-layout slice` prints, with the
+    offsets as the IR computes them: from constants, sums, products and shifts
+    by constants, `affine.apply`, and the variables of loops whose first value
+    and step are such. The IR is not changed.
+
+    ```mlir
+    func.func @rows(%a: tensor<64x256xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>,
+                    %i: index) -> tensor<16x256xbf16> {
+      %c4 = arith.constant 4 : index
+      %begin = arith.muli %i, %c4 : index
+      %s = tensor.extract_slice %a[%begin, 0] [16, 256] [1, 1]
+          : tensor<64x256xbf16, #tessera.layout<{1,0:T(8,128)(2,1)}>>
+          to tensor<16x256xbf16>
+      return %s : tensor<16x256xbf16>
+    }
+    ```
+
+    gives `d0: 4*%arg1 is a multiple of 4, needed is a multiple of 8: %arg1 must
+    be a multiple of 2`. An offset that is used in several dimensions counts in
+    each as if it were another one, and sums and products are taken not to
+    overflow. Slices with sizes or strides that are not known, or with steps,
+    are *unsupported*, which the remark says.
+  }];
+  let options = [
+    Option<"onlyPartial", "only-partial", "bool", "false",
+           "Leave out slices that are whole tiles for all offsets">
+  ];
+  let statistics = [
+    Statistic<"numWhole", "whole", "Slices that are whole tiles for all "
+              "offsets">,
+    Statistic<"numPartial", "partial", "Slices that are not">
+  ];
+}
+
 #endif // TESSERA_DIALECT_TESSERA_TRANSFORMS_PASSES_TD
