@@ -23,6 +23,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tessera;
@@ -100,10 +101,9 @@ private:
   void takeBoundary();
   void handOver(const Instruction &instruction);
 
+  /// The buffer that stands for all that are the same as this one.
   unsigned find(unsigned buffer) {
-    while (united[buffer] != buffer)
-      buffer = united[buffer] = united[united[buffer]];
-    return buffer;
+    return united.getOrInsertLeaderValue(buffer);
   }
 
   /// The result's buffer may be the operand's, if that ends at `step`.
@@ -124,8 +124,8 @@ private:
   /// Instructions whose layout another one fixes.
   llvm::DenseMap<const Instruction *, const Instruction *> pins;
   std::vector<ReportBuffer> buffers;
-  /// A buffer that is the same as another has that one's number.
-  std::vector<unsigned> united;
+  /// Buffers that are the same.
+  llvm::EquivalenceClasses<unsigned> united;
   /// Arguments and constants, and what is joined of others: never written over.
   llvm::DenseSet<unsigned> readOnly;
   std::vector<InPlaceWrite> inPlaceWrites;
@@ -145,7 +145,6 @@ Storage TimelineBuilder::allocate(const Shape &shape, int64_t step) {
   const ShapePtr &whole = facts.shapes.get(&shape);
   for (const Shape *leaf : getLeaves(*whole)) {
     storage.push_back(buffers.size());
-    united.push_back(buffers.size());
     buffers.push_back({ShapePtr(whole, leaf), step, step, input.values.size()});
   }
   return storage;
@@ -300,7 +299,7 @@ void TimelineBuilder::unite(unsigned to, unsigned from) {
   from = find(from);
   if (to == from)
     return;
-  united[from] = to;
+  united.unionSets(to, from);
   buffers[to].begin = std::min(buffers[to].begin, buffers[from].begin);
   buffers[to].end = std::max(buffers[to].end, buffers[from].end);
 }
@@ -403,7 +402,7 @@ ReportRole TimelineBuilder::getRole(const Instruction &instruction,
                                     size_t value) {
   const Storage &storage = storages[&instruction];
   bool allocates = llvm::any_of(storage, [&](unsigned buffer) {
-    return united[buffer] == buffer && buffers[buffer].value == value;
+    return find(buffer) == buffer && buffers[buffer].value == value;
   });
   if (!allocates && !storage.empty())
     return ReportRole::View;
@@ -473,7 +472,7 @@ void TimelineBuilder::finishJoins() {
     for (unsigned piece : join.pieces)
       extend(piece, buffers[find(join.whole)].end);
   for (const Join &join : joins)
-    if (united[join.whole] == join.whole)
+    if (find(join.whole) == join.whole)
       buffers[join.whole].begin = -1;
 }
 
@@ -573,7 +572,7 @@ ReportTimeline TimelineBuilder::build() {
   for (const Instruction *instruction : computation.instructions())
     handOver(*instruction);
   for (unsigned i = 0; i < buffers.size(); ++i)
-    if (united[i] == i && buffers[i].begin >= 0 && !ofCaller.contains(i))
+    if (find(i) == i && buffers[i].begin >= 0 && !ofCaller.contains(i))
       timeline.buffers.push_back(std::move(buffers[i]));
   return std::move(timeline);
 }
