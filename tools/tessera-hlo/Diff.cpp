@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
+#include "OutputOptions.h"
 #include "ReadModule.h"
-
-#include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,22 +27,15 @@ static cl::opt<std::string> before(cl::Positional, cl::desc("A.hlo"),
 static cl::opt<std::string> after(cl::Positional, cl::desc("B.hlo"),
                                   cl::Required, cl::sub(command));
 
-static cl::opt<bool> asJSON("json", cl::sub(command),
-                            cl::desc("Print JSON, as docs/report.md has it"));
-static cl::opt<bool> asHTML("html", cl::sub(command),
-                            cl::desc("Print a page that needs nothing else"));
-static cl::opt<std::string> outputFile("o", cl::sub(command), cl::init("-"),
-                                       cl::value_desc("file"),
-                                       cl::desc("Where to print it"));
+static OutputOptions output(command);
 static cl::list<std::string>
     failIf("fail-if", cl::sub(command), cl::value_desc("limit"),
            cl::desc("Exit with 1 only where B.hlo is above a limit such as "
                     "'padding>+5%' or 'peak>16GiB'; docs/report.md has all"));
 
 static int run() {
-  if (asJSON && asHTML)
-    return reportError(
-        invalidError("", "command line", "either --json or --html", "both"));
+  if (llvm::Error error = output.check())
+    return reportError(std::move(error));
   auto limits = parseLimits(failIf, /*canCompare=*/true);
   if (!limits)
     return kExitBadInput;
@@ -51,12 +43,12 @@ static int run() {
   std::optional<Report> now = reportOn(after);
   if (!old || !now)
     return kExitBadInput;
-  auto print = asJSON   ? printReportDiffJSON
-               : asHTML ? printReportDiffHTML
-                        : printReportDiff;
+  auto print = output.asJSON   ? printReportDiffJSON
+               : output.asHTML ? printReportDiffHTML
+                               : printReportDiff;
   bool differs = false;
   llvm::Error error =
-      writeOutput(outputFile, [&](llvm::raw_ostream &os) -> llvm::Error {
+      writeOutput(output.file, [&](llvm::raw_ostream &os) -> llvm::Error {
         differs = print(*old, *now, os);
         return llvm::Error::success();
       });

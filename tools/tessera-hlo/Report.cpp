@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Limits.h"
+#include "OutputOptions.h"
 #include "ReadModule.h"
 
 #include "tessera/Layout/Target.h"
-#include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,13 +22,7 @@ static int run();
 static Subcommand command("report", "Tell where memory and bytes go", run);
 static cl::opt<std::string> file(cl::Positional, cl::desc("FILE.hlo"),
                                  cl::Required, cl::sub(command));
-static cl::opt<bool> asJSON("json", cl::sub(command),
-                            cl::desc("Print JSON, as docs/report.md has it"));
-static cl::opt<bool> asHTML("html", cl::sub(command),
-                            cl::desc("Print a page that needs nothing else"));
-static cl::opt<std::string> outputFile("o", cl::sub(command), cl::init("-"),
-                                       cl::value_desc("file"),
-                                       cl::desc("Where to print it"));
+static OutputOptions output(command);
 static cl::opt<unsigned>
     limit("limit", cl::sub(command), cl::init(10), cl::value_desc("n"),
           cl::desc("Rows in each list for people; 0 for all"));
@@ -75,9 +69,8 @@ static int run() {
   llvm::Expected<std::vector<ReportCapacity>> capacities = getCapacities();
   if (!capacities)
     return reportError(capacities.takeError());
-  if (asJSON && asHTML)
-    return reportError(
-        invalidError("", "command line", "either --json or --html", "both"));
+  if (llvm::Error error = output.check())
+    return reportError(std::move(error));
   auto limits = parseLimits(failIf, /*canCompare=*/false);
   if (!limits)
     return kExitBadInput;
@@ -86,10 +79,10 @@ static int run() {
     return kExitBadInput;
   size_t rows = limit == 0 ? result->values.size() : limit;
   llvm::Error error =
-      writeOutput(outputFile, [&](llvm::raw_ostream &os) -> llvm::Error {
-        if (asJSON)
+      writeOutput(output.file, [&](llvm::raw_ostream &os) -> llvm::Error {
+        if (output.asJSON)
           printReportJSON(*result, os);
-        else if (asHTML)
+        else if (output.asHTML)
           printReportHTML(*result, os, rows, *capacities);
         else
           printText(*result, os, rows);
