@@ -9,15 +9,15 @@ import random
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "Inputs"))
+here = os.path.dirname(__file__)
+sys.path[:0] = [os.path.join(here, "Inputs"), os.path.join(here, "..", "Inputs")]
 import tpu_layouts
+from test_counts import test_count, test_seed
 
-full = os.environ.get("TESSERA_FULL") == "1"
-seed = random.randrange(1 << 32) if full else 20260722
-seed = int(os.environ.get("TESSERA_SEED", seed))
+seed = test_seed()
 rng = random.Random(seed)
 for target in tpu_layouts.TOPOLOGIES:
-    shapes = [tpu_layouts.random_shape(rng) for _ in range(2000 if full else 200)]
+    shapes = [tpu_layouts.random_shape(rng) for _ in range(test_count(2000))]
     ours = subprocess.run(
         ["tessera-layout", "default", "--target=" + target] + shapes,
         stdout=subprocess.PIPE,

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from test_counts import test_count, test_seed
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 # A `*` numbers elements of several dimensions: padding of one of them would
@@ -129,11 +132,9 @@ def check_svg(path, text, layout, options):
 
 
 def main():
-    full = os.environ.get("TESSERA_FULL") == "1"
-    seed = int(os.environ.get("TESSERA_SEED", random.randrange(2**32) if full else 1))
-    print("TESSERA_SEED=%d" % seed)
-    rng = random.Random(seed)
-    for i in range(100 if full else 10):
+    print(f"TESSERA_SEED={test_seed()}")
+    rng = random.Random(test_seed())
+    for i in range(test_count(100)):
         text, dims = MERGED[i] if i < len(MERGED) else random_shape(rng)
         layout = Layout(text, dims)
         # All cells of small arrays, the chosen ones of large arrays.

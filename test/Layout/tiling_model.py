@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from test_counts import test_count, test_seed
 from tiling import PADDING, memory_of
 
 
@@ -73,11 +74,9 @@ def check(rng):
 
 
 def main():
-    full = os.environ.get("TESSERA_FULL") == "1"
-    seed = int(os.environ.get("TESSERA_SEED", random.randrange(2**32) if full else 1))
-    print("TESSERA_SEED=%d" % seed)
-    rng = random.Random(seed)
-    todo = 400 if full else 40
+    print(f"TESSERA_SEED={test_seed()}")
+    rng = random.Random(test_seed())
+    todo = test_count(400)
     while todo:
         todo -= check(rng)
     print("all agree")

@@ -7,8 +7,12 @@ RUN: %python %s
 import os
 import random
 import subprocess
+import sys
 
 from jaxlib import _hlo
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "Inputs"))
+from test_counts import test_seed
 
 INTEGERS = {"s2": 2, "s4": 4, "s8": 8, "s16": 16, "s32": 32, "s64": 64}
 INTEGERS.update({"u" + name[1:]: bits for name, bits in INTEGERS.items()})
@@ -29,9 +33,7 @@ FLOATS = {
     "f64": (1.7976931348623157e308, 5e-324),
 }
 WITH_INFINITY = ["f8e5m2", "f8e4m3", "f8e3m4", "f16", "bf16", "f32", "f64"]
-full = os.environ.get("TESSERA_FULL") == "1"
-seed = random.randrange(1 << 32) if full else 20260722
-seed = int(os.environ.get("TESSERA_SEED", seed))
+seed = test_seed()
 rng = random.Random(seed)
 
 
