@@ -377,7 +377,7 @@ std::vector<Advice> Adviser::run() {
     for (const Instruction *instruction : computation->instructions())
       if (instruction->opcode == Opcode::While)
         adviseLoop(*instruction);
-  // Of equal ones the first.
+  // The order of advice that spares as many bytes stays.
   std::vector<std::pair<int64_t, size_t>> order;
   for (auto [i, advice] : llvm::enumerate(list))
     order.emplace_back(-advice.bytesPerStep(), i);

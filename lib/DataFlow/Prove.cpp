@@ -107,8 +107,8 @@ FlowAnswer DifferenceFinder::compareMaps(Term before, Term after) {
   if (!element)
     return answer(Answer::Unknown,
                   "other numbers of elements are read of " + describe(node));
-  // Equal elements of a constant, or those of a move that is not looked
-  // through, may be the same all the same.
+  // Elements at different positions may still be equal: those of a constant, or
+  // of a move whose elements are not followed.
   Answer kind = node.kind == Kind::Move ? Answer::Unknown : Answer::No;
   FlowAnswer result =
       answer(kind, "element number " + llvm::Twine(*element) + " is element " +

@@ -706,7 +706,8 @@ LogicalResult ParserImpl::parseHeader() {
   return result;
 }
 
-/// `1 "text"` line by line. Rows count from 1, whatever number stands there.
+/// Lines of the form `1 "text"`. Rows are counted from 1; the number in the
+/// text is ignored.
 LogicalResult ParserImpl::parseStrings(std::vector<StringRef> &strings) {
   lexer.lex();
   int64_t row;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the head of an MLIR function without MLIR: the operations of Mosaic are
-// nobody's here, so no parser could read the body. Takes the custom form,
+// Reads the head of an MLIR function without MLIR. No parser could read the
+// body, because the dialect of Mosaic is not linked. Takes the custom form,
 // `func.func @f(%a: i32) attributes {...} {`, and the generic one,
 // `"x.func.func"() ({ ^bb0(%a: i32): ... }) {...}`.
 //

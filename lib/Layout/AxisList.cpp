@@ -17,10 +17,10 @@
 
 using namespace tessera;
 
-/// Expressions larger than this are refused: only tiles that merge and split
-/// the same axes over and over at sizes that never divide lead there.
+/// Larger expressions are refused. Only tiles that repeatedly merge and split
+/// the same axes, at sizes that do not divide each other, make them.
 static constexpr int64_t kMaxTreeSize = 4096;
-/// So are remainders of remainders beyond this: lowered forms double with each.
+/// More remainders of remainders are refused: each doubles the lowered form.
 static constexpr unsigned kMaxRemainders = 12;
 
 /// The most remainders, each in the next, on a path of the expression.

@@ -49,8 +49,8 @@ int64_t getCost(const AxisList &list) {
 }
 
 /// Whether `holds` for all values of `variables` in `index` (the others stay).
-/// After No, `index` is one for which it does not; after Unknown, the `budget`
-/// of visits, of which each takes `cost`, is used up.
+/// After No, `index` is a counterexample. Each visit takes `cost` from
+/// `budget`; the answer is Unknown when the budget is used up.
 Answer holdsForAll(llvm::ArrayRef<unsigned> variables,
                    llvm::ArrayRef<int64_t> sizes, Index &index, int64_t &budget,
                    int64_t cost, llvm::function_ref<bool()> holds) {

@@ -72,7 +72,7 @@ static std::optional<Slice> parseSlice(llvm::StringRef text, int64_t size) {
     return std::nullopt;
   if (slice.step < 1 || slice.begin > end || end > size)
     return std::nullopt;
-  // Not divideCeil: it is for unsigned numbers, and the sum may overflow.
+  // divideCeil is for unsigned numbers, and its sum may overflow.
   int64_t length = end - slice.begin;
   slice.count = length / slice.step + (length % slice.step != 0);
   return slice;

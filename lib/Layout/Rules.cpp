@@ -321,7 +321,7 @@ static MaybeViolation checkFootprint(const Layout &layout, PrimitiveType type,
               "at most 2^63 - 1 elements and bytes, padding included", "more");
   llvm::Expected<AxisList> axes = AxisList::get(dimensions, layout);
   if (!axes) {
-    // What is not done is legal all the same; overflow is not.
+    // What is unsupported is still valid; an overflow is not.
     Diagnostic diagnostic = takeDiagnostic(axes.takeError());
     if (diagnostic.kind == DiagnosticKind::Unsupported)
       return std::nullopt;

@@ -185,7 +185,7 @@ static AllocationAnswer answerAllocation(const LoggedAllocation &allocation) {
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// Allocations that nobody would tell apart, as one.
+/// The answers, with allocations that are described alike counted together.
 static std::vector<AllocationAnswer>
 answerAll(llvm::ArrayRef<LoggedAllocation> allocations) {
   using Identity = std::tuple<int64_t, std::string, std::string, std::string,
@@ -211,8 +211,8 @@ answerAll(llvm::ArrayRef<LoggedAllocation> allocations) {
   return answers;
 }
 
-/// Of sentences of one kind about one space, those that say what there is say
-/// all; where none does, the first one stands for all.
+/// Keeps, for each kind and space, the sentences that give the available bytes;
+/// if there is none, the first sentence.
 static std::vector<Shortage> dropVague(llvm::ArrayRef<Shortage> shortages) {
   using Topic = std::pair<Shortage::Kind, std::string>;
   std::map<Topic, bool> isKnown;

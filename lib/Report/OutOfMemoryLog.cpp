@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Logs come with prefixes on each line, as one line, with `\n` for line ends,
-// or cut anywhere. So nothing here reads lines: fields of allocations are found
-// by their keys (`Size:`, `Shape:`) wherever they stand, and sentences by their
-// words, whatever blanks are between these.
+// or cut anywhere, so the text is not read line by line. Fields of allocations
+// are found by their keys (`Size:`, `Shape:`) and sentences by their words,
+// with any white space between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,7 +101,7 @@ static constexpr Shortage::Kind kScoped = Shortage::Kind::Scoped;
 static constexpr Shortage::Kind kLoad = Shortage::Kind::Load;
 static constexpr Shortage::Kind kAllocation = Shortage::Kind::Allocation;
 
-/// Of sentences that begin alike the longer ones come first.
+/// A sentence comes before those that are a prefix of it.
 static constexpr Sentence kSentences[] = {
     {kScoped, "Ran out of memory in memory space {space} while allocating on "
               "stack for {instruction} Scoped allocation with size {needed} "

@@ -20,7 +20,7 @@ struct SuggestOptions {
   bool tiles = true;
   /// Narrower floating point types.
   bool types = false;
-  /// How the machine's compiler lays out what nobody pins, where it is known:
+  /// How the machine's compiler lays out values that are not pinned, if known:
   /// the layout of merged dimensions and of other types.
   std::optional<LayoutRule> rule;
 };

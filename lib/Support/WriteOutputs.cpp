@@ -24,7 +24,7 @@ namespace fs = llvm::sys::fs;
 
 using Writer = std::function<llvm::Error(llvm::raw_ostream &)>;
 
-/// Links in a row, of which Linux follows as many.
+/// Symbolic links that are followed in a row, as many as Linux follows.
 static constexpr int kMaxLinks = 40;
 
 static llvm::Error outputError(llvm::StringRef path, llvm::StringRef reason) {

@@ -153,7 +153,7 @@ static std::string shorten(StringRef text) {
     line += llvm::isPrint(c) || static_cast<unsigned char>(c) >= 0x80 ? c : ' ';
   if (text.size() <= kMaxValue)
     return line;
-  // Not in the middle of a character.
+  // The line must not end within a character of several bytes.
   while (!line.empty() && !llvm::isPrint(line.back()))
     line.pop_back();
   return line + "... (" + llvm::utostr(text.size()) + " characters)";

@@ -193,7 +193,7 @@ private:
 /// An argument that may be a shape or its text.
 struct ShapeArgument {
   explicit ShapeArgument(nb::handle argument) {
-    // Not of an instance whose __init__ did not run.
+    // An instance whose __init__ did not run holds no shape.
     const Shape *known = nullptr;
     std::string text;
     if (nb::try_cast(argument, known) && known)

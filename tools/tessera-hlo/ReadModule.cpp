@@ -81,7 +81,7 @@ static llvm::Expected<std::string> chooseFile(llvm::StringRef path) {
   llvm::Expected<std::vector<std::string>> files = findModules(path);
   if (!files)
     return files.takeError();
-  // Of equal ones the first by name.
+  // The first by name is taken of files that are equally large.
   llvm::sort(*files);
   auto getSize = [](llvm::StringRef file) {
     uint64_t size = 0;

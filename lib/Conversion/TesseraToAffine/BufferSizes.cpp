@@ -37,7 +37,7 @@ SmallVector<Value> BufferSizes::buildPhysicalSizes(OpBuilder &builder,
   if (physical.hasStaticShape())
     return result;
   AxisArithmetic arithmetic = getArithmetic(builder, loc, sizes);
-  // One axis is as flat as its buffer, which may be longer all the same.
+  // A list of one axis needs no flattening, but L may make its buffer longer.
   if (!isFlat() && !mayHaveTail()) {
     for (auto [size, axis] :
          llvm::zip_equal(physical.getShape(), axisList.axes()))

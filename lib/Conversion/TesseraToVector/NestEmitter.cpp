@@ -170,9 +170,9 @@ int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
   return filled <= loop.count ? filled : remainder;
 }
 
-/// Whether the last block of a loop overlaps the one before, rather than being
-/// one of its own: where blocks are much code. Not where another thread may
-/// have that one, or where lines must be aligned.
+/// Whether the last block of a loop overlaps the block before it, so that a
+/// short block needs no code of its own. It may not where another thread may
+/// write the block before, or where lines must be aligned.
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
   bool isTranspose = nest.kernel == KernelKind::Transpose;
   bool isAnywhere = !isNontemporal() ||

@@ -61,10 +61,10 @@ inline constexpr int64_t kDirectRunBytes = 128;
 inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
-/// Of what is read from end to end, the part that gaps may take.
+/// Gaps may take one part in so many of a run that is read from end to end.
 inline constexpr int64_t kMaxGap = 8;
-/// Units that are shuffled in registers fit into a lane of one, which is also
-/// the least that is loaded of a row.
+/// A lane of a register. Units that are shuffled fit into it, and at least so
+/// much of a row is loaded at once.
 inline constexpr int64_t kLaneBytes = 16;
 /// Blocks between the prefetch of a line and its use.
 inline constexpr int64_t kPrefetchBlocks = 2;

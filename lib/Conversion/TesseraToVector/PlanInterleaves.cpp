@@ -65,8 +65,8 @@ bool NestPlanner::isInterleaveOf(const Chain &narrow, int64_t count,
          (!isInterleave || mayPassOver(units, pitch));
 }
 
-/// Whether all of a run of columns may be written, of which `units` of `pitch`
-/// are to be: what lies between is padding, or there are masks.
+/// Whether a run of columns with gaps, `units` of data every `pitch` units, can
+/// be written as a whole: the gaps are padding, or stores have masks.
 bool NestPlanner::mayPassOver(int64_t units, int64_t pitch) const {
   return isPaddingBetween(units, pitch) ||
          target.vectorBytes == RelayoutTarget::kLineBytes;

@@ -23,7 +23,8 @@ static constexpr int64_t kGatheredBytes = 512;
 /// where it has to; and how far it is prefetched.
 static constexpr int64_t kPanelBytes = 4 << 20;
 static constexpr int64_t kPanelFetchBytes = 16 << 10;
-/// Of ragged panels the first and the last one cost more than the cache.
+/// With fewer ragged panels, the first and the last one cost more than packing
+/// gains.
 static constexpr int64_t kMinRaggedPanels = 5;
 /// Multiples of this as pitches put lines into a few sets of a cache.
 static constexpr int64_t kConflictBytes = 512;
@@ -94,11 +95,11 @@ bool NestPlanner::isNear(int64_t stride) const {
           (pitch < kConflictBytes && pitch % kRunBytes != 0));
 }
 
-/// More where columns conflict with one another, which suffers most from short
-/// runs, but rows do not: as many as stay in the cache until they are used. A
-/// line where narrow columns lie in one tile: few rows are read faster, and
-/// what comes next goes to the same place. All of a tile's rows are as good as
-/// one.
+/// Bytes that a block writes to each column. Columns that conflict in the cache
+/// suffer most from short runs: if rows do not conflict, the run is as long as
+/// stays in the cache. One line suffices where narrow columns lie in one tile,
+/// since the next block writes to the same place; rows of one tile likewise are
+/// read together.
 int64_t NestPlanner::getDirectRun(const Chain &rows,
                                   const Chain &columns) const {
   if (isNear(columns.front().dstStride))
@@ -109,8 +110,8 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
   int64_t columnPitch = columns.front().dstStride * bytes;
   bool isWithinTiles = std::max(pitch, columnPitch) <= kConflictBytes;
   bool areRowsPagesApart = pitch % RelayoutTarget::kPageBytes == 0;
-  // Such rows are read slowly whatever the block is; where columns lie pages
-  // apart as well, three lines to each are best, of 4 bytes if they are far.
+  // Such rows are read slowly with every block size. Where columns lie pages
+  // apart as well, three lines to each are best, for 4 bytes if they are far.
   if (areRowsPagesApart && columnPitch % RelayoutTarget::kPageBytes == 0 &&
       (unitBytes() == 8 ||
        (unitBytes() == 4 && std::max(pitch, columnPitch) > kFarBytes)))
@@ -395,7 +396,7 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
       !knowsLines() || target.tuning.isStaged.has_value())
     return false;
   int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
-  // One register of narrow elements, of which two would be a loop.
+  // One register of narrow elements; two would need a loop.
   int64_t high = rowUnits(unitBytes() < 4 ? line : getDirectRun());
   const PlanNest untouched = nest;
   takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
@@ -437,8 +438,9 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
   return true;
 }
 
-/// Beyond the cache, whatever cannot write whole lines from registers: a block
-/// is transposed in a small buffer and written in runs of several lines.
+/// Plans transposes that are larger than the cache and cannot write whole lines
+/// from registers: a block is transposed in a small buffer and written in runs
+/// of several lines.
 void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
   const PlanNest untouched = nest;
   int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
@@ -454,10 +456,10 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
   nest.stores = StoreKind::Staged;
 }
 
-/// Where the destination may begin anywhere, or each batch of it does, rows are
-/// taken from where a line begins: what is known of lines holds from there. As
-/// many rows as make a line are left at either end, of which some are written
-/// twice.
+/// Plans transposes whose destination, or each batch of it, need not begin at a
+/// line. Rows are taken from the first one that begins a line, so that lines
+/// are known from there on. The rows of one line at either end are moved apart,
+/// and some of them are written twice.
 bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
   int64_t size = RelayoutTarget::kLineBytes / unitBytes();
   bool isWhole = nest.dstOffset % nest.unit == 0;

@@ -23,8 +23,7 @@ using namespace tessera;
 static constexpr int64_t kMinVectorBytes = 16;
 /// The time that a plan takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 512;
-/// Of nontemporal stores, the part that may go through the cache for shorter
-/// code.
+/// One in so many nontemporal stores may go through the cache for shorter code.
 static constexpr int64_t kMaxLost = 16;
 
 llvm::StringRef tessera::getName(KernelKind kind) {
@@ -405,7 +404,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
       target.hasNontemporalStores && target.tuning.nontemporal.value_or(true) &&
       countMoved(src, dst) >= target.nontemporalBytes / bytes;
   std::vector<StridedNest> fills;
-  // Where nothing is filled, it is of use all the same to know what is padding.
+  // Kernels may write over padding, so it is computed even if it is not filled.
   if (fillPadding || dst.isWhole()) {
     llvm::Expected<std::vector<StridedNest>> padding = splitPadding(dst.axes);
     if (padding)

@@ -84,7 +84,7 @@ Value Scratch::getOnHeap(MemRefType type) {
     b.setInsertionPointAfter(scope.buffers.back());
   auto buffer = memref::AllocOp::create(
       b, type, b.getI64IntegerAttr(RelayoutTarget::kLineBytes));
-  // Not for upstream's passes to free.
+  // Upstream's deallocation must not free it.
   buffer->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
                   b.getUnitAttr());
   scope.buffers.push_back(buffer);

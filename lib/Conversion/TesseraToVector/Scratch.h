@@ -25,9 +25,9 @@ public:
   /// Buffers of `element`, for the code that is emitted from here on.
   Scratch(mlir::ImplicitLocOpBuilder &builder, mlir::Type element);
 
-  /// A buffer of that many elements or more, which begins at a line. Whoever
-  /// asks for one of that size within a scope gets the same: sizes are powers
-  /// of two, of which there are few.
+  /// A buffer of at least that many elements, aligned to a cache line. Two
+  /// calls in one scope get the same buffer if their sizes round up to the same
+  /// power of two.
   mlir::Value get(int64_t elements);
 
   /// Emits `body`, whose buffers of the heap are made before it and freed

@@ -350,8 +350,8 @@ orderDimensions(llvm::ArrayRef<SplitDimension> dims) {
 }
 
 /// Whether the indices of the padded dimensions are the positions, one to one:
-/// their loops, from the most minor on, continue one another up to the end. Not
-/// so where there is padding in the middle of a dimension too.
+/// their loops, from the most minor on, continue one another up to the end.
+/// Padding in the middle of a dimension breaks this.
 static bool coverAllPositions(llvm::ArrayRef<SplitDimension> dims,
                               int64_t numPositions) {
   std::vector<Pieces> whole;
@@ -411,7 +411,7 @@ tessera::splitPadding(const AxisList &list) {
 }
 
 /// The loops of a nest in the destination alone, most minor first, neighbours
-/// as one. Of those below `run` only whether they are one run is left.
+/// as one. Loops below `run` are dropped if they make one run.
 static std::optional<llvm::SmallVector<std::pair<int64_t, int64_t>, 6>>
 getLoopsAround(const StridedNest &nest, int64_t run) {
   llvm::SmallVector<std::pair<int64_t, int64_t>, 6> around;

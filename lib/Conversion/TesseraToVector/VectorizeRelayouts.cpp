@@ -194,8 +194,8 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
   if (error)
     return error;
-  // The same bounds are as good as sizes: what lies between size and bound may
-  // be moved. Widths in PD are neither, though they make the axes static.
+  // Equal bounds serve as sizes: elements between size and bound may be moved.
+  // Widths in PD do not, though they make the axes static.
   if (src->axes.dimensions() != dst->axes.dimensions() ||
       llvm::is_contained(dst->axes.dimensions(), kDynamic))
     return unsupportedError("vector relayout",

@@ -152,7 +152,7 @@ AffineMap LayoutAttr::getAffineMap() const {
   llvm::Expected<AxisList> axes = getAxesOfAnySize(getLayout());
   if (axes)
     return ::tessera::getAffineMap(*axes, getContext());
-  // Not a memref's layout (memref_layout_c2), but the method must not fail.
+  // A memref cannot have the layout (memref_layout_c2), but this must not fail.
   llvm::consumeError(axes.takeError());
   return AffineMap::getMultiDimIdentityMap(getLayout().rank(), getContext());
 }
@@ -173,7 +173,7 @@ LayoutAttr::verifyLayout(ArrayRef<int64_t> shape,
                                 "none", Twine(space),
                                 "write #tessera.memory_space<" + Twine(space) +
                                     "> behind the layout"));
-  // E and PV are rules about element types, of which this method sees none;
+  // E and PV depend on the element type, which this method does not know;
   // operations and --tessera-verify check them. One byte overflows last.
   Layout untyped = getLayout();
   untyped.elementSizeInBits = 0;

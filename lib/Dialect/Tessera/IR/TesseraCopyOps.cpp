@@ -41,8 +41,9 @@ static llvm::SetVector<Block *> getBlocksBetween(Block *from, Block *to) {
   return blocks;
 }
 
-/// Whether each copy that starts in the one block is awaited once in the other:
-/// all paths from the start lead there, and none back but by the start.
+/// Whether each copy that starts in block `start` is awaited once in `done`:
+/// all paths from `start` reach `done`, and paths back to `done` pass `start`
+/// again.
 static bool isAwaitedOnce(Block *start, Block *done) {
   if (start == done || start->getParent() != done->getParent())
     return start == done;
@@ -123,7 +124,7 @@ LogicalResult CopyStartOp::verify() {
 void CopyStartOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  // The tensor form too: two starts are not one, and none is dead.
+  // Equal starts of the tensor form must not be merged, nor unused ones erased.
   if (isTensorForm()) {
     effects.emplace_back(MemoryEffects::Write::get());
     return;

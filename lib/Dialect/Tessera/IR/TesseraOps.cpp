@@ -131,7 +131,7 @@ struct RelayoutBeforeCast : OpRewritePattern<RelayoutOp> {
         from.getEncoding() !=
             mlir::cast<RankedTensorType>(cast.getType()).getEncoding())
       return failure();
-    // Not where the layout has bounds: they are of dynamic dimensions alone.
+    // A layout with bounds does not suit static dimensions.
     SilentDiagnostics ignore(op.getContext());
     auto to = RankedTensorType::getChecked(
         ignore, from.getShape(), from.getElementType(),

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A default layout is a function of element type and dimensions alone. So when
-// all types of a module change by it at once, whatever two types were equal
-// stay equal, and nearly every verifier stays content. The others are found by
-// asking them, and get their old types back between relayouts.
+// all types of a module change by it at once, types that were equal stay equal,
+// and the verifiers of nearly all operations still succeed. Operations whose
+// verifier fails get their old types back, between relayouts.
 //
 //===----------------------------------------------------------------------===//
 

@@ -184,7 +184,7 @@ struct RelayoutModel : ReadOnlyModel<RelayoutModel<OpTy>, OpTy> {
   }
 };
 
-/// Of operations whose result is another view of the operand's bytes.
+/// The model of operations whose result is a view of the operand's bytes.
 template <typename Model, typename OpTy>
 struct ViewModel : ReadOnlyModel<Model, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,

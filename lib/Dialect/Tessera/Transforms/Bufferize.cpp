@@ -277,8 +277,8 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
   return static_cast<int64_t>(tensors.size());
 }
 
-/// A function that is passed as a value has callers that nobody sees: its type
-/// cannot change from tensors to memrefs.
+/// A function that is passed as a value has callers that are not known. Its
+/// type cannot change from tensors to memrefs.
 static LogicalResult checkFunctionValues(ModuleOp module) {
   auto result = module.walk([](func::ConstantOp op) -> WalkResult {
     auto type = dyn_cast<FunctionType>(op.getType());

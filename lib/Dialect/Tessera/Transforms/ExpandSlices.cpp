@@ -63,8 +63,8 @@ static Value buildPosition(OpBuilder &builder, Location loc, Value index,
   auto knownStride = getConstantIntValue(stride);
   if (knownOffset && knownStride) {
     AffineExpr expr = builder.getAffineDimExpr(0) * *knownStride + *knownOffset;
-    // Not simplified: an index of linalg would become a symbol, and is a loop
-    // variable later.
+    // The map must not be canonicalized: it would take an index of linalg,
+    // which becomes a loop variable later, for a symbol.
     return affine::AffineApplyOp::create(
         builder, loc, AffineMap::get(1, 0, expr), ValueRange(index));
   }

@@ -209,9 +209,9 @@ static TypedAttr dropLayout(ElementsAttr elements) {
 }
 
 namespace {
-/// Makes globals of constants, one for all that are equal. Those without
-/// layouts are not left to upstream: it takes any global with the same
-/// elements, whatever the layout.
+/// Makes globals of constants, one for all that are equal. It also makes those
+/// of constants without layouts, because upstream reuses any global with the
+/// same elements, even if its layout differs.
 class ConstantGlobals {
 public:
   explicit ConstantGlobals(const BufferizationOptions &options)
