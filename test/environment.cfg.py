@@ -5,6 +5,8 @@ import os
 if lit_config.params.get("full", os.environ.get("TESSERA_FULL", "0")) == "1":
     config.available_features.add("full")
     config.environment["TESSERA_FULL"] = "1"
+if lit_config.params.get("few", os.environ.get("TESSERA_FEW", "0")) == "1":
+    config.environment["TESSERA_FEW"] = "1"
 if "TESSERA_SEED" in os.environ:
     config.environment["TESSERA_SEED"] = os.environ["TESSERA_SEED"]
 if config.tessera_sanitize:

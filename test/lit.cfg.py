@@ -6,6 +6,7 @@ read stand in folders named Inputs, Python modules that they share too.
 Parameters (`lit --param name=value`):
   full=1   the full number of random cases with fresh seeds, instead of a tenth
            with fixed ones; TESSERA_FULL=1 in the environment does the same.
+  few=1    a hundredth of the random cases, likewise with TESSERA_FEW=1.
 """
 
 import os

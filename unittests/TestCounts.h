@@ -8,7 +8,8 @@
 //
 // With TESSERA_FULL=1 in the environment a randomized test does its full number
 // of cases from a fresh seed, otherwise a tenth of them from a fixed one.
-// TESSERA_SEED repeats the run that printed it.
+// TESSERA_FEW=1 makes that a hundredth; TESSERA_SEED repeats the run that
+// printed it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +30,15 @@ inline bool isFullTest() {
   return full && std::string(full) == "1";
 }
 
+/// Is this a run with few cases, for builds that are slow?
+inline bool isShortTest() {
+  const char *few = std::getenv("TESSERA_FEW");
+  return few && std::string(few) == "1";
+}
+
 /// The number of cases to run, of `full` ones.
 inline int testCount(int full) {
-  return isFullTest() ? full : std::max(1, full / 10);
+  return isFullTest() ? full : std::max(1, full / (isShortTest() ? 100 : 10));
 }
 
 /// The seed of this process, the same at every call. Print it on failure:
