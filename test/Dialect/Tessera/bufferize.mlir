@@ -384,3 +384,61 @@ func.func @write_in_another_block(%a: tensor<4xi32>, %c: i1) -> i32 {
   %r = tensor.extract %a[%k] : tensor<4xi32>
   return %r : i32
 }
+
+// -----
+
+// What a function returns twice are two buffers: the insertion into one must not
+// be seen in the other.
+
+// CHECK-LABEL: func private @same_twice
+// CHECK-SAME: (%[[T:.*]]: memref<4xi32>)
+// CHECK: %[[COPY:.*]] = memref.alloc
+// CHECK: memref.copy %[[T]], %[[COPY]]
+// CHECK: return %[[T]], %[[COPY]]
+func.func private @same_twice(%t: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  return %t, %t : tensor<4xi32>, tensor<4xi32>
+}
+
+// Also where one is a view of the other, or comes back from a call.
+
+// CHECK-LABEL: func private @view
+// CHECK: %[[VIEW:.*]] = tessera.bitcast_view
+// CHECK: memref.copy %[[VIEW]], %[[COPY:.*]] :
+// CHECK: return %{{.*}}, %[[COPY]]
+func.func private @view(%t: tensor<2x2xi32>) -> (tensor<2x2xi32>, tensor<4xi32>) {
+  %0 = tessera.bitcast %t : tensor<2x2xi32> to tensor<4xi32>
+  return %t, %0 : tensor<2x2xi32>, tensor<4xi32>
+}
+
+// CHECK-LABEL: func private @call
+// CHECK: %[[R:.*]]:2 = call @same_twice
+// CHECK: memref.copy %[[R]]#0, %[[COPY:.*]] :
+// CHECK: return %{{.*}}, %[[COPY]]
+func.func private @call(%t: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %0:2 = call @same_twice(%t) : (tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>)
+  return %t, %0#0 : tensor<4xi32>, tensor<4xi32>
+}
+
+// Two buffers that are nothing to each other are not copied.
+
+// CHECK-LABEL: func private @different
+// CHECK-NOT: memref.copy
+// CHECK: return
+func.func private @different(%t: tensor<4xi32>, %u: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  return %t, %u : tensor<4xi32>, tensor<4xi32>
+}
+
+// A constant that comes back from a call is not for the caller to write to.
+
+// CHECK-LABEL: func private @constant_of_call
+// CHECK: %[[R:.*]] = call @same
+// CHECK: memref.copy %[[R]], %[[COPY:.*]] :
+// CHECK: return %[[COPY]]
+func.func private @same(%t: tensor<4xi32>) -> tensor<4xi32> {
+  return %t : tensor<4xi32>
+}
+func.func private @constant_of_call() -> tensor<4xi32> {
+  %c = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %0 = call @same(%c) : (tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}

@@ -99,10 +99,15 @@ bool tessera::canLayOutElements(MemRefType type, Attribute value) {
     llvm::consumeError(physical.takeError());
     return false;
   }
+  // More elements than 64 bits count have no axes, layout or not.
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (!axes) {
+    llvm::consumeError(axes.takeError());
+    return false;
+  }
   return elements && elements.getElementType() == type.getElementType() &&
          physical->hasStaticShape() &&
-         (isUniform(type, elements) ||
-          llvm::cantFail(getAxisList(type)).numAllocated() <= kMaxPositions);
+         (isUniform(type, elements) || axes->numAllocated() <= kMaxPositions);
 }
 
 /// The number of an element in row-major order.

@@ -123,21 +123,26 @@ static SmallVector<Value> getForwarded(Value value) {
     return {loop.getInitArgs()[number]};
   if (isa<RegionBranchOpInterface>(op))
     return getRegionOperands(result);
+  if (isa<CallOpInterface>(op))
+    return SmallVector<Value>(op->getOperands());
   return {};
+}
+
+/// The values whose buffer `value` may have, with itself.
+static llvm::SetVector<Value> getOrigins(Value value) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    SmallVector<Value> forwarded = getForwarded(values[i]);
+    values.insert(forwarded.begin(), forwarded.end());
+  }
+  return values;
 }
 
 /// Whether the buffer of `value` may be that of a value for which `isOrigin`
 /// holds.
 static bool mayShareBuffer(Value value, function_ref<bool(Value)> isOrigin) {
-  llvm::SetVector<Value> values;
-  values.insert(value);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (isOrigin(values[i]))
-      return true;
-    SmallVector<Value> forwarded = getForwarded(values[i]);
-    values.insert(forwarded.begin(), forwarded.end());
-  }
-  return false;
+  return llvm::any_of(getOrigins(value), isOrigin);
 }
 
 /// Whether nothing may write to the buffer of `value`.
@@ -158,6 +163,22 @@ static bool handsOutBorrowed(Operation *terminator, Value value) {
   });
 }
 
+/// The operands of a return whose buffer may be that of one before them.
+static SmallVector<OpOperand *> getReturnedAgain(func::ReturnOp op) {
+  SmallVector<OpOperand *> again;
+  llvm::DenseSet<Value> returned;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    llvm::SetVector<Value> origins = getOrigins(operand.get());
+    if (llvm::any_of(origins,
+                     [&](Value value) { return returned.contains(value); }))
+      again.push_back(&operand);
+    returned.insert(origins.begin(), origins.end());
+  }
+  return again;
+}
+
 /// A new tensor of the same elements.
 static Value copyTensor(OpBuilder &builder, Value tensor) {
   return AllocTensorOp::create(builder, tensor.getLoc(),
@@ -165,14 +186,14 @@ static Value copyTensor(OpBuilder &builder, Value tensor) {
                                /*dynamicSizes=*/ValueRange(), /*copy=*/tensor);
 }
 
-/// Copies tensors that a loop or a switch yields from outside, and constants
-/// that it or a function returns. The analysis of One-Shot Bufferize (22.1)
-/// relates the result of a loop to what it starts with, and not to what it
-/// yields, that of a switch to nothing, and that of a call to arguments alone:
-/// without the copy, it lets later operations write to a buffer that others
-/// read.
+/// Copies tensors that a loop or a switch yields from outside, constants that
+/// it or a function returns, and what a function returns for the second time.
+/// The analysis of One-Shot Bufferize (22.1) relates the result of a loop to
+/// what it starts with, and not to what it yields, that of a switch to nothing,
+/// and that of a call to arguments alone, not to other results: without the
+/// copy, it lets later operations write to a buffer that others read.
 static void copyBorrowedTensors(ModuleOp module) {
-  SmallVector<OpOperand *> borrowed;
+  llvm::SetVector<OpOperand *> borrowed;
   module.walk([&](Operation *op) {
     bool isBodyEnd =
         isa<scf::YieldOp, scf::ConditionOp>(op) &&
@@ -182,7 +203,9 @@ static void copyBorrowedTensors(ModuleOp module) {
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&
           handsOutBorrowed(op, operand.get()))
-        borrowed.push_back(&operand);
+        borrowed.insert(&operand);
+    if (auto returned = dyn_cast<func::ReturnOp>(op))
+      borrowed.insert_range(getReturnedAgain(returned));
   });
   for (OpOperand *operand : borrowed) {
     OpBuilder builder(operand->getOwner());

@@ -286,6 +286,22 @@ void ConstantGlobals::replace(RewriterBase &rewriter,
                                   : createRelayout(rewriter, loc, type, value));
 }
 
+/// Refuses constants that no buffer holds. Upstream's folds make some of
+/// dynamic shapes (`arith.xori %a, %a`), and its parser takes `dense<>` for any
+/// number of elements that is 0 in 64 bits.
+static LogicalResult checkSizes(arith::ConstantOp constant) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  if (!type.hasStaticShape())
+    return constant.emitOpError("unsupported dimensions: expected sizes that "
+                                "are known, found ")
+           << type << "; bufferize before --canonicalize";
+  llvm::Expected<AxisList> axes = getAxisList(type);
+  if (axes)
+    return success();
+  return emitLayoutError([&] { return constant.emitOpError(); },
+                         axes.takeError());
+}
+
 FailureOr<int64_t>
 tessera::makeTensorsPlain(ModuleOp module,
                           const BufferizationOptions &options) {
@@ -300,11 +316,8 @@ tessera::makeTensorsPlain(ModuleOp module,
   for (Operation *op : ops) {
     auto tensorCast = dyn_cast<tensor::CastOp>(op);
     auto constant = dyn_cast<arith::ConstantOp>(op);
-    if (constant && !cast<ShapedType>(constant.getType()).hasStaticShape())
-      // Upstream's fold of `arith.xori %a, %a` makes such.
-      return constant.emitOpError("unsupported dimensions: expected sizes that "
-                                  "are known, found ")
-             << constant.getType() << "; bufferize before --canonicalize";
+    if (constant && failed(checkSizes(constant)))
+      return failure();
     if (constant)
       constants.replace(rewriter, constant);
     else if (tensorCast && isRelayout(tensorCast))
