@@ -356,18 +356,11 @@ static Error verifyTranspose(const Instruction &instruction) {
 static Error verifyReshape(const Instruction &instruction) {
   const Shape &from = *instruction.operands[0]->shape;
   const Shape &to = *instruction.shape;
-  // The verifier of shapes has seen that products fit.
-  auto count = [](const Shape &shape) {
-    int64_t product = 1;
-    for (int64_t size : shape.dimensions())
-      product *= size;
-    return product;
-  };
   if (from.isArray() && to.isArray() &&
       (from.hasUnboundedDimension() || to.hasUnboundedDimension()))
     return Error::success();
   if (from.isArray() && to.isArray() && agreeButPrecision(from, to) &&
-      count(from) == count(to))
+      countElements(from.dimensions()) == countElements(to.dimensions()))
     return Error::success();
   return invalidError("hlo_c7", "reshape",
                       "the type and number of elements of " + from.toString(),

@@ -92,7 +92,7 @@ static void findLayout(const LoggedAllocation &allocation,
       1, 32 / getStorageBits(shape.elementType(), shape.layoutOrDefault()));
   for (const Layout &layout : getUsualTiles(shape.layoutOrDefault(), packing)) {
     shape.setLayout(layout);
-    if (!shape.verify() && hasSize(shape, allocation.size)) {
+    if (!llvm::errorToBool(shape.verify()) && hasSize(shape, allocation.size)) {
       answer.shape = std::move(shape);
       answer.isInferred = true;
       return;

@@ -40,6 +40,9 @@ public:
   void tryTypes();
 
   std::vector<Suggestion> takeResults();
+  /// Whether a candidate may be smaller. If so, no dimension is 0, and the
+  /// product of any of them fits in 64 bits.
+  bool mayShrink() const { return bytes > 0; }
 
 private:
   /// What decides between candidates of a kind: bytes, then dimensions moved.
@@ -267,6 +270,8 @@ std::vector<Suggestion> tessera::suggestLayouts(const Shape &shape,
       !shape.layout().paddedDimensions.empty())
     return {};
   Search search(shape, options);
+  if (!search.mayShrink())
+    return {};
   search.tryOrders();
   if (options.tiles)
     search.tryTiles();
