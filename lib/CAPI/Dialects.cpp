@@ -242,12 +242,10 @@ MlirStringRef tesseraTileAttrGetName(void) { return wrap(TileAttr::name); }
 
 void tesseraTileAttrGetText(MlirAttribute tile, MlirStringCallback callback,
                             void *userData) {
-  // What stands between the angle brackets of `#tessera.tile<(8,128)>`.
   std::string text;
   llvm::raw_string_ostream stream(text);
-  unwrap(tile).print(stream);
-  StringRef body = StringRef(text).drop_until([](char c) { return c == '('; });
-  callback(wrap(body.drop_back()), userData);
+  unwrapTile(tile).getTile().print(stream);
+  callback(wrap(StringRef(text)), userData);
 }
 
 intptr_t tesseraTileAttrGetNumSizes(MlirAttribute tile) {

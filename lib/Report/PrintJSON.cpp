@@ -80,12 +80,9 @@ static void addLayout(const Shape &shape, Object &object) {
     return;
   Layout layout = shape.layoutOrDefault();
   std::string tiles;
-  for (const Tile &tile : layout.tiles) {
-    Layout alone;
-    alone.tiles = {tile};
-    // `{:T(8,128)}` without all but the sizes.
-    tiles += llvm::StringRef(alone.toString()).drop_front(3).drop_back().str();
-  }
+  llvm::raw_string_ostream os(tiles);
+  for (const Tile &tile : layout.tiles)
+    tile.print(os);
   object["tile"] = tiles;
   object["space"] = layout.memorySpace;
 }

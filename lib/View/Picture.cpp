@@ -110,12 +110,7 @@ llvm::SmallVector<PictureBlock, 2> getBlocks(const Layout &layout,
       positions *= extent;
     std::string name;
     llvm::raw_string_ostream os(name);
-    auto printSize = [&](int64_t size) {
-      size == Tile::kCombine ? os << '*' : os << size;
-    };
-    os << '(';
-    llvm::interleave(block.tile->sizes, os, printSize, ",");
-    os << ')';
+    block.tile->print(os);
     // A block of one position would put a border around every cell.
     if (positions > 1 &&
         (blocks.empty() || positions < blocks.back().positions))

@@ -280,17 +280,9 @@ Attribute TileAttr::parse(AsmParser &parser, Type) {
 }
 
 void TileAttr::print(AsmPrinter &printer) const {
-  printer << "<(";
-  llvm::interleave(
-      getSizes(), printer,
-      [&](int64_t size) {
-        if (size == Tile::kCombine)
-          printer << '*';
-        else
-          printer << size;
-      },
-      ",");
-  printer << ")>";
+  printer << "<";
+  getTile().print(printer.getStream());
+  printer << ">";
 }
 
 LogicalResult TileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
