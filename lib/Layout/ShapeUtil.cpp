@@ -449,19 +449,27 @@ detail::getReshapeGroups(llvm::ArrayRef<int64_t> from,
   return groups;
 }
 
-/// util_c6: a reshape keeps the number of elements.
-static llvm::Error requireReshape(const Shape &from, const Shape &to) {
+llvm::Expected<std::pair<int64_t, int64_t>>
+detail::countElements(const Shape &from, const Shape &to) {
   llvm::Expected<int64_t> fromElements = shape_util::elementsIn(from);
   if (!fromElements)
     return fromElements.takeError();
   llvm::Expected<int64_t> toElements = shape_util::elementsIn(to);
   if (!toElements)
     return toElements.takeError();
-  if (*fromElements == *toElements)
+  return std::pair(*fromElements, *toElements);
+}
+
+/// util_c6: a reshape keeps the number of elements.
+static llvm::Error requireReshape(const Shape &from, const Shape &to) {
+  auto counts = detail::countElements(from, to);
+  if (!counts)
+    return counts.takeError();
+  if (counts->first == counts->second)
     return llvm::Error::success();
   return invalidError("util_c6", "reshape", "equal numbers of elements",
-                      llvm::Twine(*fromElements) + " and " +
-                          llvm::Twine(*toElements));
+                      llvm::Twine(counts->first) + " and " +
+                          llvm::Twine(counts->second));
 }
 
 llvm::Expected<llvm::SmallVector<std::pair<int64_t, int64_t>, 6>>

@@ -117,6 +117,10 @@ struct ReshapeGroup {
 llvm::SmallVector<ReshapeGroup, 6>
 getReshapeGroups(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
+/// The elements of both arrays.
+llvm::Expected<std::pair<int64_t, int64_t>> countElements(const Shape &from,
+                                                          const Shape &to);
+
 } // namespace detail
 } // namespace tessera
 

@@ -325,16 +325,13 @@ static bool haveSameTypes(const Shape &from, const Shape &to, bool ignore) {
 
 llvm::Expected<bool> xla::reshapeIsBitcast(const Shape &from, const Shape &to,
                                            bool ignoreElementType) {
-  llvm::Expected<int64_t> fromElements = shape_util::elementsIn(from);
-  if (!fromElements)
-    return fromElements.takeError();
-  llvm::Expected<int64_t> toElements = shape_util::elementsIn(to);
-  if (!toElements)
-    return toElements.takeError();
+  auto counts = detail::countElements(from, to);
+  if (!counts)
+    return counts.takeError();
   if (!haveSameTypes(from, to, ignoreElementType) ||
-      *fromElements != *toElements)
+      counts->first != counts->second)
     return false;
-  if (*fromElements == 0)
+  if (counts->first == 0)
     return true;
   llvm::Expected<bool> there = haveSameUnitSteps(from, to);
   if (!there || !*there)
@@ -470,18 +467,15 @@ orderGroups(const Shape &from, llvm::ArrayRef<detail::ReshapeGroup> groups) {
 
 llvm::Expected<std::optional<Shape>> xla::alignLayouts(const Shape &from,
                                                        const Shape &to) {
-  llvm::Expected<int64_t> fromElements = shape_util::elementsIn(from);
-  if (!fromElements)
-    return fromElements.takeError();
-  llvm::Expected<int64_t> toElements = shape_util::elementsIn(to);
-  if (!toElements)
-    return toElements.takeError();
-  if (*fromElements != *toElements)
+  auto counts = detail::countElements(from, to);
+  if (!counts)
+    return counts.takeError();
+  if (counts->first != counts->second)
     return std::nullopt;
 
   Shape result = to;
   result.setLayout(Layout::descending(to.rank()));
-  if (*fromElements == 0)
+  if (counts->first == 0)
     return result;
   llvm::SmallVector<detail::ReshapeGroup, 6> groups =
       detail::getReshapeGroups(from.dimensions(), to.dimensions());
