@@ -27,6 +27,15 @@ func.func @bitcast_view_c2_space(%m: memref<8xf32>) {
 
 // -----
 
+func.func @bitcast_view_c2_attribute(%m: memref<8xf32, 1>) {
+  // expected-error @+1 {{invalid memory space: expected the attribute of the source [bitcast_view_c2]}}
+  %t = tessera.bitcast_view %m
+      : memref<8xf32, 1> to memref<8xf32, #tessera.memory_space<1>>
+  return
+}
+
+// -----
+
 func.func @bitcast_view_c3_dynamic(%m: memref<?xf32>) {
   // expected-error @+1 {{bitcast_view_c3}}
   %t = tessera.bitcast_view %m : memref<?xf32> to memref<?x?xf32>

@@ -24,6 +24,15 @@ func.func @reshape_c2_remainder(%a: tensor<4x5xf32>) {
 
 // -----
 
+// Products of sizes beyond 64 bits are fine where the array is empty.
+
+func.func @reshape_c2_empty(%a: tensor<4294967296x4294967296x0xf32>) {
+  %b = tessera.reshape %a : tensor<4294967296x4294967296x0xf32> to tensor<0xf32>
+  return
+}
+
+// -----
+
 func.func @reshape_c2_overflow(%a: tensor<4294967296x4294967296xf32>) {
   // expected-error @+1 {{expected products of dimensions within 64 bits, found an overflow [reshape_c2]}}
   %0 = tessera.reshape %a : tensor<4294967296x4294967296xf32> to tensor<0xf32>

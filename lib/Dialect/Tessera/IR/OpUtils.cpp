@@ -8,6 +8,8 @@
 
 #include "OpUtils.h"
 
+#include "tessera/Layout/Bitcast.h"
+
 using namespace mlir;
 using namespace tessera;
 
@@ -63,6 +65,42 @@ LogicalResult tessera::detail::verifySameArray(Operation *op, ShapedType source,
   for (ShapedType type : {source, target})
     if (failed(verifyLayout(type, [&] { return op->emitOpError(); })))
       return failure();
+  return success();
+}
+
+/// Elements that are enumerated; larger questions that the form of the layouts
+/// does not settle are left to --tessera-verify.
+static constexpr int64_t kVerifierEnumerationCap = 1 << 14;
+
+LogicalResult tessera::detail::verifySameBytes(Operation *op, ShapedType from,
+                                               ShapedType to, bool ignoreSpace,
+                                               StringRef rules,
+                                               StringRef what) {
+  if (from.getNumDynamicDims() != to.getNumDynamicDims())
+    return emitClash(op, invalidError((rules + "_c3").str(),
+                                      "number of dynamic dimensions",
+                                      Twine(from.getNumDynamicDims()),
+                                      Twine(to.getNumDynamicDims())));
+  llvm::Expected<Shape> fromShape = getShape(from);
+  if (!fromShape)
+    return emitClash(op, fromShape.takeError());
+  llvm::Expected<Shape> toShape = getShape(to);
+  if (!toShape)
+    return emitClash(op, toShape.takeError());
+  int64_t fromSpace = fromShape->layout().memorySpace;
+  int64_t toSpace = toShape->layout().memorySpace;
+  if (!ignoreSpace && fromSpace != toSpace)
+    return emitClash(op, invalidError((rules + "_c2").str(), "memory space",
+                                      Twine(fromSpace), Twine(toSpace),
+                                      "tessera.relayout moves an array"));
+  BitcastOptions options;
+  options.enumerationCap = kVerifierEnumerationCap;
+  options.ignoreMemorySpace = true;
+  BitcastAnswer answer = mayBitcast(*fromShape, *toShape, options);
+  if (answer.answer == Answer::No)
+    return emitClash(op, "invalid " + what + ": " + answer.reason +
+                             "; tessera.relayout moves elements [" + rules +
+                             "_c1]");
   return success();
 }
 

@@ -15,10 +15,6 @@
 
 namespace tessera::detail {
 
-/// Elements that the verifiers of bitcasts enumerate; larger questions that the
-/// form of the layouts does not settle are left to --tessera-verify.
-inline constexpr int64_t kVerifierEnumerationCap = 1 << 14;
-
 /// A diagnostic on `op`, with a note at the producer of each operand that has
 /// one, for clashes between types.
 mlir::InFlightDiagnostic emitClash(mlir::Operation *op,
@@ -35,6 +31,14 @@ mlir::LogicalResult verifySameArray(mlir::Operation *op,
                                     mlir::ShapedType target,
                                     llvm::StringRef dimensionsRule,
                                     llvm::StringRef elementTypeRule);
+
+/// The rules of tessera.bitcast and of views by it, whose labels begin with
+/// `rules`: equally many dynamic dimensions (c3), one memory space (c2) unless
+/// `ignoreSpace`, and the same bytes (c1). `what` names the operation.
+mlir::LogicalResult verifySameBytes(mlir::Operation *op, mlir::ShapedType from,
+                                    mlir::ShapedType to, bool ignoreSpace,
+                                    llvm::StringRef rules,
+                                    llvm::StringRef what);
 
 /// The rule of operations with a tensor and a memref form (`into`), which have
 /// a result or a destination.

@@ -10,12 +10,12 @@
 
 #include "OpUtils.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
-#include "tessera/Layout/Bitcast.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -170,36 +170,8 @@ void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &results,
 //===----------------------------------------------------------------------===//
 
 LogicalResult BitcastOp::verify() {
-  RankedTensorType from = getSource().getType(), to = getType();
-  // bitcast_c3
-  if (from.getNumDynamicDims() != to.getNumDynamicDims())
-    return emitClash(*this,
-                     invalidError("bitcast_c3", "number of dynamic dimensions",
-                                  Twine(from.getNumDynamicDims()),
-                                  Twine(to.getNumDynamicDims())));
-  llvm::Expected<Shape> fromShape = getShape(from);
-  if (!fromShape)
-    return emitClash(*this, fromShape.takeError());
-  llvm::Expected<Shape> toShape = getShape(to);
-  if (!toShape)
-    return emitClash(*this, toShape.takeError());
-  // bitcast_c2
-  int64_t fromSpace = fromShape->layout().memorySpace;
-  int64_t toSpace = toShape->layout().memorySpace;
-  if (!getFused() && fromSpace != toSpace)
-    return emitClash(*this, invalidError("bitcast_c2", "memory space",
-                                         Twine(fromSpace), Twine(toSpace),
-                                         "tessera.relayout moves an array"));
-  // bitcast_c1
-  BitcastOptions options;
-  options.enumerationCap = kVerifierEnumerationCap;
-  options.ignoreMemorySpace = true;
-  BitcastAnswer answer = mayBitcast(*fromShape, *toShape, options);
-  if (answer.answer == Answer::No)
-    return emitClash(*this, "invalid bitcast: " + answer.reason +
-                                "; tessera.relayout moves elements "
-                                "[bitcast_c1]");
-  return success();
+  return verifySameBytes(*this, getSource().getType(), getType(), getFused(),
+                         "bitcast", "bitcast");
 }
 
 LogicalResult
@@ -245,11 +217,10 @@ OpFoldResult BitcastOp::fold(FoldAdaptor) {
 
 /// The product of the static dimensions; nothing on overflow.
 static std::optional<int64_t> getStaticCount(RankedTensorType type) {
-  int64_t count = 1;
-  for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) && llvm::MulOverflow(count, size, count))
-      return std::nullopt;
-  return count;
+  return countElements(
+      llvm::filter_to_vector(type.getShape(), [](int64_t size) {
+        return !ShapedType::isDynamic(size);
+      }));
 }
 
 /// reshape_c2: static numbers of elements agree. A dynamic dimension of the
