@@ -253,7 +253,9 @@ Values ModelBuilder::visitCopyStart(const Instruction &instruction,
   auto target = leaves.getRange(*instruction.shape, {0});
   if (!target || target->count != operand.size())
     return visitPinned(instruction, frame);
-  Values copies(llvm::ArrayRef(values).slice(target->begin, target->count));
+  // g++ takes `Values copies(llvm::ArrayRef(values)...)` for a function.
+  Values copies =
+      Values(llvm::ArrayRef(values).slice(target->begin, target->count));
   pin(Values(llvm::ArrayRef(values).drop_front(target->begin + target->count)));
   addUses(operand, copies, frame, true);
   write(values, *target);

@@ -120,7 +120,7 @@ TEST(CostGraph, BranchAndBoundAgainstAllChoices) {
     searched += solution.searched;
     nodes += solution.nodes;
   }
-  EXPECT_GT(searched, 1000);
+  EXPECT_GT(searched, testCount(20000));
   EXPECT_GT(nodes, searched);
 }
 
