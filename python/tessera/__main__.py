@@ -26,6 +26,7 @@ import numpy as np
 import tessera as ts
 from tessera._arrays import check_array, check_description
 from tessera._dtypes import get_stored_dtype
+from tessera._values import expose_values
 
 
 def main():
@@ -52,6 +53,16 @@ def main():
         "--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output"
     )
     run.add_argument("--compare", metavar="REF.npz", help="arrays that results should be")
+    run.add_argument(
+        "--dump-values",
+        metavar="DIR",
+        help="a folder to write the value of each instruction of the entry to, as NAME.npy",
+    )
+    run.add_argument(
+        "--bisect",
+        metavar="DIR",
+        help="such a folder: say which instruction is the first whose value is another",
+    )
     run.add_argument("--rtol", type=tolerance, default=0, help="relative tolerance (default 0)")
     run.add_argument("--atol", type=tolerance, default=0, help="absolute tolerance (default 0)")
     arguments = parser.parse_args()
@@ -90,6 +101,8 @@ def tolerance(text):
 
 def run_command(arguments):
     """Runs the function; returns the exit code."""
+    if arguments.dump_values is not None or arguments.bisect is not None:
+        return run_values(arguments)
     program = ts.Program(read_text(arguments.module), arguments.entry)
     inputs = load_arrays(
         arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
@@ -108,6 +121,47 @@ def run_command(arguments):
     if arguments.outputs is None:
         for number, result in enumerate(results):
             print(f"out{number}: {program.outputs[number]}\n{result}")
+    return 0
+
+
+def run_values(arguments):
+    """Runs the module for the values of its instructions; returns the exit code."""
+    text, instructions, shapes = expose_values(read_text(arguments.module))
+    program = ts.Program(text)
+    inputs = load_arrays(
+        arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
+    )
+    results = program(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    if arguments.dump_values is not None:
+        os.makedirs(arguments.dump_values, exist_ok=True)
+    for instruction, result, shape in zip(instructions, results, program.outputs):
+        if arguments.dump_values is not None:
+            path = os.path.join(arguments.dump_values, f"{instruction.name}.npy")
+            np.save(path, result.view(get_stored_dtype(shape.element_type)))
+    if arguments.bisect is None:
+        return 0
+    compared = 0
+    for instruction, result in zip(instructions, results):
+        path = os.path.join(arguments.bisect, f"{instruction.name}.npy")
+        if not os.path.exists(path):
+            continue
+        compared += 1
+        expected = np.load(path, allow_pickle=False)
+        if expected.shape != result.shape or expected.itemsize != result.itemsize:
+            raise ts.InvalidError(
+                f"invalid file {path}: expected {result.dtype}{list(result.shape)}, found "
+                f"{expected.dtype}{list(expected.shape)}"
+            )
+        difference = describe_difference(result, expected.view(result.dtype), arguments)
+        if difference:
+            print(f"%{instruction.name}, {instruction.opcode} in line {instruction.line}, {difference}")
+            print(describe_size(result, expected.view(result.dtype)))
+            print(f"  {instruction.name}: {instruction.shape}")
+            for operand in instruction.operands:
+                print(f"  operand {operand}: {shapes.get(operand, 'no array')}")
+            return 1
+    print(f"{compared} values are as expected")
     return 0
 
 
@@ -245,30 +299,48 @@ def replace_file(path, data):
         raise
 
 
+def describe_difference(result, reference, arguments):
+    """Where two arrays differ, and by how much; empty where they do not. Integers
+    have to be equal."""
+    # Wide enough for every type's differences.
+    wide = np.complex128 if result.dtype.kind == "c" else np.float64
+    if result.dtype.kind in "biu":
+        is_same = result == reference
+    else:
+        is_same = np.isclose(
+            result.astype(wide),
+            reference.astype(wide),
+            arguments.rtol,
+            arguments.atol,
+            equal_nan=True,
+        )
+    if is_same.all():
+        return ""
+    first = tuple(map(int, np.argwhere(~is_same)[0]))
+    return (
+        f"differs in {np.count_nonzero(~is_same)} of {is_same.size} elements: at {first} "
+        f"it is {result[first]}, expected {reference[first]}"
+    )
+
+
+def describe_size(result, reference):
+    """How large a difference is, beside the values."""
+    with np.errstate(invalid="ignore"):
+        wide = [array.astype(np.complex128) for array in (result, reference)]
+        differences = np.abs(wide[0] - wide[1])
+    largest = differences[np.isfinite(differences)].max(initial=0)
+    size = np.abs(wide[1][np.isfinite(wide[1])]).max(initial=0)
+    return f"  by at most {largest:.6g}, where values go up to {size:.6g}"
+
+
 def compare(results, expected, arguments):
-    """Says where arrays differ; returns the exit code. Integers have to be equal."""
+    """Says where arrays differ; returns the exit code."""
     code = 0
     for number, (result, reference) in enumerate(zip(results, expected)):
-        # Wide enough for every type's differences.
-        wide = np.complex128 if result.dtype.kind == "c" else np.float64
-        if result.dtype.kind in "biu":
-            is_same = result == reference
-        else:
-            is_same = np.isclose(
-                result.astype(wide),
-                reference.astype(wide),
-                arguments.rtol,
-                arguments.atol,
-                equal_nan=True,
-            )
-        if is_same.all():
-            continue
-        first = tuple(map(int, np.argwhere(~is_same)[0]))
-        print(
-            f"out{number} differs in {np.count_nonzero(~is_same)} of {is_same.size} "
-            f"elements: at {first} it is {result[first]}, expected {reference[first]}"
-        )
-        code = 1
+        difference = describe_difference(result, reference, arguments)
+        if difference:
+            print(f"out{number} {difference}")
+            code = 1
     return code
 
 

@@ -65,7 +65,10 @@ void populateDynamicSliceConversions(InstructionConversions &conversions);
 void populateGatherConversions(InstructionConversions &conversions);
 void populateReductionConversions(InstructionConversions &conversions);
 void populateConvolutionConversions(InstructionConversions &conversions);
+void populateScatterConversions(InstructionConversions &conversions);
+void populateSortConversions(InstructionConversions &conversions);
 void populateControlConversions(InstructionConversions &conversions);
+void populateAsyncConversions(InstructionConversions &conversions);
 
 /// All of the above.
 void populateHLOToLinalgConversions(InstructionConversions &conversions);
@@ -82,6 +85,12 @@ mlir::Type getSignlessType(mlir::Type type);
 
 /// The arrays in a type, in order; of an array the type itself.
 llvm::SmallVector<mlir::RankedTensorType> getLeafTypes(mlir::Type type);
+
+/// A custom call of TopK: the first elements of an order, and their indices.
+mlir::LogicalResult convertTopK(HLOConverter &converter, InstructionOp op);
+
+/// `slice-start`, `slice-done` and the like of any opcode.
+mlir::LogicalResult convertAsyncStep(HLOConverter &converter, InstructionOp op);
 
 //===--- Attributes of instructions ---------------------------------------===//
 
@@ -134,6 +143,8 @@ public:
                const InstructionConversions &conversions);
 
   mlir::LogicalResult convertModule();
+
+  mlir::LogicalResult convertInstruction(InstructionOp op);
 
   /// Where operations are made, at the location of the instruction.
   mlir::ImplicitLocOpBuilder b;
@@ -197,7 +208,6 @@ public:
 private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
-  mlir::LogicalResult convertInstruction(InstructionOp op);
   mlir::LogicalResult materialize(InstructionOp op, EmitElements emit);
   mlir::LogicalResult convertOther(mlir::Operation *op);
   mlir::LogicalResult convertScalar(mlir::Operation *op);
@@ -242,6 +252,13 @@ Elements buildLoops(mlir::ImplicitLocOpBuilder &b,
                     llvm::function_ref<Elements(mlir::ValueRange index,
                                                 mlir::ValueRange values)>
                         body);
+
+/// The same, where values are arrays that are written in place.
+Elements buildTensorLoops(mlir::ImplicitLocOpBuilder &b,
+                          llvm::ArrayRef<int64_t> sizes, mlir::ValueRange init,
+                          llvm::function_ref<Elements(mlir::ValueRange index,
+                                                      mlir::ValueRange values)>
+                              body);
 
 /// `then` where the condition holds, `otherwise` elsewhere; neither is
 /// evaluated in vain.

@@ -249,6 +249,8 @@ static LogicalResult convertCustomCall(HLOConverter &c, InstructionOp op) {
   StringRef target = getText(op, "custom_call_target").trim('"');
   if (target == "AllocateBuffer")
     return convertAllocateBuffer(c, op);
+  if (target == "TopK")
+    return convertTopK(c, op);
   // A promise about its operand.
   if (target == "AssumeGatherIndicesInBound")
     return convertForward(c, op);

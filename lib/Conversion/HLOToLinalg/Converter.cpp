@@ -11,6 +11,7 @@
 
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/HLO/Opcode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,6 +26,17 @@ using namespace tessera::hlo;
 // Types
 //===----------------------------------------------------------------------===//
 
+/// The layout without split configurations, which say to which cores a part
+/// belongs, and not where it lies.
+static Attribute dropSplits(Attribute encoding) {
+  auto attribute = dyn_cast_or_null<LayoutAttr>(encoding);
+  if (!attribute || attribute.getLayout().splitConfigs.empty())
+    return encoding;
+  Layout layout = attribute.getLayout();
+  layout.splitConfigs.clear();
+  return LayoutAttr::get(encoding.getContext(), std::move(layout));
+}
+
 Type hlo::getSignlessType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return IntegerType::get(type.getContext(), integer.getWidth());
@@ -33,7 +45,7 @@ Type hlo::getSignlessType(Type type) {
     return type;
   return RankedTensorType::get(tensor.getShape(),
                                getSignlessType(tensor.getElementType()),
-                               tensor.getEncoding());
+                               dropSplits(tensor.getEncoding()));
 }
 
 SmallVector<RankedTensorType> hlo::getLeafTypes(Type type) {
@@ -192,6 +204,15 @@ LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
       whole != conversions.instructions.end())
     return whole->second(*this, op);
   auto found = conversions.elements.find(op.getOpcode());
+  std::optional<OpcodeName> name = parseOpcodeName(op.getOpcode());
+  bool isAsync =
+      name && (name->asyncWrapped || name->opcode == Opcode::AsyncStart ||
+               name->opcode == Opcode::AsyncUpdate ||
+               name->opcode == Opcode::AsyncDone);
+  if (isAsync)
+    return convertAsyncStep(*this, op);
+  if (op.getOpcode() == "constant")
+    return emitUnsupported(op, "literal", "all elements", "{...}");
   if (found == conversions.elements.end())
     return emitUnsupported(op, "opcode", "one that is converted",
                            op.getOpcode());
@@ -318,7 +339,7 @@ LogicalResult HLOConverter::convertScalar(Operation *op) {
                  *cast<DenseElementsAttr>(value).value_begin<Attribute>()));
       Type type = getElementType(constant);
       if (type != scalar.getType())
-        scalar = arith::ExtFOp::create(b, type, scalar);
+        scalar = hlo::convertScalar(b, scalar, false, type, false);
       setLeaves(constant, scalar);
       return success();
     }
@@ -451,7 +472,10 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateGatherConversions(conversions);
   populateReductionConversions(conversions);
   populateConvolutionConversions(conversions);
+  populateScatterConversions(conversions);
+  populateSortConversions(conversions);
   populateControlConversions(conversions);
+  populateAsyncConversions(conversions);
 }
 
 LogicalResult

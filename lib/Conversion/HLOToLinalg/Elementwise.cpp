@@ -32,10 +32,6 @@ static Value create(ImplicitLocOpBuilder &b, ValueRange values, bool) {
   return b.create<OpTy>(values);
 }
 
-static bool isNarrow(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-}
-
 //===----------------------------------------------------------------------===//
 // Floating-point numbers
 //===----------------------------------------------------------------------===//
@@ -189,34 +185,50 @@ static Value getOperand(HLOConverter &c, InstructionOp op, unsigned number,
   return c.getElement(op, number, isOne ? ValueRange() : index);
 }
 
-/// Numbers that are too narrow to compute with are computed with as f32.
+static std::string toString(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+/// Makes floating-point numbers those of the widest type among them, at least
+/// f32: operands and result of an instruction may differ in precision.
+static bool unifyTypes(ImplicitLocOpBuilder &b, MutableArrayRef<Value> values) {
+  Type type = values.front().getType();
+  if (!isa<FloatType>(type))
+    return llvm::all_of(values,
+                        [&](Value value) { return value.getType() == type; });
+  type = b.getF32Type();
+  for (Value value : values)
+    if (value.getType().isF64())
+      type = value.getType();
+  for (Value &value : values) {
+    if (!isa<FloatType>(value.getType()))
+      return false;
+    value = convertScalar(b, value, false, type, false);
+  }
+  return true;
+}
+
 static Value emitOnScalars(HLOConverter &c, InstructionOp op,
                            const ScalarOp &scalarOp,
                            SmallVector<Value> values) {
   Type type = values.front().getType();
-  for (Value value : values)
-    if (value.getType() != type) {
-      (void)emitUnsupported(op, "operands", "elements of one type", "others");
-      return {};
-    }
-  const Scalars &emit =
-      isa<FloatType>(type) ? scalarOp.onFloats : scalarOp.onIntegers;
-  if (!emit || !isa<FloatType, IntegerType>(type) ||
-      (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16)) {
-    std::string name;
-    llvm::raw_string_ostream(name) << type;
-    (void)emitUnsupported(op, "element type",
-                          emit ? "one that is computed with"
-                               : "one that the opcode is defined for",
-                          name);
+  if (!unifyTypes(c.b, values)) {
+    (void)emitUnsupported(op, "operands", "elements of one type", "others");
     return {};
   }
-  if (isNarrow(type))
-    for (Value &value : values)
-      value = arith::ExtFOp::create(c.b, c.b.getF32Type(), value);
+  const Scalars &emit =
+      isa<FloatType>(type) ? scalarOp.onFloats : scalarOp.onIntegers;
+  if (!emit || !isa<FloatType, IntegerType>(type)) {
+    (void)emitUnsupported(op, "element type",
+                          "one that the opcode is defined for", toString(type));
+    return {};
+  }
   Value result = emit(c.b, values, isUnsigned(op.getOperand(0)));
-  if (isNarrow(type) && result.getType().isF32())
-    result = arith::TruncFOp::create(c.b, type, result);
+  if (result && isa<FloatType>(result.getType()))
+    result = convertScalar(c.b, result, false, c.getElementType(op.getResult()),
+                           false);
   return result;
 }
 
@@ -282,6 +294,7 @@ static Value compareFloats(ImplicitLocOpBuilder &b, StringRef direction,
 static Elements emitCompare(HLOConverter &c, InstructionOp op,
                             ValueRange index) {
   StringRef direction = getText(op, "direction");
+  // As wider numbers, they have the same order.
   bool isTotal = getText(op, "type") == "TOTALORDER";
   auto emit = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) {
     if (isTotal)
@@ -306,8 +319,12 @@ static Elements emitSelect(HLOConverter &c, InstructionOp op,
   Value condition = getOperand(c, op, 0, index);
   Value then = getOperand(c, op, 1, index);
   Value otherwise = getOperand(c, op, 2, index);
-  if (!condition.getType().isInteger(1) ||
-      then.getType() != otherwise.getType())
+  Type type = c.getElementType(op.getResult());
+  for (Value *value : {&then, &otherwise})
+    if (isa<FloatType>(value->getType()) && isa<FloatType>(type))
+      *value = convertScalar(c.b, *value, false, type, false);
+  if (!condition.getType().isInteger(1) || then.getType() != type ||
+      otherwise.getType() != type)
     return emitUnsupported(op, "operands", "pred and two arrays of one type",
                            "others");
   return SmallVector<Value>{

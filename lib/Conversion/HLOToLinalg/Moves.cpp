@@ -92,6 +92,51 @@ static Elements emitIota(HLOConverter &c, InstructionOp op, ValueRange index) {
 }
 
 //===----------------------------------------------------------------------===//
+// Moves that change the precision
+//===----------------------------------------------------------------------===//
+
+/// An element, as one of the result's type: copies and reshapes of the TPU
+/// compiler convert, too.
+static Elements emitElement(HLOConverter &c, InstructionOp op,
+                            ValueRange index) {
+  Value operand = op.getOperand(0);
+  Value element = convertScalar(
+      c.b, c.getElement(operand, index), isUnsigned(operand),
+      c.getElementType(op.getResult()), isUnsigned(op.getResult()));
+  if (!element)
+    return emitUnsupported(op, "element type", "the operand's", "another");
+  return SmallVector<Value>{element};
+}
+
+static Elements emitCopy(HLOConverter &c, InstructionOp op, ValueRange index) {
+  if (!isa<RankedTensorType>(op.getOperand(0).getType()) ||
+      getArrayType(op.getOperand(0)).getShape() !=
+          getArrayType(op.getResult()).getShape())
+    return emitUnsupported(op, "operand", "an array of the result's sizes",
+                           "another value");
+  return emitElement(c, op, index);
+}
+
+static Elements emitReshape(HLOConverter &c, InstructionOp op,
+                            ValueRange index) {
+  RankedTensorType from = getArrayType(op.getOperand(0));
+  RankedTensorType to = getArrayType(op.getResult());
+  if (!from.hasStaticShape() || from.getNumElements() != to.getNumElements())
+    return emitUnsupported(op, "operand", "as many elements as the result",
+                           "another number");
+  AffineExpr position = c.b.getAffineConstantExpr(0);
+  for (auto [dim, size] : llvm::enumerate(to.getShape()))
+    position = position * size + c.b.getAffineDimExpr(dim);
+  SmallVector<Value> source(from.getRank());
+  for (int64_t dim = from.getRank(); dim-- > 0;) {
+    int64_t size = std::max<int64_t>(from.getDimSize(dim), 1);
+    source[dim] = c.affine(position % size, index);
+    position = position.floorDiv(size);
+  }
+  return emitElement(c, op, source);
+}
+
+//===----------------------------------------------------------------------===//
 // pad, concatenate
 //===----------------------------------------------------------------------===//
 
@@ -182,6 +227,8 @@ void hlo::populateMoveConversions(InstructionConversions &conversions) {
   llvm::StringMap<EmitElements> &table = conversions.elements;
   table["broadcast"] = emitBroadcast;
   table["concatenate"] = emitConcatenateAll;
+  table["copy"] = emitCopy;
+  table["reshape"] = emitReshape;
   table["iota"] = emitIota;
   table["pad"] = emitPad;
   table["reverse"] = emitReverse;

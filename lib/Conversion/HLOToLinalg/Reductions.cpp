@@ -65,7 +65,7 @@ SmallVector<Value> Reducer::getElements(size_t first, ValueRange index) {
     Value element = c.getElement(op, first + i, index);
     Type wide = getAccumulatorType(element.getType());
     if (wide != element.getType())
-      element = arith::ExtFOp::create(c.b, wide, element);
+      element = convertScalar(c.b, element, false, wide, false);
     elements.push_back(element);
   }
   return elements;
@@ -87,9 +87,7 @@ SmallVector<Value> Reducer::finish(ValueRange values) {
   SmallVector<Value> results;
   for (auto [value, type] : llvm::zip(values, getLeafTypes(op.getType()))) {
     Type narrow = getSignlessType(type.getElementType());
-    results.push_back(narrow == value.getType()
-                          ? value
-                          : arith::TruncFOp::create(c.b, narrow, value));
+    results.push_back(convertScalar(c.b, value, false, narrow, false));
   }
   return results;
 }

@@ -91,6 +91,45 @@ hlo::buildLoops(ImplicitLocOpBuilder &b, ArrayRef<int64_t> sizes,
   return LoopBuilder{b, sizes, body}.build(init);
 }
 
+namespace {
+/// The same of `scf`, which carries arrays.
+struct TensorLoopBuilder {
+  ImplicitLocOpBuilder &b;
+  ArrayRef<int64_t> sizes;
+  llvm::function_ref<Elements(ValueRange, ValueRange)> body;
+  SmallVector<Value> index = {};
+
+  Elements build(ValueRange values) {
+    if (index.size() == sizes.size())
+      return body(index, values);
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(b, value);
+    };
+    bool isEmitted = true;
+    auto loop = scf::ForOp::create(
+        b, constant(0), constant(sizes[index.size()]), constant(1), values,
+        [&](OpBuilder &builder, Location, Value variable, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(b);
+          b.restoreInsertionPoint(builder.saveInsertionPoint());
+          index.push_back(variable);
+          Elements results = build(carried);
+          isEmitted = succeeded(results);
+          scf::YieldOp::create(b, isEmitted ? ValueRange(*results) : carried);
+          index.pop_back();
+        });
+    if (!isEmitted)
+      return failure();
+    return SmallVector<Value>(loop.getResults());
+  }
+};
+} // namespace
+
+Elements hlo::buildTensorLoops(
+    ImplicitLocOpBuilder &b, ArrayRef<int64_t> sizes, ValueRange init,
+    llvm::function_ref<Elements(ValueRange, ValueRange)> body) {
+  return TensorLoopBuilder{b, sizes, body}.build(init);
+}
+
 Elements hlo::buildIf(ImplicitLocOpBuilder &b, Value condition,
                       llvm::function_ref<Elements()> then,
                       llvm::function_ref<Elements()> otherwise) {

@@ -25,6 +25,14 @@ TYPES = {
     "f32": np.float32,
     "f64": np.float64,
 }
+# Not among those that all kinds are drawn from.
+TINY = {
+    "f8e5m2": ml_dtypes.float8_e5m2,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "f8e4m3b11fnuz": ml_dtypes.float8_e4m3b11fnuz,
+    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+}
 FLOATS = ["bf16", "f16", "f32", "f64"]
 WIDE = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
 INTEGERS = ["s4", "u4", *WIDE]
@@ -32,7 +40,7 @@ TILES = ["", "", "T(8,128)", "T(4,128)", "T(8,128)(2,1)", "T(2,3)", "T(3,4)(2,1)
 
 
 def bits(name):
-    digits = name.removeprefix("bf").lstrip("sufpred")
+    digits = name.removeprefix("bf").lstrip("sufpred").split("e")[0]
     return int(digits) if digits else 1
 
 
@@ -55,11 +63,11 @@ class Module:
 
     def values(self, name, dims, edges=True, low=None, high=None):
         """An array of random elements, some of them on the edge of the type."""
-        dtype, rng = TYPES[name], np.random.default_rng(self.random.getrandbits(32))
+        dtype, rng = (TYPES | TINY)[name], np.random.default_rng(self.random.getrandbits(32))
         size = int(np.prod(dims))
         if name == "pred":
             return rng.integers(0, 2, dims).astype(bool)
-        if name in FLOATS:
+        if name in FLOATS or name in TINY:
             array = rng.normal(0, 3, dims)
             special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e3, 3e4, 0.5, -2.5]
         else:
@@ -67,7 +75,8 @@ class Module:
             first, last = int(info.min), int(info.max)
             low = first if low is None else low
             high = last if high is None else high
-            array = rng.integers(max(low, first), min(high, last), dims, dtype=np.int64 if last < 2**63 else np.uint64, endpoint=True)
+            wide = np.int64 if last < 2**63 else np.uint64
+            array = rng.integers(max(low, first), min(high, last), dims, dtype=wide, endpoint=True)
             special = [first, last, 0, 1, min(last, 2), max(first, -1)]
         array = np.asarray(array).astype(dtype)
         if edges and size:
@@ -288,7 +297,8 @@ def reverse(m):
 
 def reshape(m):
     name, dims = m.random.choice(sorted(TYPES)), m.dims(3)
-    target = m.random.choice([(dims[0] * dims[1], dims[2]), (dims[0], dims[1] * dims[2]), dims[::-1], (int(np.prod(dims)),)])
+    a, b, c = dims
+    target = m.random.choice([(a * b, c), (a, b * c), (c, b, a), (a * b * c,)])
     m.op(name, target, "reshape", [m.array(name, dims)])
 
 
@@ -368,18 +378,101 @@ def gather(m):
     offsets = sorted(m.random.sample(range(total), len(window)))
     batch_left, window_left = list(batch), list(window)
     result = tuple((window_left if d in offsets else batch_left).pop(0) for d in range(total))
-    operands = [
-        m.array(name, dims),
-        m.array(m.random.choice(["s32", "s64", "u32"]), indices, low=-2, high=max(dims) + 1, edges=m.random.random() < 0.3),
-    ]
+    number, edges = m.random.choice(["s32", "s64", "u32"]), m.random.random() < 0.3
+    starts = m.array(number, indices, low=-2, high=max(dims) + 1, edges=edges)
     m.op(
-        name, result, "gather", operands,
+        name, result, "gather", [m.array(name, dims), starts],
         f"offset_dims={ints(offsets)}, collapsed_slice_dims={ints(collapsed)}, "
         f"start_index_map={ints(mapped)}, index_vector_dim={vector}, slice_sizes={ints(sizes)}",
     )  # fmt: skip
 
 
 # --- reductions and products ------------------------------------------------------
+
+def scatter(m):
+    opcode = m.random.choice(["add", "maximum", "minimum"])
+    name, dims = m.random.choice(["f32", "s32", "u8", "f64", "s64"]), m.dims(m.random.randrange(1, 4))
+    rank, batch = len(dims), m.dims(m.random.randrange(0, 3), 3)
+    mapped = m.random.sample(range(rank), m.random.randrange(1, rank + 1))
+    vector = m.random.randrange(len(batch) + 1)
+    sizes = [m.random.randrange(1, size + 1) for size in dims]
+    inserted = [d for d in range(rank) if sizes[d] == 1 and m.random.random() < 0.7]
+    window = [sizes[d] for d in range(rank) if d not in inserted]
+    total = len(batch) + len(window)
+    places = sorted(m.random.sample(range(total), len(window)))
+    batch_left, window_left = list(batch), list(window)
+    updates = tuple((window_left if d in places else batch_left).pop(0) for d in range(total))
+    number = m.random.choice(["s32", "s64", "u32"])
+    indices = (*batch[:vector], len(mapped), *batch[vector:])
+    operands = [
+        m.array(name, dims, edges=False),
+        m.array(number, indices, low=-2, high=max(dims) + 1, edges=m.random.random() < 0.3),
+        m.array(name, updates, edges=False),
+    ]
+    m.op(
+        name, dims, "scatter", operands,
+        f"update_window_dims={ints(places)}, inserted_window_dims={ints(inserted)}, "
+        f"scatter_dims_to_operand_dims={ints(mapped)}, index_vector_dim={vector}, "
+        f"to_apply={m.binary(name, opcode)}", result=is_near(name, opcode),
+    )  # fmt: skip
+
+
+def sort(m):
+    """Keys without NaN, of which many are equal, and where each comes from."""
+    name, dims = m.random.choice(["f32", "s32", "u8", "bf16", "s64"]), m.dims(m.random.randrange(1, 4))
+    dim = m.random.randrange(len(dims))
+    direction = m.random.choice(["LT", "GT"])
+
+    def root(names):
+        compare = f"ROOT {m.name('r')} = pred[] compare({names[0]}, {names[1]}), direction={direction}"
+        return "pred[]", [compare]
+
+    comparator = m.computation([name, name, "s32", "s32"], root)
+    keys = m.array(name, dims, edges=False, low=0, high=5)
+    places = m.parameter("s32", np.arange(int(np.prod(dims)), dtype=np.int32).reshape(dims))
+    text, shapes = m.name("t"), [m.shape(name, dims), m.shape("s32", dims)]
+    attributes = f"dimensions={{{dim}}}, is_stable=true, to_apply={comparator}"
+    m.lines.append(f"{text} = ({', '.join(shapes)}) sort({keys}, {places}), {attributes}")
+    for index, shape in enumerate(shapes):
+        element = m.name("v")
+        m.lines.append(f"{element} = {shape} get-tuple-element({text}), index={index}")
+        m.results.append((element, shape, "sort", None, len(m.lines) - 2))
+
+
+def select_and_scatter(m):
+    name, dims = m.random.choice(["f32", "s32"]), m.dims(m.random.randrange(1, 4))
+    while True:
+        kernel = [m.random.randrange(1, 4) for _ in dims]
+        stride = [m.random.randrange(1, 3) for _ in dims]
+        low, high = ([m.random.randrange(size) for size in kernel] for _ in range(2))
+        spans = [size + a + b - k for size, a, b, k in zip(dims, low, high, kernel)]
+        if min(spans) >= 0:
+            break
+    source = tuple(span // step + 1 for span, step in zip(spans, stride))
+
+    def root(names):
+        compare = f"ROOT {m.name('r')} = pred[] compare({names[0]}, {names[1]}), direction=GE"
+        return "pred[]", [compare]
+
+    select = m.computation([name, name], root)
+    operands = [m.array(name, dims, edges=False), m.array(name, source, edges=False)]
+    operands.append(m.parameter(name, np.zeros((), TYPES[name])))
+    pads = "x".join(f"{a}_{b}" for a, b in zip(low, high))
+    window = f"{{size={'x'.join(map(str, kernel))} stride={'x'.join(map(str, stride))} pad={pads}}}"
+    m.op(
+        name, dims, "select-and-scatter", operands,
+        f"window={window}, select={select}, scatter={m.binary(name, 'add')}", result=is_near(name, "add"),
+    )  # fmt: skip
+
+
+def convert_tiny(m):
+    """Between floating-point numbers of a byte and wider ones."""
+    tiny = m.random.choice(sorted(TINY))
+    wide = m.random.choice(["f32", "bf16", "f16"])
+    source, target = m.random.choice([(tiny, wide), (wide, tiny)])
+    dims = m.dims()
+    m.op(target, dims, "convert", [m.array(source, dims)])
+
 
 REDUCERS = {
     "add": FLOATS + WIDE,
@@ -526,5 +619,5 @@ KINDS = [
     unary, function, is_finite, binary, binary, integer_power, float_function, compare, select, clamp, convert,
     convert, bitcast_convert, map_, broadcast, transpose, reverse, reshape, copy, slice_, iota,
     pad, concatenate, dynamic_slice, dynamic_update_slice, gather, reduce, reduce_window,
-    convolution, dot,
+    convolution, dot, scatter, sort, select_and_scatter, convert_tiny,
 ]  # fmt: skip

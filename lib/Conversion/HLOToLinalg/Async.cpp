@@ -1,0 +1,150 @@
+//===- Async.cpp - Instructions in steps, and among participants
+//-------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::hlo;
+
+static SmallVector<Type> getTypes(Type type) {
+  SmallVector<Type> types;
+  for (RankedTensorType leaf : getLeafTypes(type))
+    types.push_back(getSignlessType(leaf));
+  return types;
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous instructions
+//===----------------------------------------------------------------------===//
+
+/// The attributes of the instruction that runs: what `calls` names is called.
+static DictionaryAttr getWrappedAttributes(InstructionOp op) {
+  NamedAttrList attributes(op.getHloAttributesAttr());
+  if (Attribute calls = attributes.erase("calls"))
+    attributes.append("to_apply", calls);
+  return attributes.getDictionary(op.getContext());
+}
+
+/// `slice-start` and the like: the operands, the result, and a context that
+/// nothing reads. All is done when it starts.
+static LogicalResult convertStart(HLOConverter &c, InstructionOp op,
+                                  StringRef opcode) {
+  auto tuple = dyn_cast<TupleType>(op.getType());
+  if (!tuple || tuple.size() < 2 || c.isScalar())
+    return emitUnsupported(op, "result", "operands, result and context",
+                           "others");
+  // It stands in the module that is replaced.
+  OpBuilder builder(op);
+  auto wrapped = InstructionOp::create(
+      builder, op.getLoc(), tuple.getType(1), builder.getStringAttr(opcode),
+      op.getOperands(), StringAttr(), op.getNameAttr(),
+      getWrappedAttributes(op));
+  if (failed(c.convertInstruction(wrapped)))
+    return failure();
+  SmallVector<Value> leaves;
+  for (Value operand : op.getOperands())
+    llvm::append_range(leaves, c.getLeaves(operand));
+  llvm::append_range(leaves, c.getLeaves(wrapped.getResult()));
+  SmallVector<Type> types = getTypes(tuple);
+  if (leaves.size() > types.size())
+    return emitUnsupported(op, "result", "operands, result and context",
+                           "others");
+  for (Type type : ArrayRef(types).drop_front(leaves.size()))
+    leaves.push_back(EmptyOp::create(c.b, type, ValueRange()));
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+/// The result in the tuple of a start.
+static LogicalResult convertDone(HLOConverter &c, InstructionOp op) {
+  auto tuple = dyn_cast<TupleType>(op.getOperand(0).getType());
+  SmallVector<Type> types = getTypes(op.getType());
+  size_t first =
+      tuple && tuple.size() != 0 ? getLeafTypes(tuple.getType(0)).size() : 0;
+  SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
+  if (!tuple || first + types.size() > leaves.size())
+    return emitUnsupported(op, "operand", "the start of an instruction",
+                           "another value");
+  ArrayRef<Value> results = ArrayRef(leaves).slice(first, types.size());
+  leaves.assign(results.begin(), results.end());
+  for (auto [leaf, type] : llvm::zip(leaves, types))
+    leaf = c.relayout(leaf, type);
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+static LogicalResult convertUpdate(HLOConverter &c, InstructionOp op) {
+  c.setLeaves(op.getResult(),
+              SmallVector<Value>(c.getLeaves(op.getOperand(0))));
+  return success();
+}
+
+LogicalResult hlo::convertAsyncStep(HLOConverter &c, InstructionOp op) {
+  StringRef opcode = op.getOpcode();
+  if (opcode.consume_back("-start"))
+    return convertStart(c, op, opcode == "async" ? "call" : opcode);
+  if (opcode.ends_with("-done"))
+    return convertDone(c, op);
+  return convertUpdate(c, op);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Whether the header of the module says that there is more than one program.
+static bool isParallel(InstructionOp op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto header = module ? module->getAttrOfType<DictionaryAttr>(
+                             TesseraHLODialect::getAttributesAttrName())
+                       : DictionaryAttr();
+  for (StringRef name : {"replica_count", "num_partitions"}) {
+    auto text = header ? header.getAs<StringAttr>(name) : StringAttr();
+    if (text && text.getValue() != "1")
+      return true;
+  }
+  return false;
+}
+
+/// Among one participant they hand their operands on.
+static LogicalResult convertCollective(HLOConverter &c, InstructionOp op) {
+  StringRef groups =
+      getText(op, op.getOpcode().starts_with("collective-permute")
+                      ? "source_target_pairs"
+                      : "replica_groups");
+  bool isAlone = groups == "{{0}}" || groups == "{{0,0}}" || groups == "{}";
+  if (!isAlone || isParallel(op))
+    return emitUnsupported(op, "groups", "one participant",
+                           groups.empty() ? "none" : groups);
+  SmallVector<Value> leaves;
+  for (Value operand : op.getOperands())
+    llvm::append_range(leaves, c.getLeaves(operand));
+  SmallVector<Type> types = getTypes(op.getType());
+  bool isSame = leaves.size() == types.size() && !c.isScalar();
+  for (size_t i = 0; isSame && i < types.size(); ++i)
+    isSame = cast<RankedTensorType>(types[i]).getShape() ==
+             cast<RankedTensorType>(leaves[i].getType()).getShape();
+  if (!isSame)
+    return emitUnsupported(op, "result", "the operands' shapes", "others");
+  for (auto [leaf, type] : llvm::zip(leaves, types))
+    leaf = c.relayout(leaf, type);
+  c.setLeaves(op.getResult(), leaves);
+  return success();
+}
+
+void hlo::populateAsyncConversions(InstructionConversions &conversions) {
+  llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
+  for (StringRef opcode :
+       {"all-gather", "all-reduce", "all-reduce-start", "all-reduce-done",
+        "all-to-all", "collective-permute", "reduce-scatter"})
+    table[opcode] = convertCollective;
+  table["all-reduce-done"] = convertUpdate;
+}
