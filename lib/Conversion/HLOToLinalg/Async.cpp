@@ -9,6 +9,7 @@
 
 #include "tessera/Conversion/HLOToLinalg.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/HLO/Opcode.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -41,6 +42,10 @@ static LogicalResult convertStart(HLOConverter &c, InstructionOp op,
   if (!tuple || tuple.size() < 2 || c.isScalar())
     return emitUnsupported(op, "result", "operands, result and context",
                            "others");
+  std::optional<Opcode> known = parseOpcode(opcode);
+  int count = known ? getNumOperands(*known) : -2;
+  if (count != kVariadic && count != static_cast<int>(op.getOperands().size()))
+    return emitUnsupported(op, "operands", "those of " + opcode, "others");
   // It stands in the module that is replaced.
   OpBuilder builder(op);
   auto wrapped = InstructionOp::create(

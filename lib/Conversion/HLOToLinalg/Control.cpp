@@ -215,7 +215,8 @@ static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
            getTypes(branches[number].getResultTypes()).size() ==
                getTypes(op.getType()).size();
   };
-  if (c.isScalar() || branches.empty() ||
+  // Each stands in the branch of the one before.
+  if (c.isScalar() || branches.empty() || branches.size() > 256 ||
       op.getOperands().size() != branches.size() + 1 ||
       !llvm::all_of(llvm::seq<unsigned>(0, branches.size()), isFor) ||
       getArrayType(op.getOperand(0)).getRank() != 0)

@@ -199,7 +199,43 @@ LogicalResult HLOConverter::convertOp(Operation *op) {
   return isScalar() ? convertScalar(op) : convertOther(op);
 }
 
+/// How many operands of the opcode are arrays, which its conversion asks for
+/// their shapes.
+static size_t countArrays(InstructionOp op,
+                          const InstructionConversions &conversions) {
+  bool takesArrays =
+      llvm::is_contained({"scatter", "select-and-scatter", "sort"},
+                         op.getOpcode()) ||
+      conversions.elements.contains(op.getOpcode());
+  if (takesArrays)
+    return op.getOperands().size();
+  bool isCall = op.getOpcode() == "conditional" ||
+                getText(op, "custom_call_target") == "\"TopK\"";
+  return isCall && !op.getOperands().empty() ? 1 : 0;
+}
+
+/// Whether operands and result are what conversions take for granted.
+static LogicalResult checkTypes(InstructionOp op,
+                                const InstructionConversions &conversions) {
+  auto isArray = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  size_t count = countArrays(op, conversions);
+  if (!llvm::all_of(op.getOperands().take_front(count).getTypes(), isArray))
+    return emitUnsupported(op, "operands", "arrays of static shape", "others");
+  // Several results are those of reductions alone.
+  bool isOne = !op.getOpcode().starts_with("reduce") &&
+               (conversions.elements.contains(op.getOpcode()) ||
+                op.getOpcode() == "select-and-scatter");
+  if (isOne && !isArray(op.getType()))
+    return emitUnsupported(op, "result", "an array of static shape", "another");
+  return success();
+}
+
 LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
+  if (failed(checkTypes(op, conversions)))
+    return failure();
   if (auto whole = conversions.instructions.find(op.getOpcode());
       whole != conversions.instructions.end())
     return whole->second(*this, op);

@@ -217,6 +217,11 @@ static Elements emitConcatenate(HLOConverter &c, InstructionOp op,
 static Elements emitConcatenateAll(HLOConverter &c, InstructionOp op,
                                    ValueRange index) {
   SmallVector<int64_t> dimensions = getIntegers(op, "dimensions");
+  // Each stands in a branch of the one before.
+  constexpr size_t maxOperands = 256;
+  if (op.getOperands().size() > maxOperands)
+    return emitUnsupported(op, "operands", "at most " + Twine(maxOperands),
+                           Twine(op.getOperands().size()));
   if (op.getOperands().empty() ||
       failed(checkDimensions(op, dimensions, 1, index.size())))
     return failure();

@@ -56,3 +56,25 @@ func.func @main(%x: !a, %z: !s) -> !s {
   %1 = tessera_hlo.instruction "reduce"(%x, %z) {hlo_attributes = {dimensions = "{0}", to_apply = @array}} : (!a, !s) -> !s
   return %1 : !s
 }
+
+// -----
+
+// Values that are no arrays, and arrays of unknown sizes.
+
+!a = tensor<4xf32, #tessera.layout<{0}>>
+!d = tensor<?xf32, #tessera.layout<{0}>>
+func.func @main(%t: tuple<!a, !a>, %x: !a, %d: !d) -> !a {
+  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found others}}
+  %0 = tessera_hlo.instruction "negate"(%t) : (tuple<!a, !a>) -> !a
+  // expected-error@+1 {{unsupported result of negate: expected an array of static shape, found another}}
+  %1 = tessera_hlo.instruction "negate"(%x) : (!a) -> tuple<!a>
+  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found others}}
+  %2 = tessera_hlo.instruction "negate"(%d) : (!d) -> !a
+  // expected-error@+1 {{unsupported operands of sort: expected arrays of static shape, found others}}
+  %3 = tessera_hlo.instruction "sort"(%t) {hlo_attributes = {dimensions = "{0}", to_apply = @main}} : (tuple<!a, !a>) -> !a
+  // expected-error@+1 {{unsupported operands of add-start: expected those of add, found others}}
+  %4 = tessera_hlo.instruction "add-start"(%x) : (!a) -> tuple<tuple<!a>, !a>
+  // expected-error@+1 {{unsupported index of get-tuple-element: expected one of a tuple, found 5}}
+  %5 = tessera_hlo.instruction "get-tuple-element"(%t) {hlo_attributes = {index = "5"}} : (tuple<!a, !a>) -> !a
+  return %0 : !a
+}
