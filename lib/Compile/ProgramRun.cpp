@@ -96,12 +96,19 @@ static void fail() {
   leave();
 }
 
+// What LLVM makes of `math.fpowi`: functions of the compiler's own library,
+// which no symbol of the process stands for.
+extern "C" float __powisf2(float base, int exponent);
+extern "C" double __powidf2(double base, int exponent);
+
 std::vector<std::pair<std::string, void *>> tessera::getProgramFunctions() {
   return {{"malloc", reinterpret_cast<void *>(allocate)},
           {"calloc", reinterpret_cast<void *>(allocateZeros)},
           {"free", reinterpret_cast<void *>(deallocate)},
           {"puts", reinterpret_cast<void *>(keepMessage)},
-          {"abort", reinterpret_cast<void *>(fail)}};
+          {"abort", reinterpret_cast<void *>(fail)},
+          {"__powisf2", reinterpret_cast<void *>(__powisf2)},
+          {"__powidf2", reinterpret_cast<void *>(__powidf2)}};
 }
 
 /// Whether `entry` came to its end. Keeps no objects across the jump.

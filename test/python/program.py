@@ -175,6 +175,13 @@ def test_library_functions():
             array = numbers.astype(dtype)
             wanted = np.vectorize(function)(array.astype(np.float64))
             assert np.allclose(program(array), wanted, rtol=near, atol=near), name
+    for element, dtype in (("f32", np.float32), ("f64", np.float64)):
+        program = ts.Program(
+            "func.func @f(%%a: %s, %%n: i32) -> %s { %%b = math.fpowi %%a, %%n : %s, i32 return %%b : %s }"
+            % ((element,) * 4)
+        )
+        for n in (-3, 0, 7):
+            assert np.isclose(program(dtype(1.5), np.int32(n)), 1.5**n, rtol=1e-6)
     program = ts.Program(
         """
         func.func @f(%a: tensor<7x9xf64>, %i: index, %j: index) -> tensor<3x4xf64> {
@@ -280,9 +287,9 @@ def test_errors():
     compiles(ts.UnsupportedError, "at most 512 levels", "module {" * 100000 + "}" * 100000)
     compiles(
         ts.UnsupportedError,
-        "f8E4M3FN",
-        "func.func @f(%a: tensor<3xf8E4M3FN>) -> tensor<3xf8E4M3FN> {"
-        " %b = arith.addf %a, %a : tensor<3xf8E4M3FN> return %b : tensor<3xf8E4M3FN> }",
+        "f8E8M0FNU",
+        "func.func @f(%a: tensor<3xf8E8M0FNU>) -> tensor<3xf8E8M0FNU> {"
+        " %b = arith.addf %a, %a : tensor<3xf8E8M0FNU> return %b : tensor<3xf8E8M0FNU> }",
     )
     compiles(ts.InvalidError, "no zero characters", "func.func @f() { return }", "f\0g")
     expect(TypeError, "not NoneType", lambda: ts.Program(None))

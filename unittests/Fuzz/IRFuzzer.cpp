@@ -68,7 +68,8 @@ static const std::vector<StringRef> kPasses = {
     "inline",
     "loop-invariant-code-motion",
     "sccp",
-    "symbol-dce"};
+    "symbol-dce",
+    "tessera-expand-small-floats"};
 
 static constexpr size_t kMaxPasses = 8;
 

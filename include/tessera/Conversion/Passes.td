@@ -325,6 +325,18 @@ def LiftBranches : Pass<"tessera-lift-branches"> {
   ];
 }
 
+def CheckAffineDivisors : Pass<"tessera-check-affine-divisors"> {
+  let summary = "Refuse divisions by zero in affine expressions";
+  let description = [{
+    Divisions, and remainders, by constants that are not positive are
+    *unsupported* in the maps and sets of affine operations. Constants may have
+    become such by folding.
+
+    It stands before `lower-affine` in the pipelines, which ends the process for
+    `(d0 mod 0) floordiv 2`.
+  }];
+}
+
 def AssertFaults : Pass<"tessera-assert-faults"> {
   let summary = "Assert what would end a process, or never end";
   let description = [{
@@ -363,6 +375,77 @@ def AssertFaults : Pass<"tessera-assert-faults"> {
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect",
     "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpandSmallFloats : Pass<"tessera-expand-small-floats"> {
+  let summary = "Compute with floats of a byte or less in f32";
+  let description = [{
+    LLVM has no arithmetic for `f8E5M2`, `f8E4M3FN`, `f4E2M1FN` and the like.
+    Operations of `arith`, `math` and `vector` on them compute in f32, by
+    upstream's patterns of `arith-emulate-unsupported-floats`. Conversions from
+    and to these types become integer operations on their bits. They are exact
+    to larger types; to smaller ones they round to the nearest, ties to even.
+    What is beyond the largest number becomes infinity, a NaN, or the largest
+    number, as the type has it; a NaN becomes zero where the type has none.
+
+    Results are those of the operation in the small type, rounded once: f32 has
+    enough bits for sums, products, quotients and roots.
+
+    ```mlir
+    func.func @f(%a: f4E2M1FN) -> f32 {
+      %b = math.sqrt %a : f4E2M1FN
+      %c = arith.extf %b : f4E2M1FN to f32
+      return %c : f32
+    }
+    ```
+
+    first computes the root in f32, between two conversions, and the conversion
+
+    ```mlir
+    func.func @f(%a: f4E2M1FN) -> f32 {
+      %b = arith.extf %a : f4E2M1FN to f32
+      return %b : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%a: f4E2M1FN) -> f32 {
+      %half = arith.constant 5.000000e-01 : f32
+      %c28 = arith.constant 28 : i32
+      %c8 = arith.constant 8 : i32
+      %c2 = arith.constant 2 : i32
+      %bias = arith.constant 1056964608 : i32
+      %c22 = arith.constant 22 : i32
+      %c7 = arith.constant 7 : i32
+      %narrow = arith.bitcast %a : f4E2M1FN to i4
+      %bits = arith.extui %narrow : i4 to i32
+      %magnitude = arith.andi %bits, %c7 : i32
+      %fraction = arith.shli %magnitude, %c22 : i32
+      %normal = arith.addi %fraction, %bias : i32
+      %count = arith.uitofp %magnitude : i32 to f32
+      %small = arith.mulf %count, %half : f32
+      %subnormal = arith.bitcast %small : f32 to i32
+      %is_subnormal = arith.cmpi ult, %magnitude, %c2 : i32
+      %size = arith.select %is_subnormal, %subnormal, %normal : i32
+      %sign = arith.andi %bits, %c8 : i32
+      %top = arith.shli %sign, %c28 : i32
+      %all = arith.ori %size, %top : i32
+      %number = arith.bitcast %all : i32 to f32
+      return %number : f32
+    }
+    ```
+
+    *Unsupported* are `f8E8M0FNU`, which has exponents for numbers,
+    `arith.scaling_extf` and `scaling_truncf`, other rounding modes, complex
+    numbers, atomic updates, and conversions from and to types of more than 64 bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numConversions", "conversions-expanded",
+              "Conversions from and to small floats">
   ];
 }
 

@@ -100,7 +100,9 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
                                         const AffineToLLVMOptions &options) {
   // Views become descriptors first; what they compute is affine again.
   manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createCheckAffineDivisors());
   manager.addPass(createLowerAffinePass());
+  manager.addPass(createExpandSmallFloats());
   if (options.threads > 1) {
     ConvertSCFToOpenMPPassOptions parallelOptions;
     parallelOptions.numThreads = options.threads;
