@@ -26,6 +26,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
 #include "tessera/Layout/Size.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
 #include "tessera/Target/HLO/Import.h"
 
@@ -358,20 +359,21 @@ private:
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// Whether a text is one of HLO, by its first word behind comments.
-static bool isHLOText(StringRef text) {
-  text = text.ltrim();
-  while (text.starts_with("//") || text.starts_with("/*"))
-    text =
-        text.substr(text.find(text[1] == '/' ? "\n" : "*/")).ltrim("*/ \n\r\t");
-  return text.starts_with("HloModule");
+/// What is wrong with a text before it is parsed.
+static llvm::Error checkModuleText(StringRef text) {
+  // What the parser of HLO bears is its own matter.
+  if (isHLOModule(text))
+    return llvm::Error::success();
+  if (llvm::Error error = checkIsMLIR(text))
+    return error;
+  return checkParsable(text);
 }
 
 static OwningOpRef<ModuleOp> parse(llvm::SourceMgr &sources,
                                    MLIRContext &context) {
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
-  if (isHLOText(buffer->getBuffer()))
+  if (isHLOModule(buffer->getBuffer()))
     return importHLO(buffer->getBuffer(), buffer->getBufferIdentifier(),
                      &context);
   return parseSourceFile<ModuleOp>(sources, &context);
@@ -399,9 +401,7 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
-  // What the parser of HLO bears is its own matter.
-  if (llvm::Error error =
-          isHLOText(text) ? llvm::Error::success() : checkParsable(text))
+  if (llvm::Error error = checkModuleText(text))
     return std::move(error);
   MLIRContext context(getProgramDialects(), MLIRContext::Threading::DISABLED);
   // What the function around the entry is made of, and instructions become.

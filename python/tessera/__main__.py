@@ -16,6 +16,7 @@ import argparse
 import io
 import math
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -165,6 +166,29 @@ def run_values(arguments):
     return 0
 
 
+# What files of other kinds begin with.
+KINDS = {
+    b"ML\xefR": "MLIR's bytecode",
+    b"\x1f\x8b": "a file packed by gzip",
+    b"PK\3\4": "a zip archive, such as an npz file",
+    b"\x93NUMPY": "an array of numpy",
+    b"HloModule": "HLO text",
+    b"module": "MLIR's text",
+    b"#map": "MLIR's text",
+    b"func.func": "MLIR's text",
+}
+
+
+def describe_kind(data, other):
+    """What a file is that begins with `data`, by its kind or as `other`."""
+    words = re.sub(rb"\A(\s|//[^\n]*\n)+", b"", data)  # behind comments
+    for begin, name in KINDS.items():
+        if words.startswith(begin):
+            return name
+    is_text = not any(byte < 9 for byte in data[:4096])
+    return other if is_text else "binary data, such as a protocol buffer"
+
+
 def read_text(path):
     """The text of a file, which is UTF-8 whatever the locale is."""
     if path == "-":
@@ -176,8 +200,8 @@ def read_text(path):
         return data.decode()
     except UnicodeDecodeError:
         raise ts.InvalidError(
-            f"invalid module: expected the text of MLIR or HLO, found other bytes "
-            f"in {path}"
+            f"invalid module: expected the text of MLIR or HLO, found "
+            f"{describe_kind(data, 'other bytes')} in {path}"
         ) from None
 
 
@@ -221,9 +245,11 @@ def open_archive(path):
             f"invalid file {path}: expected an npz file, found a device or a pipe"
         )
     with open(path, "rb") as file:
+        begin = file.read(4096)
         if not zipfile.is_zipfile(file):
             raise ts.InvalidError(
-                f"invalid file {path}: expected an npz file, found another"
+                f"invalid file {path}: expected an npz file, found "
+                f"{describe_kind(begin, 'another')}"
             )
     return zipfile.ZipFile(path)
 

@@ -45,7 +45,7 @@ static cl::opt<std::string> batchPath(
              "# begins a comment; without a name, that of --symbol and a "
              "number"),
     cl::sub(command));
-static cl::opt<EmitKind> emitKind(
+static ChoiceOption<EmitKind> emitKind(
     "emit", cl::desc("What to write"), cl::init(EmitKind::Shared),
     cl::values(clEnumValN(EmitKind::Object, "obj",
                           "an object file, and its C header beside it"),

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Report/OutOfMemory.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -33,6 +34,9 @@ static int run() {
   auto input = readInput(file);
   if (!input)
     return reportError(input.takeError());
+  if (llvm::Error error =
+          checkIsText((*input)->getBuffer(), "a log or a message of XLA"))
+    return reportError(std::move(error));
   llvm::Expected<OutOfMemoryLog> log =
       parseOutOfMemoryLog((*input)->getBuffer());
   if (!log)

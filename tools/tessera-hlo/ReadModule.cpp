@@ -12,30 +12,19 @@
 #include "tessera/Report/HloReport.h"
 #include "tessera/Support/ToolSupport.h"
 
+#include "tessera/Support/FileKind.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
 
-/// Whether the file is one of MLIR, text or bytecode, such as StableHLO.
-static bool isMLIR(llvm::StringRef text) {
-  static constexpr llvm::StringLiteral kBegins[] = {
-      "module @", "module {",           "module attributes", "func.func ", "#",
-      "!",        "\"builtin.module\"", "builtin.module",    "ML\xefR"};
-  text = text.ltrim();
-  return llvm::any_of(
-      kBegins, [&](llvm::StringRef begin) { return text.starts_with(begin); });
-}
-
 std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
                                                  llvm::StringRef name,
                                                  llvm::raw_ostream &os) {
-  if (isMLIR(text)) {
-    os << name
-       << ": error: invalid kind of file: expected HLO text, found MLIR; "
-          "compile it by XLA with --xla_dump_to, or run --tessera-report of "
-          "tessera-opt\n";
+  if (llvm::Error error = checkIsHLO(text)) {
+    os << name << ": error: " << llvm::toString(std::move(error)) << '\n';
     return nullptr;
   }
   std::vector<hlo::SourceDiagnostic> errors;

@@ -10,7 +10,7 @@
 #include "OutputOptions.h"
 #include "ReadModule.h"
 
-#include "tessera/Layout/Target.h"
+#include "tessera/Support/TargetArgument.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -27,35 +27,39 @@ static cl::opt<unsigned>
     limit("limit", cl::sub(command), cl::init(10), cl::value_desc("n"),
           cl::desc("Rows in each list for people; 0 for all"));
 
-static cl::opt<std::string>
-    target("target", cl::sub(command), cl::value_desc("name"),
-           cl::desc("The machine whose memories --html draws as lines"));
-static cl::opt<std::string> grouping(
-    "group", cl::sub(command), cl::value_desc("source|operation"),
-    cl::desc("Also sums over lines of the source, or operations, as text"));
+static const std::string targetHelp =
+    "The machine whose memories --html draws as lines: " +
+    getTargetArgumentHelp();
+static cl::opt<std::string> target("target", cl::sub(command),
+                                   cl::value_desc("name"),
+                                   cl::desc(targetHelp));
+static ChoiceOption<ReportGrouping>
+    grouping("group", cl::sub(command), cl::desc("Also sums, as text, over"),
+             cl::values(clEnumValN(ReportGrouping::Source, "source",
+                                   "lines of the source"),
+                        clEnumValN(ReportGrouping::Operation, "operation",
+                                   "operations")));
 
 /// The memories of the target, if one is named.
 static llvm::Expected<std::vector<ReportCapacity>> getCapacities() {
   std::vector<ReportCapacity> capacities;
   if (target.empty())
     return capacities;
-  llvm::Expected<const Target *> machine = getTarget(target);
-  if (!machine)
-    return machine.takeError();
-  for (const MemorySpace &space : (*machine)->spaces)
+  llvm::Expected<TargetArgument> argument = TargetArgument::read(target);
+  if (!argument)
+    return argument.takeError();
+  Target machine = argument->get();
+  for (const MemorySpace &space : machine.spaces)
     capacities.push_back({space.number, space.capacity,
-                          (space.name + " of " + (*machine)->name).str()});
+                          (space.name + " of " + machine.name).str()});
   return capacities;
 }
 
 static void printText(const Report &report, llvm::raw_ostream &os,
                       size_t rows) {
   printReport(report, os, rows);
-  if (!grouping.empty())
-    printReportGroups(report,
-                      grouping == "source" ? ReportGrouping::Source
-                                           : ReportGrouping::Operation,
-                      os, rows);
+  if (grouping.getNumOccurrences() > 0)
+    printReportGroups(report, grouping, os, rows);
 }
 static cl::list<std::string>
     failIf("fail-if", cl::sub(command), cl::value_desc("limit"),
@@ -63,9 +67,6 @@ static cl::list<std::string>
                     "'padding>5%' or 'peak>16GiB'; docs/report.md has all"));
 
 static int run() {
-  if (!grouping.empty() && grouping != "source" && grouping != "operation")
-    return reportError(invalidError("", "--group", "source or operation",
-                                    "`" + grouping + "`"));
   llvm::Expected<std::vector<ReportCapacity>> capacities = getCapacities();
   if (!capacities)
     return reportError(capacities.takeError());

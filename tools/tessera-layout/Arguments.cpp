@@ -77,26 +77,3 @@ std::optional<ArrayArgument> tessera::readArrayArgument(llvm::StringRef text) {
   }
   return ArrayArgument{std::move(*shape), std::move(*axes)};
 }
-
-std::optional<TargetArgument> TargetArgument::read(llvm::StringRef text) {
-  TargetArgument argument;
-  auto report = [](llvm::Error error) {
-    reportError(std::move(error));
-    return std::nullopt;
-  };
-  if (!text.ends_with(".json")) {
-    llvm::Expected<const Target *> preset = getTarget(text);
-    if (!preset)
-      return report(preset.takeError());
-    argument.preset = *preset;
-    return argument;
-  }
-  auto file = readInput(text);
-  if (!file)
-    return report(file.takeError());
-  llvm::Expected<OwnTarget> own = OwnTarget::parse((*file)->getBuffer());
-  if (!own)
-    return report(own.takeError());
-  argument.own = std::move(*own);
-  return argument;
-}

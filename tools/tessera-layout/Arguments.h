@@ -10,7 +10,6 @@
 #define TESSERA_TOOLS_TESSERA_LAYOUT_ARGUMENTS_H
 
 #include "tessera/Layout/AxisList.h"
-#include "tessera/Layout/Target.h"
 
 namespace tessera {
 
@@ -38,19 +37,6 @@ struct ArrayArgument {
 
 /// Reads an array whose axes are static; reports what is wrong with it.
 std::optional<ArrayArgument> readArrayArgument(llvm::StringRef text);
-
-/// A target given on the command line: the name of a preset, or a file.
-class TargetArgument {
-public:
-  /// Reports what is wrong with it.
-  static std::optional<TargetArgument> read(llvm::StringRef text);
-
-  Target get() const { return own ? own->get() : *preset; }
-
-private:
-  const Target *preset = nullptr;
-  std::optional<OwnTarget> own;
-};
 
 } // namespace tessera
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Arguments.h"
 #include "tessera/Support/Subcommand.h"
+#include "tessera/Support/TargetArgument.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,16 +20,15 @@ static Subcommand
     command("default", "Print shapes with the layout a target gives them", run);
 static cl::list<std::string> shapes(cl::Positional, cl::OneOrMore,
                                     cl::desc("SHAPE..."), cl::sub(command));
-static const std::string targetNames =
-    getTargetNames() + ", another name of one, or a file *.json";
+static const std::string targetNames = getTargetArgumentHelp();
 static cl::opt<std::string> targetName("target", cl::Required,
                                        cl::value_desc("name"), cl::sub(command),
                                        cl::desc(targetNames));
 
 static int run() {
-  std::optional<TargetArgument> target = TargetArgument::read(targetName);
+  llvm::Expected<TargetArgument> target = TargetArgument::read(targetName);
   if (!target)
-    return kExitBadInput;
+    return reportError(target.takeError());
   int code = kExitSuccess;
   for (const std::string &text : shapes) {
     std::optional<Shape> shape = readShapeArgument(text);

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/View/Explain.h"
-#include "Arguments.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Subcommand.h"
+#include "tessera/Support/TargetArgument.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -36,15 +38,32 @@ static cl::opt<std::string>
     targetName("target", cl::value_desc("name"), cl::sub(command),
                cl::desc("Whose names memory spaces have, as in `default`"));
 
+/// Names a file for what it is, and which tool reads it. True if `argument` is
+/// the name of one.
+static bool reportFile(StringRef argument) {
+  if (!llvm::sys::fs::is_regular_file(argument))
+    return false;
+  auto file = readInput(argument);
+  if (!file) {
+    reportError(file.takeError());
+    return true;
+  }
+  FileKind kind = getFileKind((*file)->getBuffer());
+  reportError(
+      invalidError("", "text", "a shape, a line of HLO or a message",
+                   "the name of a file, which is " + getFileKindName(kind),
+                   getFileKindReader(kind)));
+  return true;
+}
+
 static int run() {
   ExplainOptions options;
   options.verbose = verbose;
   std::optional<TargetArgument> target;
   Target machine;
   if (targetName.getNumOccurrences() > 0) {
-    target = TargetArgument::read(targetName);
-    if (!target)
-      return kExitBadInput;
+    if (llvm::Error error = TargetArgument::read(targetName).moveInto(target))
+      return reportError(std::move(error));
     machine = target->get();
     options.target = &machine;
   }
@@ -57,9 +76,15 @@ static int run() {
     input = std::move(*buffer);
     argument = input->getBuffer();
   }
+  if (llvm::Error error = checkIsText(argument, "text with shapes"))
+    return reportError(std::move(error));
   llvm::Error error = explainText(argument, llvm::outs(), options);
   if (!error)
     return kExitSuccess;
+  if (reportFile(text)) {
+    llvm::consumeError(std::move(error));
+    return kExitBadInput;
+  }
   llvm::handleAllErrors(std::move(error), [&](const LayoutError &each) {
     printError(llvm::errs(), each.get(), argument);
   });

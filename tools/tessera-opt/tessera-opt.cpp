@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/InitAll.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
 #include "tessera/Support/ToolSupport.h"
 
@@ -69,6 +70,8 @@ static llvm::Error optimize(StringRef inputPath, StringRef outputPath,
   auto input = tessera::readInput(inputPath);
   if (!input)
     return input.takeError();
+  if (llvm::Error error = tessera::checkIsMLIR((*input)->getBuffer()))
+    return error;
   if (llvm::Error error =
           checkChunks((*input)->getBuffer(), config.inputSplitMarker()))
     return error;

@@ -47,6 +47,30 @@ public:
   int (*const run)();
 };
 
+/// Parses one of some names; says which there are for another.
+template <typename T> class ChoiceParser : public llvm::cl::parser<T> {
+public:
+  using llvm::cl::parser<T>::parser;
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text,
+             T &value) {
+    std::string names;
+    for (const auto &choice : this->Values) {
+      if (choice.Name == text) {
+        value = choice.V.getValue();
+        return false;
+      }
+      names += (names.empty() ? "" : " or ") + choice.Name.str();
+    }
+    return option.error("invalid name: expected " + names + ", found `" + text +
+                        "`");
+  }
+};
+
+/// An option that takes one of some names.
+template <typename T>
+using ChoiceOption = llvm::cl::opt<T, false, ChoiceParser<T>>;
+
 /// The whole of a tool's main: parses the command line, runs the subcommand
 /// that it names, and returns the exit code. `tool` is the program's name and
 /// `overview` what --help says first.

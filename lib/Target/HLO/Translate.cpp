@@ -10,6 +10,7 @@
 
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
 #include "tessera/Target/HLO/Export.h"
 #include "tessera/Target/HLO/Import.h"
@@ -50,6 +51,14 @@ static void printTime(StringRef text, StringRef fileName, MLIRContext *like,
   llvm::outs() << llvm::format("%.9f\n", best.count());
 }
 
+/// Reports what is wrong with the whole of a text.
+static LogicalResult emitBufferError(const llvm::MemoryBuffer &buffer,
+                                     MLIRContext *context, llvm::Error error) {
+  return emitError(
+      FileLineColLoc::get(context, buffer.getBufferIdentifier(), 1, 1),
+      llvm::toString(std::move(error)));
+}
+
 static LogicalResult
 exportSource(const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
              MLIRContext *context) {
@@ -59,10 +68,11 @@ exportSource(const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
   context->appendDialectRegistry(dialects);
   const llvm::MemoryBuffer *buffer =
       sources->getMemoryBuffer(sources->getMainFileID());
-  if (llvm::Error error = checkParsable(buffer->getBuffer()))
-    return emitError(
-        FileLineColLoc::get(context, buffer->getBufferIdentifier(), 1, 1),
-        llvm::toString(std::move(error)));
+  llvm::Error error = checkIsMLIR(buffer->getBuffer());
+  if (!error)
+    error = checkParsable(buffer->getBuffer());
+  if (error)
+    return emitBufferError(*buffer, context, std::move(error));
   auto module = parseSourceFile<ModuleOp>(sources, context);
   return module ? exportHLO(*module, os) : failure();
 }
@@ -82,6 +92,10 @@ void tessera::registerHLOTranslations() {
       [](llvm::SourceMgr &sources, MLIRContext *context) {
         const llvm::MemoryBuffer *buffer =
             sources.getMemoryBuffer(sources.getMainFileID());
+        if (llvm::Error error = checkIsHLO(buffer->getBuffer())) {
+          (void)emitBufferError(*buffer, context, std::move(error));
+          return OwningOpRef<Operation *>();
+        }
         ImportHLOOptions options;
         options.raw = raw;
         if (timed > 0)
