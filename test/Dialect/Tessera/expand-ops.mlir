@@ -150,6 +150,33 @@ func.func @insert_slice(%a: tensor<8x?xf32>, %b: tensor<32x256xf32, #tiled>, %n:
   return %0 : tensor<32x256xf32, #tiled>
 }
 
+// A block that is relayouted for it is read in its own layout; one that others
+// want as well is not.
+
+// CHECK-LABEL: func.func @insert_relayouted
+// CHECK-SAME: (%[[A:[a-z0-9]+]]: tensor<8x128xf32, #{{.*}}>, %[[B:[a-z0-9]+]]: tensor<32x256xf32, #
+// CHECK-NOT: tessera.relayout
+// CHECK: tensor.extract %[[A]]
+// CHECK: return
+func.func @insert_relayouted(%a: tensor<8x128xf32, #tessera.layout<{0,1:T(4,4)}>>, %b: tensor<32x256xf32, #tiled>)
+    -> tensor<32x256xf32, #tiled> {
+  %p = tessera.relayout %a : tensor<8x128xf32, #tessera.layout<{0,1:T(4,4)}>> to tensor<8x128xf32>
+  %0 = tensor.insert_slice %p into %b[8, 128] [8, 128] [1, 1]
+      : tensor<8x128xf32> into tensor<32x256xf32, #tiled>
+  return %0 : tensor<32x256xf32, #tiled>
+}
+
+// CHECK-LABEL: func.func @insert_shared
+// CHECK: %[[P:.*]] = tessera.relayout
+// CHECK: tensor.extract %[[P]]
+func.func @insert_shared(%a: tensor<8x128xf32, #tessera.layout<{0,1:T(4,4)}>>, %b: tensor<32x256xf32, #tiled>)
+    -> (tensor<32x256xf32, #tiled>, tensor<8x128xf32>) {
+  %p = tessera.relayout %a : tensor<8x128xf32, #tessera.layout<{0,1:T(4,4)}>> to tensor<8x128xf32>
+  %0 = tensor.insert_slice %p into %b[8, 128] [8, 128] [1, 1]
+      : tensor<8x128xf32> into tensor<32x256xf32, #tiled>
+  return %0, %p : tensor<32x256xf32, #tiled>, tensor<8x128xf32>
+}
+
 // CHECK-LABEL: func.func @reassociations
 // CHECK-NOT: tensor.{{expand|collapse}}
 // CHECK: tessera.bitcast %{{.*}} : tensor<32x256xf32> to tensor<1024x8xf32>

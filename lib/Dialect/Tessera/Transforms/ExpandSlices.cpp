@@ -106,6 +106,13 @@ static Operation *getTarget(tensor::ExtractSliceOp op) {
   return relayout ? relayout : op;
 }
 
+/// The relayout of what is inserted, where nothing else wants it. The elements
+/// are read one by one, which every layout allows, so it can be left out.
+static RelayoutOp getRelayout(tensor::InsertSliceOp op) {
+  auto relayout = op.getSource().getDefiningOp<RelayoutOp>();
+  return relayout && relayout->hasOneUse() ? relayout : RelayoutOp();
+}
+
 namespace {
 /// A new tensor whose elements are read from the array. One that would be
 /// relayouted at once is made in the layout that is wanted.
@@ -145,7 +152,8 @@ struct ExpandExtractSlice : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Loops that write the elements into the array.
+/// Loops that write the elements into the array. One that is relayouted before
+/// is read in the layout that it has, without a buffer between.
 struct ExpandInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -155,24 +163,27 @@ struct ExpandInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
       return rewriter.notifyMatchFailure(op, "upstream bufferizes it");
     Location loc = op.getLoc();
     Slice slice = Slice::get(op);
+    RelayoutOp relayout = getRelayout(op);
+    Value origin = relayout ? relayout.getSource() : op.getSource();
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
     int64_t rank = op.getSourceType().getRank();
     SmallVector<Value> lower(rank, zero), steps(rank, one), upper;
-    for (OpFoldResult size :
-         tensor::getMixedSizes(rewriter, loc, op.getSource()))
+    for (OpFoldResult size : tensor::getMixedSizes(rewriter, loc, origin))
       upper.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, size));
     scf::LoopNest nest = scf::buildLoopNest(
         rewriter, loc, lower, upper, steps, ValueRange(op.getDest()),
         [&](OpBuilder &builder, Location loc, ValueRange index,
             ValueRange carried) -> scf::ValueVector {
           Value element =
-              tensor::ExtractOp::create(builder, loc, op.getSource(), index);
+              tensor::ExtractOp::create(builder, loc, origin, index);
           return {tensor::InsertOp::create(
               builder, loc, element, carried.front(),
               slice.buildIndices(builder, loc, index))};
         });
     rewriter.replaceOp(op, nest.results);
+    if (relayout)
+      rewriter.eraseOp(relayout);
     return success();
   }
 };
