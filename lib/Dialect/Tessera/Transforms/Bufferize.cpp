@@ -337,6 +337,21 @@ static LogicalResult checkBufferizable(ModuleOp module) {
   return success(isBufferizable);
 }
 
+/// Lets buffers begin where the module's target wants them to in their space.
+static void alignBuffers(ModuleOp module, BufferizationOptions &options) {
+  TargetAttr target = TargetAttr::lookup(module);
+  if (!target)
+    return;
+  options.allocationFn = [target](OpBuilder &builder, Location loc,
+                                  MemRefType type, ValueRange sizes,
+                                  unsigned alignment) -> FailureOr<Value> {
+    return memref::AllocOp::create(builder, loc, type, sizes,
+                                   builder.getI64IntegerAttr(getBufferAlignment(
+                                       target, type, alignment)))
+        .getResult();
+  };
+}
+
 namespace {
 struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void getDependentDialects(DialectRegistry &registry) const override {
@@ -347,6 +362,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OneShotBufferizationOptions options = getBufferizationOptions();
+    alignBuffers(module, options);
     BufferizationState state;
     if (failed(checkFunctionValues(module)) ||
         failed(checkBufferizable(module)))

@@ -208,6 +208,18 @@ static TypedAttr dropLayout(ElementsAttr elements) {
       .Default([](Attribute) { return TypedAttr(); });
 }
 
+int64_t tessera::getBufferAlignment(TargetAttr target, MemRefType type,
+                                    int64_t alignment) {
+  llvm::Expected<int64_t> number = getMemorySpaceNumber(type);
+  if (!number) {
+    llvm::consumeError(number.takeError());
+    return alignment;
+  }
+  std::optional<MemorySpace> space =
+      target ? target.findSpace(*number) : std::nullopt;
+  return space ? std::max(alignment, space->alignment) : alignment;
+}
+
 namespace {
 /// Makes globals of constants, one for all that are equal. It also makes those
 /// of constants without layouts, because upstream reuses any global with the
@@ -245,7 +257,8 @@ memref::GlobalOp ConstantGlobals::getGlobal(OpBuilder &builder,
   global = memref::GlobalOp::create(
       builder, constant.getLoc(), "tessera_constant",
       builder.getStringAttr("private"), type, elements, /*constant=*/true,
-      builder.getI64IntegerAttr(options.bufferAlignment));
+      builder.getI64IntegerAttr(getBufferAlignment(
+          TargetAttr::lookup(module), type, options.bufferAlignment)));
   symbolTables.getSymbolTable(module).insert(global);
   return global;
 }

@@ -9,10 +9,17 @@
 #ifndef TESSERA_LIB_DIALECT_TESSERA_TRANSFORMS_PLAINTENSORS_H
 #define TESSERA_LIB_DIALECT_TESSERA_TRANSFORMS_PLAINTENSORS_H
 
+#include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
+
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tessera {
+
+/// Of a buffer: that of its space on the target, where there is one, but at
+/// least `alignment`.
+int64_t getBufferAlignment(TargetAttr target, mlir::MemRefType type,
+                           int64_t alignment);
 
 /// Makes of constants with layouts globals of memrefs with layouts, and gives
 /// tensors without layouts to all operations whose bufferization knows plain
