@@ -49,12 +49,13 @@ static cl::opt<unsigned> limit("limit", cl::sub(command), cl::init(10),
                                cl::desc("Changes that are shown to people; 0 "
                                         "for all"));
 
-static std::optional<AssignOptions> getOptions() {
-  if (unknownTrips < 1 || candidates < 1 || candidates > 16) {
-    llvm::errs() << "error: --unknown-trips is 1 or more, --candidates 1 to "
-                    "16\n";
-    return std::nullopt;
-  }
+static llvm::Expected<AssignOptions> getOptions() {
+  if (unknownTrips < 1)
+    return invalidError("", "--unknown-trips", "a number of at least 1",
+                        llvm::Twine(unknownTrips));
+  if (candidates < 1 || candidates > 16)
+    return invalidError("", "--candidates", "a number from 1 to 16",
+                        llvm::Twine(candidates));
   AssignOptions options;
   options.keep = keep;
   options.unknownTrips = unknownTrips;
@@ -64,8 +65,10 @@ static std::optional<AssignOptions> getOptions() {
 }
 
 static int run() {
-  std::optional<AssignOptions> options = getOptions();
-  std::optional<Dump> dump = options ? readDump(file) : std::nullopt;
+  llvm::Expected<AssignOptions> options = getOptions();
+  if (!options)
+    return reportError(options.takeError());
+  std::optional<Dump> dump = readDump(file);
   if (!dump)
     return kExitBadInput;
   const hlo::Module &module = *dump->module;

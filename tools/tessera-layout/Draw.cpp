@@ -63,6 +63,9 @@ static void printText(const Picture &picture) {
 }
 
 static int run() {
+  if (width < 0)
+    return reportError(invalidError("", "--width", "a number of at least 0",
+                                    llvm::Twine(width)));
   std::optional<Shape> shape = readShapeArgument(shapeText), to;
   if (!shape)
     return kExitBadInput;
