@@ -10,6 +10,7 @@
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/Pipelines.h"
+#include "tessera/Dialect/Tessera/IR/LayoutPropagation.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
@@ -50,6 +51,7 @@ static void registerUpstreamModels(mlir::DialectRegistry &registry) {
 
 void tessera::registerAllExtensions(mlir::DialectRegistry &registry) {
   registerUpstreamModels(registry);
+  registerLayoutPropagationExternalModels(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
 }
 

@@ -176,4 +176,5 @@ def main():
     report(failures, count, "programs")
 
 
-main()
+if __name__ == "__main__":
+    main()

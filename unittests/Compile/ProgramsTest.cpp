@@ -25,6 +25,8 @@ static constexpr const char *kPasses[] = {
     "tessera-assign-layouts{target=cpu}",
     "tessera-assign-layouts{target=tpu_v5e}",
     "tessera-expand-ops",
+    "tessera-fold-relayouts",
+    "tessera-propagate-layouts",
     "tessera-verify",
     "canonicalize",
     "cse",

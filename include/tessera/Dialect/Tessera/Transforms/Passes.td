@@ -119,6 +119,120 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
   ];
 }
 
+def FoldRelayouts : Pass<"tessera-fold-relayouts"> {
+  let summary = "Remove relayouts that move what need not be moved";
+  let description = [{
+    | a relayout | becomes |
+    |---|---|
+    | behind another one | one relayout, or none, where no third memory space is between |
+    | of a constant | the constant in the other layout |
+    | between layouts with the same bytes | `tessera.bitcast`, which moves none |
+    | of a value from outside of a loop | one in front of the loop |
+    | that another one before it equals | the result of that one |
+
+    Memory spaces are kept, and no type of another operation changes: layouts
+    are chosen by `tessera-propagate-layouts`. With the option `remarks` each
+    relayout that stays says how many bytes it moves, why, and what would make
+    it unnecessary.
+
+    ```mlir
+    #rows = #tessera.layout<{1,0}>
+    #tiles = #tessera.layout<{1,0:T(1,128)}>
+    func.func @f(%a: tensor<8x128xf32, #rows>) -> tensor<8x128xf32, #tiles> {
+      %b = tessera.relayout %a : tensor<8x128xf32, #rows>
+          to tensor<8x128xf32, #tiles>
+      return %b : tensor<8x128xf32, #tiles>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #rows = #tessera.layout<{1,0}>
+    #tiles = #tessera.layout<{1,0:T(1,128)}>
+    func.func @f(%a: tensor<8x128xf32, #rows>) -> tensor<8x128xf32, #tiles> {
+      %b = tessera.bitcast %a : tensor<8x128xf32, #rows>
+          to tensor<8x128xf32, #tiles>
+      return %b : tensor<8x128xf32, #tiles>
+    }
+    ```
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say of each relayout that stays why it does">
+  ];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Relayouts that are gone">,
+    Statistic<"numBitcasts", "bitcasts", "Relayouts that became bitcasts">,
+    Statistic<"numHoisted", "hoisted", "Relayouts that left a loop">,
+    Statistic<"numKept", "kept", "Relayouts that stay">
+  ];
+  let dependentDialects = ["::tessera::TesseraDialect"];
+}
+
+def PropagateLayouts : Pass<"tessera-propagate-layouts"> {
+  let summary = "Choose layouts so that relayouts move the fewest bytes";
+  let description = [{
+    Chooses the encodings of tensors anew, and puts relayouts where two meet, so
+    that as few bytes are moved as can be. What a relayout reads and writes
+    counts, as often as it runs, and the padding that other operations read and
+    write; a relayout between layouts with the same bytes costs nothing.
+
+    Operations say how layouts pass through them by the interface
+    `LayoutPropagationOpInterface`: elementwise ones, `arith.constant`,
+    `tensor.empty`, `scf.for`, `if` and `while`, and those of `linalg` on
+    tensors. All other values keep their types: arguments and results of
+    functions, calls, bitcasts, reshapes, slices, what `tessera.assume_layout`
+    gives. So do memory spaces, and tensors with dynamic dimensions.
+
+    Candidates are the encodings that values have, carried along relayouts and
+    ties, and the default layouts of the module's target, if it has one. The
+    solver (`docs/assignment.md`) gives a lower bound for these candidates. The
+    pass never makes the sum larger; where it would, nothing changes.
+
+    ```mlir
+    #rows = #tessera.layout<{1,0:T(8,128)}>
+    #columns = #tessera.layout<{0,1:T(8,128)}>
+    func.func @f(%a: tensor<128x128xf32, #rows>) -> tensor<128x128xf32, #rows> {
+      %b = tessera.relayout %a : tensor<128x128xf32, #rows>
+          to tensor<128x128xf32, #columns>
+      %c = math.exp %b : tensor<128x128xf32, #columns>
+      %d = tessera.relayout %c : tensor<128x128xf32, #columns>
+          to tensor<128x128xf32, #rows>
+      return %d : tensor<128x128xf32, #rows>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #layout = #tessera.layout<{1,0:T(8,128)}>
+    func.func @f(%a: tensor<128x128xf32, #layout>)
+        -> tensor<128x128xf32, #layout> {
+      %b = math.exp %a : tensor<128x128xf32, #layout>
+      return %b : tensor<128x128xf32, #layout>
+    }
+    ```
+  }];
+  let options = [
+    Option<"unknownTrips", "unknown-trips", "int64_t", /*default=*/"10",
+           "How often a loop runs whose bounds are not constants">,
+    Option<"maxCandidates", "max-candidates", "unsigned", /*default=*/"6",
+           "Encodings that a value may choose from">,
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say how many bytes are moved, and how many must be">
+  ];
+  let statistics = [
+    Statistic<"numChanged", "changed", "Values that got another layout">,
+    Statistic<"numErased", "erased", "Relayouts that are gone">,
+    Statistic<"numInserted", "inserted", "Relayouts inserted">,
+    Statistic<"bytesBefore", "bytes-before", "Bytes moved before">,
+    Statistic<"bytesAfter", "bytes-after", "Bytes moved after">,
+    Statistic<"bytesBound", "bytes-bound", "Bytes that must be moved at least">
+  ];
+  let dependentDialects = ["::tessera::TesseraDialect"];
+}
+
 def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
   let summary = "Check the rules about layouts that no single verifier can see";
   let description = [{
