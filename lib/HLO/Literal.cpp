@@ -77,6 +77,9 @@ LogicalResult ArrayParser::parse() {
         return failure();
       break;
     case TokenKind::Comma:
+      // XLA takes one without any element for zeros.
+      if (level == 0)
+        return parser.unexpected("literal", "a value");
       parser.lexer.lex();
       break;
     default:
