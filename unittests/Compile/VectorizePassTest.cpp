@@ -100,6 +100,7 @@ TEST(VectorizePass, RandomRelayoutsBetweenGuardPages) {
         return;
     }
   }
-  // What has no plan is the exception.
-  EXPECT_LT(numLeft, count / 3);
+  // What has no plan is the exception, which takes some pairs to show.
+  if (!isShortTest())
+    EXPECT_LT(numLeft, count / 3);
 }
