@@ -294,6 +294,9 @@ static Value compareFloats(ImplicitLocOpBuilder &b, StringRef direction,
 static Elements emitCompare(HLOConverter &c, InstructionOp op,
                             ValueRange index) {
   StringRef direction = getText(op, "direction");
+  if (!llvm::is_contained({"EQ", "NE", "LT", "LE", "GT", "GE"}, direction))
+    return emitUnsupported(op, "direction", "EQ, NE, LT, LE, GT or GE",
+                           direction.empty() ? "none" : direction);
   // As wider numbers, they have the same order.
   bool isTotal = getText(op, "type") == "TOTALORDER";
   auto emit = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) {

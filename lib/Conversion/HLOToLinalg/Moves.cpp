@@ -222,8 +222,9 @@ static Elements emitConcatenateAll(HLOConverter &c, InstructionOp op,
   if (op.getOperands().size() > maxOperands)
     return emitUnsupported(op, "operands", "at most " + Twine(maxOperands),
                            Twine(op.getOperands().size()));
-  if (op.getOperands().empty() ||
-      failed(checkDimensions(op, dimensions, 1, index.size())))
+  if (op.getOperands().empty())
+    return emitUnsupported(op, "operands", "at least one", "none");
+  if (failed(checkDimensions(op, dimensions, 1, index.size())))
     return failure();
   return emitConcatenate(c, op, index, dimensions.front(), 0, 0);
 }

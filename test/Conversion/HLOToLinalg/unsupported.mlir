@@ -74,6 +74,10 @@ func.func @main(%t: tuple<!a, !a>, %x: !a, %d: !d) -> !a {
   %3 = tessera_hlo.instruction "sort"(%t) {hlo_attributes = {dimensions = "{0}", to_apply = @main}} : (tuple<!a, !a>) -> !a
   // expected-error@+1 {{unsupported operands of add-start: expected those of add, found others}}
   %4 = tessera_hlo.instruction "add-start"(%x) : (!a) -> tuple<tuple<!a>, !a>
+  // expected-error@+1 {{unsupported direction of compare: expected EQ, NE, LT, LE, GT or GE, found none}}
+  %6 = tessera_hlo.instruction "compare"(%x, %x) : (!a, !a) -> tensor<4xi1, #tessera.layout<{0}>>
+  // expected-error@+1 {{unsupported operands of concatenate: expected at least one, found none}}
+  %7 = tessera_hlo.instruction "concatenate"() {hlo_attributes = {dimensions = "{0}"}} : () -> !a
   // expected-error@+1 {{unsupported index of get-tuple-element: expected one of a tuple, found 5}}
   %5 = tessera_hlo.instruction "get-tuple-element"(%t) {hlo_attributes = {index = "5"}} : (tuple<!a, !a>) -> !a
   return %0 : !a
