@@ -29,7 +29,6 @@
 using namespace tessera;
 using namespace tessera::hlo;
 using llvm::ArrayRef;
-using llvm::StringRef;
 
 namespace {
 /// Gives shapes of a module to a report that outlives it.
