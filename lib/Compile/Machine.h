@@ -1,5 +1,4 @@
-//===- Machine.h - LLVM's code generator --------------------------*- C++
-//-*-===//
+//===- Machine.h - LLVM's code generator ------------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

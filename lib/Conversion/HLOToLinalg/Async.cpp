@@ -1,5 +1,4 @@
-//===- Async.cpp - Instructions in steps, and among participants
-//-------------===//
+//===- Async.cpp - Instructions in steps, and among participants ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

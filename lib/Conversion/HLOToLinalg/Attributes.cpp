@@ -1,5 +1,4 @@
-//===- Attributes.cpp - Reading attributes of instructions
-//-------------------===//
+//===- Attributes.cpp - Reading attributes of instructions ----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

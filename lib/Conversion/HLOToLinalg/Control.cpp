@@ -1,5 +1,4 @@
-//===- Control.cpp - Tuples, calls, loops and branches
-//-----------------------===//
+//===- Control.cpp - Tuples, calls, loops and branches --------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

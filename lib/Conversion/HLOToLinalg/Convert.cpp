@@ -1,5 +1,4 @@
-//===- Convert.cpp - Elements as elements of another type
-//--------------------===//
+//===- Convert.cpp - Elements as elements of another type -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Converter.cpp - Functions of HLO instructions
-//-------------------------===//
+//===- Converter.cpp - Functions of HLO instructions ----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Convolution.cpp - convolution and dot
-//---------------------------------===//
+//===- Convolution.cpp - convolution and dot ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

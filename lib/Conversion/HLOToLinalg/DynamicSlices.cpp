@@ -1,5 +1,4 @@
-//===- DynamicSlices.cpp - Slices that begin where operands say
-//--------------===//
+//===- DynamicSlices.cpp - Slices that begin where operands say -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

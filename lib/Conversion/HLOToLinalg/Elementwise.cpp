@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - Opcodes that work element by element
-//----------------===//
+//===- Elementwise.cpp - Opcodes that work element by element -------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Gather.cpp - gather
-//---------------------------------------------------===//
+//===- Gather.cpp - gather ------------------------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

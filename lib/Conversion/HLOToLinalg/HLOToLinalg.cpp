@@ -1,5 +1,4 @@
-//===- HLOToLinalg.cpp - --tessera-hlo-to-linalg
-//-----------------------------===//
+//===- HLOToLinalg.cpp - --tessera-hlo-to-linalg --------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

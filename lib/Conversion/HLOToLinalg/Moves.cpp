@@ -1,5 +1,4 @@
-//===- Moves.cpp - Opcodes that move elements
-//--------------------------------===//
+//===- Moves.cpp - Opcodes that move elements -----------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

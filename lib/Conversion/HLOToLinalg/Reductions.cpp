@@ -1,5 +1,4 @@
-//===- Reductions.cpp - Opcodes that apply a computation over and over
-//-------===//
+//===- Reductions.cpp - Opcodes that apply a computation over and over ----===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

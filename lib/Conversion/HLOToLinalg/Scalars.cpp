@@ -1,5 +1,4 @@
-//===- Scalars.cpp - Scalars, indices, loops and branches
-//--------------------===//
+//===- Scalars.cpp - Scalars, indices, loops and branches -----------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Scatter.cpp - scatter and select-and-scatter
-//--------------------------===//
+//===- Scatter.cpp - scatter and select-and-scatter -----------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Sort.cpp - sort and the largest elements
-//------------------------------===//
+//===- Sort.cpp - sort and the largest elements ---------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
