@@ -57,10 +57,11 @@ static bool isBinary(StringRef bytes) {
 
 /// What an attribute or a type may be behind: `#map = ...`, `!t = ...`.
 static bool isAlias(StringRef text) {
-  StringRef name = text.drop_front().take_until(
+  if (!text.consume_front("#") && !text.consume_front("!"))
+    return false;
+  StringRef name = text.take_until(
       [](char c) { return !llvm::isAlnum(c) && c != '_' && c != '.'; });
-  return startsWithAny(text, {"#", "!"}) && !name.empty() &&
-         text.drop_front(1 + name.size()).ltrim().starts_with("=");
+  return !name.empty() && text.drop_front(name.size()).ltrim().starts_with("=");
 }
 
 FileKind tessera::getFileKind(StringRef bytes) {

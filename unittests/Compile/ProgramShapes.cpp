@@ -194,7 +194,8 @@ void ProgramMaker::addPad() {
 }
 
 /// Two tensors one behind the other. Upstream decomposes concatenations of
-/// empty ones to slices that its verifier refuses.
+/// empty ones to slices that its verifier refuses, and folds those of two fills
+/// to one without a layout.
 void ProgramMaker::addConcat() {
   Tensor first = pick();
   int64_t count = first.type.numElements();
@@ -205,7 +206,9 @@ void ProgramMaker::addConcat() {
   int64_t dim = random.number(0, first.type.rank() - 1);
   SmallVector<int64_t> dims = first.type.dims;
   int64_t size = std::exchange(dims[dim], 2 * dims[dim]);
-  ArrayType type = makeRelaidOut(ArrayType::getStatic(dims));
+  ArrayType type = ArrayType::getStatic(dims);
+  if (!options.isFolded)
+    type = makeRelaidOut(type);
   unsigned a = first.number, b = second.number;
   scope.push_back(
       define(type,

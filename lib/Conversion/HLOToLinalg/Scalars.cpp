@@ -51,9 +51,28 @@ Value HLOConverter::affine(AffineExpr expr, ValueRange operands) {
   return getValueOrCreateConstantIndexOp(b, b.getLoc(), result);
 }
 
+/// One loop of affine.
+template <typename BodyFn>
+static affine::AffineForOp createLoop(affine::AffineForOp,
+                                      ImplicitLocOpBuilder &b, int64_t size,
+                                      ValueRange init, BodyFn body) {
+  return affine::AffineForOp::create(b, 0, size, 1, init, body);
+}
+
+/// One of scf, which carries arrays too.
+template <typename BodyFn>
+static scf::ForOp createLoop(scf::ForOp, ImplicitLocOpBuilder &b, int64_t size,
+                             ValueRange init, BodyFn body) {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  return scf::ForOp::create(b, constant(0), constant(size), constant(1), init,
+                            body);
+}
+
 namespace {
 /// Emits a nest from the outermost loop to the body.
-struct LoopBuilder {
+template <typename LoopOp, typename YieldOp> struct LoopBuilder {
   ImplicitLocOpBuilder &b;
   ArrayRef<int64_t> sizes;
   llvm::function_ref<Elements(ValueRange, ValueRange)> body;
@@ -63,19 +82,18 @@ struct LoopBuilder {
     if (index.size() == sizes.size())
       return body(index, values);
     bool isEmitted = true;
-    auto loop = affine::AffineForOp::create(
-        b, 0, sizes[index.size()], 1, values,
-        [&](OpBuilder &builder, Location loc, Value variable,
-            ValueRange carried) {
-          OpBuilder::InsertionGuard guard(b);
-          b.restoreInsertionPoint(builder.saveInsertionPoint());
-          index.push_back(variable);
-          Elements results = build(carried);
-          isEmitted = succeeded(results);
-          affine::AffineYieldOp::create(b, isEmitted ? ValueRange(*results)
-                                                     : carried);
-          index.pop_back();
-        });
+    auto emitBody = [&](OpBuilder &builder, Location, Value variable,
+                        ValueRange carried) {
+      OpBuilder::InsertionGuard guard(b);
+      b.restoreInsertionPoint(builder.saveInsertionPoint());
+      index.push_back(variable);
+      Elements results = build(carried);
+      isEmitted = succeeded(results);
+      YieldOp::create(b, isEmitted ? ValueRange(*results) : carried);
+      index.pop_back();
+    };
+    LoopOp loop =
+        createLoop(LoopOp(), b, sizes[index.size()], values, emitBody);
     if (!isEmitted)
       return failure();
     return SmallVector<Value>(loop.getResults());
@@ -87,46 +105,14 @@ Elements
 hlo::buildLoops(ImplicitLocOpBuilder &b, ArrayRef<int64_t> sizes,
                 ValueRange init,
                 llvm::function_ref<Elements(ValueRange, ValueRange)> body) {
-  return LoopBuilder{b, sizes, body}.build(init);
+  return LoopBuilder<affine::AffineForOp, affine::AffineYieldOp>{b, sizes, body}
+      .build(init);
 }
-
-namespace {
-/// The same of `scf`, which carries arrays.
-struct TensorLoopBuilder {
-  ImplicitLocOpBuilder &b;
-  ArrayRef<int64_t> sizes;
-  llvm::function_ref<Elements(ValueRange, ValueRange)> body;
-  SmallVector<Value> index = {};
-
-  Elements build(ValueRange values) {
-    if (index.size() == sizes.size())
-      return body(index, values);
-    auto constant = [&](int64_t value) {
-      return arith::ConstantIndexOp::create(b, value);
-    };
-    bool isEmitted = true;
-    auto loop = scf::ForOp::create(
-        b, constant(0), constant(sizes[index.size()]), constant(1), values,
-        [&](OpBuilder &builder, Location, Value variable, ValueRange carried) {
-          OpBuilder::InsertionGuard guard(b);
-          b.restoreInsertionPoint(builder.saveInsertionPoint());
-          index.push_back(variable);
-          Elements results = build(carried);
-          isEmitted = succeeded(results);
-          scf::YieldOp::create(b, isEmitted ? ValueRange(*results) : carried);
-          index.pop_back();
-        });
-    if (!isEmitted)
-      return failure();
-    return SmallVector<Value>(loop.getResults());
-  }
-};
-} // namespace
 
 Elements hlo::buildTensorLoops(
     ImplicitLocOpBuilder &b, ArrayRef<int64_t> sizes, ValueRange init,
     llvm::function_ref<Elements(ValueRange, ValueRange)> body) {
-  return TensorLoopBuilder{b, sizes, body}.build(init);
+  return LoopBuilder<scf::ForOp, scf::YieldOp>{b, sizes, body}.build(init);
 }
 
 Elements hlo::buildIf(ImplicitLocOpBuilder &b, Value condition,

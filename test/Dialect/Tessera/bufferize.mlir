@@ -442,3 +442,29 @@ func.func private @constant_of_call() -> tensor<4xi32> {
   %0 = call @same(%c) : (tensor<4xi32>) -> tensor<4xi32>
   return %0 : tensor<4xi32>
 }
+
+// -----
+
+// What a call gives may be its argument: in functions of several blocks, other
+// blocks use a copy, as they do of the argument.
+
+// CHECK-LABEL: func private @call_of_another_block
+// CHECK: %[[R:.*]] = call @same
+// CHECK: %[[COPY:.*]] = memref.alloc
+// CHECK: memref.copy %[[R]], %[[COPY]]
+// CHECK: ^bb1:
+// CHECK-NOT: memref.store %{{.*}}, %[[R]]
+// CHECK: ^bb2(
+func.func private @same(%t: tensor<4xi32>) -> tensor<4xi32> {
+  return %t : tensor<4xi32>
+}
+func.func private @call_of_another_block(%t: tensor<4xi32>, %v: i32, %c: i1) -> (tensor<4xi32>, tensor<4xi32>) {
+  %c0 = arith.constant 0 : index
+  %0 = call @same(%t) : (tensor<4xi32>) -> tensor<4xi32>
+  cf.cond_br %c, ^bb1, ^bb2(%0 : tensor<4xi32>)
+^bb1:
+  %1 = tensor.insert %v into %0[%c0] : tensor<4xi32>
+  cf.br ^bb2(%1 : tensor<4xi32>)
+^bb2(%2: tensor<4xi32>):
+  return %0, %2 : tensor<4xi32>, tensor<4xi32>
+}

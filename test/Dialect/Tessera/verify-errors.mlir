@@ -174,6 +174,18 @@ func.func @transposes_move_nothing(%a: tensor<2x3x4xf32, #tessera.layout<{0,1,2}
   return %2 : tensor<2x3x4xf32>
 }
 
+// Upstream would make one fill of a tensor without the layout.
+func.func @concat_of_fills(%v: f32, %w: f32, %e: tensor<2xf32>) -> (tensor<4xf32, #tessera.layout<{0:T(8)}>>, tensor<4xf32, #tessera.layout<{0:T(8)}>>, tensor<4xf32>) {
+  %a = linalg.fill ins(%v : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  %b = linalg.fill ins(%w : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  // expected-error @+1 {{unsupported tensor.concat of linalg.fill with one value: expected a result without a layout, found tensor<4xf32, #tessera.layout<{0:T(8)}>>; canonicalization makes invalid IR of it; use tessera.relayout behind it}}
+  %0 = tensor.concat dim(0) %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32, #tessera.layout<{0:T(8)}>>
+  // These stay as they are: two values, no layout.
+  %1 = tensor.concat dim(0) %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32, #tessera.layout<{0:T(8)}>>
+  %2 = tensor.concat dim(0) %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32, #tessera.layout<{0:T(8)}>>, tensor<4xf32, #tessera.layout<{0:T(8)}>>, tensor<4xf32>
+}
+
 // These are right: one type, or a dimension that moves.
 func.func @transposes(%a: tensor<2x2xf32, #layout>, %b: tensor<2x2xf32>, %c: tensor<2x2xf32, #layout>) -> (tensor<2x2xf32>, tensor<2x2xf32, #layout>) {
   %0 = linalg.transpose ins(%a : tensor<2x2xf32, #layout>) outs(%b : tensor<2x2xf32>) permutation = [1, 0]

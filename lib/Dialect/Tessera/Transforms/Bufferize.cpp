@@ -213,9 +213,9 @@ static void copyBorrowedTensors(ModuleOp module) {
   }
 }
 
-/// Copies arguments of blocks that other blocks use. The analysis of One-Shot
-/// Bufferize (22.1) takes no write outside the argument's block for a conflict,
-/// though the argument may be read later.
+/// Copies arguments of blocks that other blocks use, and what may be in their
+/// buffers. The analysis of One-Shot Bufferize (22.1) takes no write outside
+/// the argument's block for a conflict, though the argument may be read later.
 static void copySharedArguments(ModuleOp module) {
   module.walk([](Block *block) {
     if (block->getParent()->hasOneBlock())
@@ -223,12 +223,17 @@ static void copySharedArguments(ModuleOp module) {
     auto isElsewhere = [&](OpOperand &use) {
       return !block->findAncestorOpInBlock(*use.getOwner());
     };
-    for (BlockArgument argument : block->getArguments()) {
-      if (!isa<RankedTensorType>(argument.getType()) ||
-          llvm::none_of(argument.getUses(), isElsewhere))
+    SmallVector<Value> values(block->getArguments());
+    for (Operation &op : *block)
+      llvm::append_range(values, op.getResults());
+    for (Value value : values) {
+      if (!isa<RankedTensorType>(value.getType()) ||
+          llvm::none_of(value.getUses(), isElsewhere) ||
+          !mayShareBuffer(value, llvm::IsaPred<BlockArgument>))
         continue;
-      OpBuilder builder = OpBuilder::atBlockBegin(block);
-      argument.replaceUsesWithIf(copyTensor(builder, argument), isElsewhere);
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      value.replaceUsesWithIf(copyTensor(builder, value), isElsewhere);
     }
   });
 }

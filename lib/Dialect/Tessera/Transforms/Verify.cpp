@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -103,6 +104,7 @@ private:
   void checkCopy(CopyStartOp op);
   void checkBitcast(BitcastOp op);
   void checkTranspose(linalg::TransposeOp op);
+  void checkConcat(tensor::ConcatOp op);
   void checkOneType(Operation *op);
   void checkCapacity(FunctionOpInterface function);
 
@@ -246,6 +248,24 @@ void VerifyPass::checkTranspose(linalg::TransposeOp op) {
   }
 }
 
+/// Upstream canonicalizes a concatenation of fills with one value to one fill
+/// of a tensor without an encoding.
+void VerifyPass::checkConcat(tensor::ConcatOp op) {
+  auto getFillValue = [](Value value) {
+    auto fill = value.getDefiningOp<linalg::FillOp>();
+    return fill ? fill.value() : Value();
+  };
+  if (!op.getType().getEncoding() ||
+      !llvm::all_of(op.getInputs(), getFillValue) ||
+      !llvm::all_equal(llvm::map_range(op.getInputs(), getFillValue)))
+    return;
+  report(op.getLoc(),
+         unsupportedError("tensor.concat of linalg.fill with one value",
+                          "a result without a layout", toText(op.getType()),
+                          "canonicalization makes invalid IR of it; use "
+                          "tessera.relayout behind it"));
+}
+
 /// Upstream's verifiers compare shapes, and the text has one type for all.
 void VerifyPass::checkOneType(Operation *op) {
   if (!op->hasTrait<OpTrait::SameOperandsAndResultType>())
@@ -304,6 +324,8 @@ void VerifyPass::runOnOperation() {
       checkBitcast(bitcast);
     if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
       checkTranspose(transpose);
+    if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+      checkConcat(concat);
     checkOneType(op);
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       checkCapacity(function);

@@ -249,6 +249,9 @@ def Verify : Pass<"tessera-verify", "::mlir::ModuleOp"> {
     * No `linalg.transpose` between two types moves no dimension, alone or
       together with those before it: *unsupported*, because upstream's folder
       replaces it by its operand, of whatever encoding.
+    * No `tensor.concat` with a layout is one of `linalg.fill`s with one value:
+      *unsupported*, because upstream's canonicalization makes one fill of it,
+      without the layout.
     * `verify_c3`: a tail by `L` ends on a whole byte, and, for a known target,
       suits the alignment of the memory space: one divides the other.
     * `verify_c4`: a `memref.cast` gains no promise about memory that the operand
