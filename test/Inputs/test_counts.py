@@ -13,10 +13,13 @@ def is_full_test():
     return os.environ.get("TESSERA_FULL") == "1"
 
 
+def is_few_test():
+    return os.environ.get("TESSERA_FEW") == "1"
+
+
 def test_count(full):
     """The number of cases to run, of `full` ones."""
-    few = os.environ.get("TESSERA_FEW") == "1"
-    return full if is_full_test() else max(1, full // (100 if few else 10))
+    return full if is_full_test() else max(1, full // (100 if is_few_test() else 10))
 
 
 def test_seed():

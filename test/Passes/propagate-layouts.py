@@ -17,6 +17,7 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).parent))
 programs = importlib.import_module("assign-layouts")
+test_counts = importlib.import_module("test_counts")
 
 REMARK = re.compile(r"remark: (\d+) bytes moved for layouts, (\d+) before; .* moves less than (\d+)")
 PROPAGATE = "--tessera-propagate-layouts=remarks"
@@ -58,9 +59,9 @@ def main():
     count = programs.test_count(500)
     results = [check(rng) for _ in range(count)]
     programs.report([wrong for wrong, _ in results if wrong], count, "programs")
-    # Most have a relayout that need not be.
+    # Most have a relayout that need not be; of a few cases perhaps none has.
     improved = sum(gained > 0 for _, gained in results)
-    assert improved * 4 > count, improved
+    assert test_counts.is_few_test() or improved * 4 > count, improved
 
 
 main()
