@@ -194,8 +194,8 @@ void ProgramMaker::addPad() {
 }
 
 /// Two tensors one behind the other. Upstream decomposes concatenations of
-/// empty ones to slices that its verifier refuses, and folds those of two fills
-/// to one without a layout.
+/// empty ones to slices that its verifier refuses, and folds those of one fill
+/// to a fill without a layout.
 void ProgramMaker::addConcat() {
   Tensor first = pick();
   int64_t count = first.type.numElements();
@@ -206,10 +206,10 @@ void ProgramMaker::addConcat() {
   int64_t dim = random.number(0, first.type.rank() - 1);
   SmallVector<int64_t> dims = first.type.dims;
   int64_t size = std::exchange(dims[dim], 2 * dims[dim]);
-  ArrayType type = ArrayType::getStatic(dims);
-  if (!options.isFolded)
-    type = makeRelaidOut(type);
+  ArrayType type = makeRelaidOut(ArrayType::getStatic(dims));
   unsigned a = first.number, b = second.number;
+  if (options.isFolded && a == b)
+    return;
   scope.push_back(
       define(type,
              formatv("tensor.concat dim({0}) {1}, {2} : ({3}, {4}) -> {5}", dim,
