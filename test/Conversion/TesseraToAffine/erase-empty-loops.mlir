@@ -47,22 +47,3 @@ func.func @others(%m: memref<?xf32>, %x: f32) {
   }
   return
 }
-
-// The fold upstream of a load from a constant reads an element that an empty one
-// does not have.
-
-memref.global "private" constant @empty : memref<5x0xi32> = dense<>
-
-// CHECK-LABEL: func.func @load_of_empty_constant
-// CHECK-NOT: affine.load
-// CHECK: return
-func.func @load_of_empty_constant(%b: memref<5x0xi32>) {
-  %g = memref.get_global @empty : memref<5x0xi32>
-  affine.for %i = 0 to 5 {
-    affine.for %j = 0 to 0 {
-      %v = affine.load %g[0, 0] : memref<5x0xi32>
-      affine.store %v, %b[%i, %j] : memref<5x0xi32>
-    }
-  }
-  return
-}
