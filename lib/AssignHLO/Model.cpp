@@ -88,7 +88,8 @@ public:
   ModelBuilder(Model &model, int64_t unknownTrips)
       : model(model), unknownTrips(unknownTrips) {}
 
-  void runEntry(const Computation &entry);
+  /// Runs a computation whose parameters and results keep their layouts.
+  void runPinned(const Computation &computation, int64_t runs);
   bool isTooLarge() const { return model.values.size() > kMaxValues; }
 
 private:
@@ -115,7 +116,6 @@ private:
   Values visitCopyStart(const Instruction &instruction, Frame &frame);
   Values visitPinned(const Instruction &instruction, Frame &frame);
   Values visitOther(const Instruction &instruction, Frame &frame);
-  void visitCallee(const Computation &callee, const Frame &frame);
 
   Model &model;
   int64_t unknownTrips;
@@ -262,17 +262,17 @@ Values ModelBuilder::visitCopyStart(const Instruction &instruction,
   return values;
 }
 
-void ModelBuilder::visitCallee(const Computation &callee, const Frame &frame) {
-  Frame inside;
-  inside.runs = frame.runs;
-  for (const Instruction *parameter : callee.parameters()) {
-    inside.parameters.push_back(addValues(*parameter, inside));
-    pin(inside.parameters.back());
+void ModelBuilder::runPinned(const Computation &computation, int64_t runs) {
+  Frame frame;
+  frame.runs = runs;
+  for (const Instruction *parameter : computation.parameters()) {
+    frame.parameters.push_back(addValues(*parameter, frame));
+    pin(frame.parameters.back());
   }
-  Values results = run(callee, inside);
-  Values pinned = addValues(*callee.root(), inside);
+  Values results = run(computation, frame);
+  Values pinned = addValues(*computation.root(), frame);
   pin(pinned);
-  addUses(results, pinned, inside, false);
+  addUses(results, pinned, frame, false);
 }
 
 /// What takes and gives the layouts that the module has.
@@ -291,7 +291,7 @@ Values ModelBuilder::visitPinned(const Instruction &instruction, Frame &frame) {
       instruction.opcode == Opcode::Conditional)
     for (const Attribute &attribute : instruction.attributes)
       for (const Computation *callee : attribute.computations)
-        visitCallee(*callee, frame);
+        runPinned(*callee, frame.runs);
   Values results = addValues(instruction, frame);
   pin(results);
   if (!frame.isFused)
@@ -370,23 +370,11 @@ Values ModelBuilder::run(const Computation &computation, Frame &frame) {
   return frame.values[computation.root()];
 }
 
-void ModelBuilder::runEntry(const Computation &entry) {
-  Frame frame;
-  for (const Instruction *parameter : entry.parameters()) {
-    frame.parameters.push_back(addValues(*parameter, frame));
-    pin(frame.parameters.back());
-  }
-  Values results = run(entry, frame);
-  Values pinned = addValues(*entry.root(), frame);
-  pin(pinned);
-  addUses(results, pinned, frame, false);
-}
-
 llvm::Expected<Model> tessera::buildModel(const Module &module,
                                           int64_t unknownTrips) {
   Model model;
   ModelBuilder builder(model, unknownTrips);
-  builder.runEntry(*module.entry());
+  builder.runPinned(*module.entry(), /*runs=*/1);
   if (builder.isTooLarge())
     return unsupportedError("module", "fewer values", "too many to assign");
   return model;

@@ -86,6 +86,9 @@ mlir::Type getSignlessType(mlir::Type type);
 /// The arrays in a type, in order; of an array the type itself.
 llvm::SmallVector<mlir::RankedTensorType> getLeafTypes(mlir::Type type);
 
+/// The arrays in types, without the sign of integers.
+llvm::SmallVector<mlir::Type> getSignlessLeaves(mlir::TypeRange types);
+
 /// A custom call of TopK: the first elements of an order, and their indices.
 mlir::LogicalResult convertTopK(HLOConverter &converter, InstructionOp op);
 
@@ -135,6 +138,10 @@ mlir::InFlightDiagnostic emitUnsupported(InstructionOp op,
                                          const llvm::Twine &field,
                                          const llvm::Twine &expected,
                                          const llvm::Twine &found);
+/// The same where the types of the operands and the result were found.
+mlir::InFlightDiagnostic emitUnsupported(InstructionOp op,
+                                         const llvm::Twine &field,
+                                         const llvm::Twine &expected);
 
 /// Where instructions become operations.
 class HLOConverter {
@@ -154,6 +161,8 @@ public:
   llvm::ArrayRef<mlir::Value> getLeaves(mlir::Value value) const {
     return leaves.find(value)->second;
   }
+  /// Those of several values, one behind the other.
+  llvm::SmallVector<mlir::Value> getAllLeaves(mlir::ValueRange values) const;
   void setLeaves(mlir::Value value, llvm::ArrayRef<mlir::Value> newLeaves);
 
   /// The element of an array at an index.

@@ -14,13 +14,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::hlo;
 
-static SmallVector<Type> getTypes(Type type) {
-  SmallVector<Type> types;
-  for (RankedTensorType leaf : getLeafTypes(type))
-    types.push_back(getSignlessType(leaf));
-  return types;
-}
-
 //===----------------------------------------------------------------------===//
 // Asynchronous instructions
 //===----------------------------------------------------------------------===//
@@ -39,12 +32,11 @@ static LogicalResult convertStart(HLOConverter &c, InstructionOp op,
                                   StringRef opcode) {
   auto tuple = dyn_cast<TupleType>(op.getType());
   if (!tuple || tuple.size() < 2 || c.isScalar())
-    return emitUnsupported(op, "result", "operands, result and context",
-                           "others");
+    return emitUnsupported(op, "result", "operands, result and context");
   std::optional<Opcode> known = parseOpcode(opcode);
   int count = known ? getNumOperands(*known) : -2;
   if (count != kVariadic && count != static_cast<int>(op.getOperands().size()))
-    return emitUnsupported(op, "operands", "those of " + opcode, "others");
+    return emitUnsupported(op, "operands", "those of " + opcode);
   // It stands in the module that is replaced.
   OpBuilder builder(op);
   auto wrapped = InstructionOp::create(
@@ -53,14 +45,11 @@ static LogicalResult convertStart(HLOConverter &c, InstructionOp op,
       getWrappedAttributes(op));
   if (failed(c.convertInstruction(wrapped)))
     return failure();
-  SmallVector<Value> leaves;
-  for (Value operand : op.getOperands())
-    llvm::append_range(leaves, c.getLeaves(operand));
+  SmallVector<Value> leaves = c.getAllLeaves(op.getOperands());
   llvm::append_range(leaves, c.getLeaves(wrapped.getResult()));
-  SmallVector<Type> types = getTypes(tuple);
+  SmallVector<Type> types = getSignlessLeaves(tuple);
   if (leaves.size() > types.size())
-    return emitUnsupported(op, "result", "operands, result and context",
-                           "others");
+    return emitUnsupported(op, "result", "operands, result and context");
   for (Type type : ArrayRef(types).drop_front(leaves.size()))
     leaves.push_back(EmptyOp::create(c.b, type, ValueRange()));
   c.setLeaves(op.getResult(), leaves);
@@ -70,13 +59,12 @@ static LogicalResult convertStart(HLOConverter &c, InstructionOp op,
 /// The result in the tuple of a start.
 static LogicalResult convertDone(HLOConverter &c, InstructionOp op) {
   auto tuple = dyn_cast<TupleType>(op.getOperand(0).getType());
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   size_t first =
       tuple && tuple.size() != 0 ? getLeafTypes(tuple.getType(0)).size() : 0;
   SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
   if (!tuple || first + types.size() > leaves.size())
-    return emitUnsupported(op, "operand", "the start of an instruction",
-                           "another value");
+    return emitUnsupported(op, "operand", "the start of an instruction");
   ArrayRef<Value> results = ArrayRef(leaves).slice(first, types.size());
   leaves.assign(results.begin(), results.end());
   for (auto [leaf, type] : llvm::zip(leaves, types))
@@ -131,13 +119,13 @@ static LogicalResult convertCollective(HLOConverter &c, InstructionOp op) {
   SmallVector<Value> leaves;
   for (Value operand : op.getOperands())
     llvm::append_range(leaves, c.getLeaves(operand));
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   bool isSame = leaves.size() == types.size() && !c.isScalar();
   for (size_t i = 0; isSame && i < types.size(); ++i)
     isSame = cast<RankedTensorType>(types[i]).getShape() ==
              cast<RankedTensorType>(leaves[i].getType()).getShape();
   if (!isSame)
-    return emitUnsupported(op, "result", "the operands' shapes", "others");
+    return emitUnsupported(op, "result", "the operands' shapes");
   for (auto [leaf, type] : llvm::zip(leaves, types))
     leaf = c.relayout(leaf, type);
   c.setLeaves(op.getResult(), leaves);

@@ -9,6 +9,8 @@
 #include "tessera/HLO/Attributes.h"
 #include "tessera/Conversion/HLOToLinalg.h"
 
+#include "mlir/Support/DebugStringHelper.h"
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::hlo;
@@ -20,8 +22,16 @@ InFlightDiagnostic hlo::emitUnsupported(InstructionOp op, const Twine &field,
   diagnostic << field << " of " << op.getOpcode();
   if (op.getName())
     diagnostic << " %" << *op.getName();
-  diagnostic << ": expected " << expected << ", found " << found;
+  diagnostic << ": expected " << expected << ", found " << found
+             << "; docs/running.md has what runs";
   return diagnostic;
+}
+
+InFlightDiagnostic hlo::emitUnsupported(InstructionOp op, const Twine &field,
+                                        const Twine &expected) {
+  Type types = FunctionType::get(op.getContext(), op.getOperands().getTypes(),
+                                 op->getResultTypes());
+  return emitUnsupported(op, field, expected, debugString(types));
 }
 
 StringRef hlo::getText(InstructionOp op, StringRef name) {

@@ -18,31 +18,16 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::hlo;
 
-static SmallVector<Value> getAllLeaves(HLOConverter &c, ValueRange values) {
-  SmallVector<Value> leaves;
-  for (Value value : values)
-    llvm::append_range(leaves, c.getLeaves(value));
-  return leaves;
-}
-
-static SmallVector<Type> getTypes(TypeRange types) {
-  SmallVector<Type> leaves;
-  for (Type type : types)
-    for (RankedTensorType leaf : getLeafTypes(type))
-      leaves.push_back(getSignlessType(leaf));
-  return leaves;
-}
-
 //===----------------------------------------------------------------------===//
 // Values that are other values
 //===----------------------------------------------------------------------===//
 
 /// `tuple` and what else hands its operands on.
 static LogicalResult convertForward(HLOConverter &c, InstructionOp op) {
-  SmallVector<Value> leaves = getAllLeaves(c, op.getOperands());
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Value> leaves = c.getAllLeaves(op.getOperands());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (leaves.size() != types.size())
-    return emitUnsupported(op, "result", "the operands", "something else");
+    return emitUnsupported(op, "result", "the operands");
   for (auto [leaf, type] : llvm::zip(leaves, types))
     if (!c.isScalar())
       leaf = c.relayout(leaf, type);
@@ -55,7 +40,7 @@ static LogicalResult convertGetTupleElement(HLOConverter &c, InstructionOp op) {
   int64_t number = getInteger(op, "index", -1);
   if (!tuple || number < 0 || size_t(number) >= tuple.size())
     return emitUnsupported(op, "index", "one of a tuple", Twine(number));
-  size_t first = getTypes(tuple.getTypes().take_front(number)).size();
+  size_t first = getSignlessLeaves(tuple.getTypes().take_front(number)).size();
   size_t count = getLeafTypes(tuple.getType(number)).size();
   SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
   c.setLeaves(op.getResult(), ArrayRef(leaves).slice(first, count));
@@ -65,10 +50,10 @@ static LogicalResult convertGetTupleElement(HLOConverter &c, InstructionOp op) {
 /// `copy-start` whose result is used by more than a `copy-done`: the copy, the
 /// operand, and a context that nothing reads.
 static LogicalResult convertCopyStart(HLOConverter &c, InstructionOp op) {
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   SmallVector<Value> source(c.getLeaves(op.getOperand(0)));
   if (source.size() != 1 || types.size() < 2)
-    return emitUnsupported(op, "operand", "an array", "another value");
+    return emitUnsupported(op, "operand", "an array");
   SmallVector<Value> leaves{c.relayout(source[0], types[0]), source[0]};
   for (Type type : ArrayRef(types).drop_front(2))
     leaves.push_back(EmptyOp::create(c.b, type, ValueRange()));
@@ -78,9 +63,9 @@ static LogicalResult convertCopyStart(HLOConverter &c, InstructionOp op) {
 
 static LogicalResult convertCopyDone(HLOConverter &c, InstructionOp op) {
   SmallVector<Value> leaves(c.getLeaves(op.getOperand(0)));
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (leaves.empty() || types.size() != 1)
-    return emitUnsupported(op, "operand", "a copy-start", "another value");
+    return emitUnsupported(op, "operand", "a copy-start");
   c.setLeaves(op.getResult(), c.relayout(leaves.front(), types.front()));
   return success();
 }
@@ -94,8 +79,8 @@ static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
   func::FuncOp computation = c.getComputation(op, attribute);
   if (!computation)
     return failure();
-  SmallVector<Value> arguments = getAllLeaves(c, op.getOperands());
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Value> arguments = c.getAllLeaves(op.getOperands());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (c.isScalar()) {
     Elements results = c.apply(computation, arguments);
     if (failed(results))
@@ -103,8 +88,9 @@ static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
     c.setLeaves(op.getResult(), *results);
     return success();
   }
-  if (getTypes(computation.getArgumentTypes()).size() != arguments.size() ||
-      getTypes(computation.getResultTypes()).size() != types.size())
+  if (getSignlessLeaves(computation.getArgumentTypes()).size() !=
+          arguments.size() ||
+      getSignlessLeaves(computation.getResultTypes()).size() != types.size())
     return emitUnsupported(op, "computation", "one for these operands",
                            computation.getSymName());
   c.setLeaves(op.getResult(), c.call(computation, arguments, types));
@@ -129,19 +115,18 @@ static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
   func::FuncOp body = c.getComputation(op, "body");
   if (!condition || !body)
     return failure();
-  SmallVector<Value> inits = getAllLeaves(c, op.getOperands());
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Value> inits = c.getAllLeaves(op.getOperands());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   Type flag = RankedTensorType::get({}, c.b.getI1Type());
   auto hasLeaves = [&](TypeRange list) {
-    return getTypes(list).size() == types.size();
+    return getSignlessLeaves(list).size() == types.size();
   };
   if (c.isScalar() || inits.size() != types.size() ||
       !hasLeaves(condition.getArgumentTypes()) ||
       !hasLeaves(body.getArgumentTypes()) ||
       !hasLeaves(body.getResultTypes()) ||
-      getTypes(condition.getResultTypes()).size() != 1)
-    return emitUnsupported(op, "computations", "ones for the loop's state",
-                           "others");
+      getSignlessLeaves(condition.getResultTypes()).size() != 1)
+    return emitUnsupported(op, "computations", "ones for the loop's state");
   for (auto [init, type] : llvm::zip(inits, types))
     init = c.relayout(init, type);
   auto at = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
@@ -185,9 +170,9 @@ static SmallVector<func::FuncOp> getBranches(HLOConverter &c,
 static SmallVector<Value> emitBranches(HLOConverter &c, InstructionOp op,
                                        ArrayRef<func::FuncOp> branches,
                                        Value selector, unsigned number) {
-  SmallVector<Type> types = getTypes(op.getType());
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   auto emit = [&](unsigned branch) {
-    return c.call(branches[branch], getAllLeaves(c, op.getOperand(branch + 1)),
+    return c.call(branches[branch], c.getAllLeaves(op.getOperand(branch + 1)),
                   types);
   };
   if (number + 1 == branches.size())
@@ -209,18 +194,17 @@ static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
   if (llvm::is_contained(branches, func::FuncOp()))
     return failure();
   auto isFor = [&](unsigned number) {
-    return getTypes(branches[number].getArgumentTypes()).size() ==
-               getTypes(op.getOperand(number + 1).getType()).size() &&
-           getTypes(branches[number].getResultTypes()).size() ==
-               getTypes(op.getType()).size();
+    return getSignlessLeaves(branches[number].getArgumentTypes()).size() ==
+               getSignlessLeaves(op.getOperand(number + 1).getType()).size() &&
+           getSignlessLeaves(branches[number].getResultTypes()).size() ==
+               getSignlessLeaves(op.getType()).size();
   };
   // Each stands in the branch of the one before.
   if (c.isScalar() || branches.empty() || branches.size() > 256 ||
       op.getOperands().size() != branches.size() + 1 ||
       !llvm::all_of(llvm::seq<unsigned>(0, branches.size()), isFor) ||
       getArrayType(op.getOperand(0)).getRank() != 0)
-    return emitUnsupported(op, "computations", "ones for the operands",
-                           "others");
+    return emitUnsupported(op, "computations", "ones for the operands");
   Value selector = getScalar(c, c.getLeaves(op.getOperand(0)).front());
   c.setLeaves(op.getResult(), emitBranches(c, op, branches, selector, 0));
   return success();
@@ -233,10 +217,10 @@ static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
 /// Memory without contents; zeros, so that runs are alike.
 static LogicalResult convertAllocateBuffer(HLOConverter &c, InstructionOp op) {
   SmallVector<Value> leaves;
-  for (Type type : getTypes(op.getType())) {
+  for (Type type : getSignlessLeaves(op.getType())) {
     auto tensor = cast<RankedTensorType>(type);
     if (!tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
-      return emitUnsupported(op, "shape", "numbers of static shape", "others");
+      return emitUnsupported(op, "shape", "numbers of static shape");
     Value empty = EmptyOp::create(c.b, type, ValueRange());
     Value zero = createScalar(c.b, tensor.getElementType(), 0);
     leaves.push_back(linalg::FillOp::create(c.b, zero, empty).getResult(0));

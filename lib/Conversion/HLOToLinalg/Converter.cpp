@@ -57,7 +57,7 @@ SmallVector<RankedTensorType> hlo::getLeafTypes(Type type) {
   return types;
 }
 
-static SmallVector<Type> getSignlessLeaves(TypeRange types) {
+SmallVector<Type> hlo::getSignlessLeaves(TypeRange types) {
   SmallVector<Type> leaves;
   for (Type type : types)
     for (Type leaf : getLeafTypes(type))
@@ -163,6 +163,13 @@ void HLOConverter::convertFunction(func::FuncOp function) {
       setPlaceholders(&op);
 }
 
+SmallVector<Value> HLOConverter::getAllLeaves(ValueRange values) const {
+  SmallVector<Value> all;
+  for (Value value : values)
+    llvm::append_range(all, getLeaves(value));
+  return all;
+}
+
 void HLOConverter::setLeaves(Value value, ArrayRef<Value> newLeaves) {
   leaves[value].assign(newLeaves.begin(), newLeaves.end());
 }
@@ -222,13 +229,13 @@ static LogicalResult checkTypes(InstructionOp op,
   };
   size_t count = countArrays(op, conversions);
   if (!llvm::all_of(op.getOperands().take_front(count).getTypes(), isArray))
-    return emitUnsupported(op, "operands", "arrays of static shape", "others");
+    return emitUnsupported(op, "operands", "arrays of static shape");
   // Several results are those of reductions alone.
   bool isOne = !op.getOpcode().starts_with("reduce") &&
                (conversions.elements.contains(op.getOpcode()) ||
                 op.getOpcode() == "select-and-scatter");
   if (isOne && !isArray(op.getType()))
-    return emitUnsupported(op, "result", "an array of static shape", "another");
+    return emitUnsupported(op, "result", "an array of static shape");
   return success();
 }
 
@@ -274,8 +281,7 @@ LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
            getShape(type) == getShape(types.front());
   });
   if (types.empty() || !isStatic)
-    return emitUnsupported(op, "shape", "arrays of one static shape",
-                           "another result");
+    return emitUnsupported(op, "shape", "arrays of one static shape");
   int64_t rank = cast<RankedTensorType>(types.front()).getRank();
   SmallVector<Value> inits;
   for (Type type : types)
@@ -430,7 +436,8 @@ Elements HLOConverter::apply(func::FuncOp computation, ValueRange arguments) {
     if (diagnosed.insert(computation).second)
       emitError(computation.getLoc())
           << "unsupported computation on scalars: expected one that takes "
-          << arguments.size() << " scalars, found another";
+          << arguments.size() << " scalars, found "
+          << computation.getFunctionType() << "; docs/running.md has what runs";
     return failure();
   }
   active.push_back(computation);

@@ -40,7 +40,7 @@ emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
   Type resultType = c.getElementType(op.getResult());
   Type type = getAccumulatorType(resultType);
   if (!isa<IntegerType, FloatType>(type))
-    return emitUnsupported(op, "element type", "a real number", "another");
+    return emitUnsupported(op, "element type", "a real number");
   Elements sum = buildLoops(
       c.b, sizes, createScalar(c.b, type, 0),
       [&](ValueRange index, ValueRange values) -> Elements {
@@ -51,7 +51,7 @@ emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
           Value rhs = getFactor(c, op, 1, rhsIndex, type);
           if (!lhs || !rhs)
             return emitUnsupported(op, "element type",
-                                   "ones that are computed with", "others");
+                                   "ones that are computed with");
           return SmallVector<Value>{multiplyAdd(c.b, values[0], lhs, rhs)};
         };
         if (!isElement)
@@ -66,8 +66,7 @@ emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
   Value result = convertScalar(c.b, sum->front(), isUnsignedResult, resultType,
                                isUnsignedResult);
   if (!result)
-    return emitUnsupported(op, "element type", "one that is computed with",
-                           "another");
+    return emitUnsupported(op, "element type", "one that is computed with");
   return SmallVector<Value>{result};
 }
 
@@ -277,8 +276,7 @@ static Elements emitDot(HLOConverter &c, InstructionOp op, ValueRange index) {
   if (numBatch != rhs->batch.size() ||
       lhs->contracting.size() != rhs->contracting.size() ||
       index.size() != numBatch + numLhs + rhs->free.size())
-    return emitUnsupported(op, "dimensions", "the same on both sides",
-                           "others");
+    return emitUnsupported(op, "dimensions", "the same on both sides");
   SmallVector<int64_t> sizes;
   for (int64_t dim : lhs->contracting)
     sizes.push_back(lhs->type.getDimSize(dim));

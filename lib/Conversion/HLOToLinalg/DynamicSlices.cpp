@@ -43,8 +43,7 @@ static FailureOr<SmallVector<Value>> getStarts(HLOConverter &c,
     int64_t limit = whole.getDimSize(dim) - part.getDimSize(dim);
     if (limit < 0 || getArrayType(start).getRank() != 0 ||
         !getArrayType(start).getElementType().isInteger())
-      return emitUnsupported(op, "operands", "integers as starts of a part",
-                             "others");
+      return emitUnsupported(op, "operands", "integers as starts of a part");
     starts.push_back(c.clampIndex(c.getElement(start, ValueRange()),
                                   isUnsigned(start), limit));
   }

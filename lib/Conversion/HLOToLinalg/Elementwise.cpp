@@ -214,7 +214,7 @@ static Value emitOnScalars(HLOConverter &c, InstructionOp op,
                            SmallVector<Value> values) {
   Type type = values.front().getType();
   if (!unifyTypes(c.b, values)) {
-    (void)emitUnsupported(op, "operands", "elements of one type", "others");
+    (void)emitUnsupported(op, "operands", "elements of one type");
     return {};
   }
   const Scalars &emit =
@@ -327,8 +327,7 @@ static Elements emitSelect(HLOConverter &c, InstructionOp op,
       *value = convertScalar(c.b, *value, false, type, false);
   if (!condition.getType().isInteger(1) || then.getType() != type ||
       otherwise.getType() != type)
-    return emitUnsupported(op, "operands", "pred and two arrays of one type",
-                           "others");
+    return emitUnsupported(op, "operands", "pred and two arrays of one type");
   return SmallVector<Value>{
       arith::SelectOp::create(c.b, condition, then, otherwise)};
 }

@@ -57,8 +57,7 @@ static FailureOr<GatherDimensions> getDimensions(InstructionOp op) {
   for (int64_t dim = 0; isConsistent && dim < rank; ++dim)
     isConsistent = d.sliceSizes[dim] <= operand.getDimSize(dim);
   if (!isConsistent)
-    return emitUnsupported(op, "dimensions", "ones that fit the operands",
-                           "others");
+    return emitUnsupported(op, "dimensions", "ones that fit the operands");
   return d;
 }
 

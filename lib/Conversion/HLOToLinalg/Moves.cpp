@@ -86,7 +86,7 @@ static Elements emitIota(HLOConverter &c, InstructionOp op, ValueRange index) {
                                c.getElementType(op.getResult()),
                                isUnsigned(op.getResult()));
   if (!result)
-    return emitUnsupported(op, "element type", "a number", "another");
+    return emitUnsupported(op, "element type", "a number");
   return SmallVector<Value>{result};
 }
 
@@ -103,7 +103,7 @@ static Elements emitElement(HLOConverter &c, InstructionOp op,
       c.b, c.getElement(operand, index), isUnsigned(operand),
       c.getElementType(op.getResult()), isUnsigned(op.getResult()));
   if (!element)
-    return emitUnsupported(op, "element type", "the operand's", "another");
+    return emitUnsupported(op, "element type", "the operand's");
   return SmallVector<Value>{element};
 }
 
@@ -111,8 +111,7 @@ static Elements emitCopy(HLOConverter &c, InstructionOp op, ValueRange index) {
   if (!isa<RankedTensorType>(op.getOperand(0).getType()) ||
       getArrayType(op.getOperand(0)).getShape() !=
           getArrayType(op.getResult()).getShape())
-    return emitUnsupported(op, "operand", "an array of the result's sizes",
-                           "another value");
+    return emitUnsupported(op, "operand", "an array of the result's sizes");
   return emitElement(c, op, index);
 }
 
@@ -121,8 +120,7 @@ static Elements emitReshape(HLOConverter &c, InstructionOp op,
   RankedTensorType from = getArrayType(op.getOperand(0));
   RankedTensorType to = getArrayType(op.getResult());
   if (!from.hasStaticShape() || from.getNumElements() != to.getNumElements())
-    return emitUnsupported(op, "operand", "as many elements as the result",
-                           "another number");
+    return emitUnsupported(op, "operand", "as many elements as the result");
   AffineExpr position = c.b.getAffineConstantExpr(0);
   for (auto [dim, size] : llvm::enumerate(to.getShape()))
     position = position * size + c.b.getAffineDimExpr(dim);

@@ -53,8 +53,7 @@ FailureOr<Reducer> Reducer::get(HLOConverter &c, InstructionOp op) {
               getRank(op.getOperand(count + i)) == 0;
   if (!isRight)
     return emitUnsupported(op, "operands",
-                           "arrays and as many scalars, a result for each",
-                           "others");
+                           "arrays and as many scalars, a result for each");
   return Reducer(c, op, computation);
 }
 
@@ -77,8 +76,7 @@ Elements Reducer::accumulate(ValueRange values, ValueRange index) {
   Elements results = c.apply(computation, arguments);
   if (succeeded(results) &&
       TypeRange(ValueRange(*results)) != values.getTypes())
-    return emitUnsupported(op, "computation", "results of the operands' types",
-                           "others");
+    return emitUnsupported(op, "computation", "results of the operands' types");
   return results;
 }
 
@@ -105,8 +103,7 @@ static Elements emitReduce(HLOConverter &c, InstructionOp op,
   if (failed(checkDimensions(op, dimensions, array.getRank())))
     return failure();
   if (dimensions.size() + index.size() != static_cast<size_t>(array.getRank()))
-    return emitUnsupported(op, "dimensions", "those that the result lacks",
-                           "others");
+    return emitUnsupported(op, "dimensions", "those that the result lacks");
   SmallVector<int64_t> sizes;
   llvm::sort(dimensions);
   for (int64_t dimension : dimensions)
@@ -165,7 +162,7 @@ static Elements emitReduceWindow(HLOConverter &c, InstructionOp op,
     return failure();
   RankedTensorType result = getLeafTypes(op.getType()).front();
   if (result.getRank() != array.getRank())
-    return emitUnsupported(op, "shape", "the operand's rank", "another");
+    return emitUnsupported(op, "shape", "the operand's rank");
   SmallVector<int64_t> sizes;
   for (const WindowDimension &dimension : *window)
     sizes.push_back(dimension.size);

@@ -73,8 +73,7 @@ static FailureOr<Scatter> getScatter(InstructionOp op) {
   size_t count = op.getOperands().size() / 2;
   if (op.getOperands().size() != 2 * count + 1 || count == 0 ||
       getLeafTypes(op.getType()).size() != count)
-    return emitUnsupported(op, "operands", "arrays, indices and updates",
-                           "others");
+    return emitUnsupported(op, "operands", "arrays, indices and updates");
   Scatter s{getIntegers(op, "update_window_dims"),
             getIntegers(op, "inserted_window_dims"),
             getIntegers(op, "scatter_dims_to_operand_dims"),
@@ -94,8 +93,7 @@ static FailureOr<Scatter> getScatter(InstructionOp op) {
       failed(checkDimensions(op, s.vector, indicesRank + 1)))
     return failure();
   if (!isConsistent(s))
-    return emitUnsupported(op, "dimensions", "ones that fit the operands",
-                           "others");
+    return emitUnsupported(op, "dimensions", "ones that fit the operands");
   return s;
 }
 
@@ -156,7 +154,8 @@ static LogicalResult convertScatter(HLOConverter &c, InstructionOp op) {
   if (failed(s) || !computation)
     return failure();
   if (c.isScalar())
-    return emitUnsupported(op, "place", "one outside of reductions", "another");
+    return emitUnsupported(op, "place", "one outside of reductions",
+                           "one in a computation on scalars");
   SmallVector<Value> arrays, updates;
   SmallVector<RankedTensorType> types = getLeafTypes(op.getType());
   for (size_t i = 0; i < s->count; ++i) {
@@ -230,7 +229,7 @@ static Elements emitSelected(HLOConverter &c, InstructionOp op,
           if (failed(keeps))
             return failure();
           if (keeps->size() != 1 || !keeps->front().getType().isInteger(1))
-            return emitUnsupported(op, "select", "a pred", "another result");
+            return emitUnsupported(op, "select", "a pred");
           return buildIf(c.b, keeps->front(), keep, take);
         };
         auto visit = [&] { return buildIf(c.b, found.back(), choose, take); };
@@ -245,7 +244,8 @@ static LogicalResult convertSelectAndScatter(HLOConverter &c,
   if (!select || !scatter)
     return failure();
   if (c.isScalar())
-    return emitUnsupported(op, "place", "one outside of reductions", "another");
+    return emitUnsupported(op, "place", "one outside of reductions",
+                           "one in a computation on scalars");
   RankedTensorType array = getArrayType(op.getOperand(0));
   RankedTensorType source = getArrayType(op.getOperand(1));
   auto window = getWindow(op, array.getRank());
@@ -253,7 +253,7 @@ static LogicalResult convertSelectAndScatter(HLOConverter &c,
     return failure();
   if (source.getRank() != array.getRank() || !source.hasStaticShape() ||
       getArrayType(op.getResult()).getShape() != array.getShape())
-    return emitUnsupported(op, "shapes", "arrays of one rank", "others");
+    return emitUnsupported(op, "shapes", "arrays of one rank");
   Type type = getSignlessType(op.getType());
   Value init = c.getElement(op, 2, ValueRange());
   Value empty = EmptyOp::create(c.b, type, ValueRange());

@@ -51,9 +51,10 @@ static Elements comesBefore(HLOConverter &c, const Sort &sort, ValueRange lhs,
   if (failed(result) ||
       (result->size() == 1 && result->front().getType().isInteger(1)))
     return result;
-  return emitError(
-      func::FuncOp(sort.comparator).getLoc(),
-      "unsupported comparator: expected one that gives a pred, found another");
+  func::FuncOp comparator = sort.comparator;
+  return emitError(comparator.getLoc())
+         << "unsupported comparator: expected one that gives a pred, found "
+         << comparator.getFunctionType() << "; docs/running.md has what runs";
 }
 
 /// How many elements come before that at `index`.
@@ -115,21 +116,15 @@ static Elements emitSorted(HLOConverter &c, const Sort &sort,
       });
 }
 
-static SmallVector<Type> getTypes(InstructionOp op) {
-  SmallVector<Type> types;
-  for (RankedTensorType type : getLeafTypes(op.getType()))
-    types.push_back(getSignlessType(type));
-  return types;
-}
-
 static LogicalResult convertSort(HLOConverter &c, InstructionOp op) {
   SmallVector<int64_t> dimensions = getIntegers(op, "dimensions");
   func::FuncOp comparator = c.getComputation(op, "to_apply");
-  SmallVector<Type> types = getTypes(op);
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (!comparator)
     return failure();
   if (c.isScalar() || op.getOperands().empty())
-    return emitUnsupported(op, "place", "one outside of reductions", "another");
+    return emitUnsupported(op, "place", "one outside of reductions",
+                           "one in a computation on scalars");
   Sort sort{SmallVector<Value>(op.getOperands()), 0, comparator};
   bool isRight = dimensions.size() == 1 && types.size() == sort.arrays.size();
   for (size_t i = 0; isRight && i < types.size(); ++i)
@@ -137,7 +132,7 @@ static LogicalResult convertSort(HLOConverter &c, InstructionOp op) {
         getArrayType(sort.arrays[i]).getShape() == sort.type().getShape() &&
         cast<RankedTensorType>(types[i]).getShape() == sort.type().getShape();
   if (!isRight || !sort.type().hasStaticShape())
-    return emitUnsupported(op, "operands", "arrays of one shape", "others");
+    return emitUnsupported(op, "operands", "arrays of one shape");
   if (failed(checkDimensions(op, dimensions, sort.type().getRank())))
     return failure();
   sort.dimension = dimensions.front();
@@ -157,11 +152,10 @@ LogicalResult hlo::convertTopK(HLOConverter &c, InstructionOp op) {
   DictionaryAttr attributes = op.getHloAttributesAttr();
   auto names = attributes ? attributes.getAs<ArrayAttr>("called_computations")
                           : ArrayAttr();
-  SmallVector<Type> types = getTypes(op);
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (c.isScalar() || !names || names.size() != 1 || types.size() != 2 ||
       op.getOperands().size() != 1)
-    return emitUnsupported(op, "operands", "an array and a computation",
-                           "others");
+    return emitUnsupported(op, "operands", "an array and a computation");
   func::FuncOp comparator =
       c.getComputation(op, cast<FlatSymbolRefAttr>(names[0]));
   if (!comparator)
@@ -174,8 +168,7 @@ LogicalResult hlo::convertTopK(HLOConverter &c, InstructionOp op) {
   };
   if (!llvm::all_of(types, hasRank) || sort.dimension < 0 ||
       !cast<RankedTensorType>(types[1]).getElementType().isInteger())
-    return emitUnsupported(op, "operands", "an array and a comparator",
-                           "others");
+    return emitUnsupported(op, "operands", "an array and a comparator");
   Type indexType = cast<RankedTensorType>(types[1]).getElementType();
   if (comparator.getNumArguments() == 4)
     sort.indexType = indexType;

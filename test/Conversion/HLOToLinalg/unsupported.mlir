@@ -46,12 +46,12 @@ func.func @main(%x: !a, %i: !i) -> !b {
 
 !a = tensor<4xf32, #tessera.layout<{0}>>
 !s = tensor<f32, #tessera.layout<{}>>
-// expected-error@+1 {{unsupported computation on scalars: expected one that takes 2 scalars, found another}}
+// expected-error@+1 {{unsupported computation on scalars: expected one that takes 2 scalars, found '(tensor<4xf32, #tessera.layout<{0}>>, tensor<f32, #tessera.layout<{}>>) -> tensor<f32, #tessera.layout<{}>>'}}
 func.func private @array(%x: !a, %y: !s) -> !s {
   return %y : !s
 }
 func.func @main(%x: !a, %z: !s) -> !s {
-  // expected-error@+1 {{unsupported operands of reduce: expected arrays and as many scalars, a result for each, found others}}
+  // expected-error@+1 {{unsupported operands of reduce: expected arrays and as many scalars, a result for each, found (tensor<4xf32, #tessera.layout<{0}>>, tensor<4xf32, #tessera.layout<{0}>>) -> tensor<f32, #tessera.layout<{}>>; docs/running.md has what runs}}
   %0 = tessera_hlo.instruction "reduce"(%x, %x) {hlo_attributes = {dimensions = "{0}", to_apply = @array}} : (!a, !a) -> !s
   %1 = tessera_hlo.instruction "reduce"(%x, %z) {hlo_attributes = {dimensions = "{0}", to_apply = @array}} : (!a, !s) -> !s
   return %1 : !s
@@ -64,15 +64,15 @@ func.func @main(%x: !a, %z: !s) -> !s {
 !a = tensor<4xf32, #tessera.layout<{0}>>
 !d = tensor<?xf32, #tessera.layout<{0}>>
 func.func @main(%t: tuple<!a, !a>, %x: !a, %d: !d) -> !a {
-  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found others}}
+  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found (tuple<tensor<4xf32, #tessera.layout<{0}>>, tensor<4xf32, #tessera.layout<{0}>>>) -> tensor<4xf32, #tessera.layout<{0}>>}}
   %0 = tessera_hlo.instruction "negate"(%t) : (tuple<!a, !a>) -> !a
-  // expected-error@+1 {{unsupported result of negate: expected an array of static shape, found another}}
+  // expected-error@+1 {{unsupported result of negate: expected an array of static shape, found (tensor<4xf32, #tessera.layout<{0}>>) -> tuple<tensor<4xf32, #tessera.layout<{0}>>>}}
   %1 = tessera_hlo.instruction "negate"(%x) : (!a) -> tuple<!a>
-  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found others}}
+  // expected-error@+1 {{unsupported operands of negate: expected arrays of static shape, found (tensor<?xf32, #tessera.layout<{0}>>) -> tensor<4xf32, #tessera.layout<{0}>>}}
   %2 = tessera_hlo.instruction "negate"(%d) : (!d) -> !a
-  // expected-error@+1 {{unsupported operands of sort: expected arrays of static shape, found others}}
+  // expected-error@+1 {{unsupported operands of sort: expected arrays of static shape, found (tuple<tensor<4xf32, #tessera.layout<{0}>>, tensor<4xf32, #tessera.layout<{0}>>>) -> tensor<4xf32, #tessera.layout<{0}>>}}
   %3 = tessera_hlo.instruction "sort"(%t) {hlo_attributes = {dimensions = "{0}", to_apply = @main}} : (tuple<!a, !a>) -> !a
-  // expected-error@+1 {{unsupported operands of add-start: expected those of add, found others}}
+  // expected-error@+1 {{unsupported operands of add-start: expected those of add, found (tensor<4xf32, #tessera.layout<{0}>>) -> tuple<tuple<tensor<4xf32, #tessera.layout<{0}>>>, tensor<4xf32, #tessera.layout<{0}>>>}}
   %4 = tessera_hlo.instruction "add-start"(%x) : (!a) -> tuple<tuple<!a>, !a>
   // expected-error@+1 {{unsupported direction of compare: expected EQ, NE, LT, LE, GT or GE, found none}}
   %6 = tessera_hlo.instruction "compare"(%x, %x) : (!a, !a) -> tensor<4xi1, #tessera.layout<{0}>>
