@@ -1,5 +1,6 @@
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
+// A name without spaces is a preset (target_c1).
 // expected-error @+1 {{unsupported target: expected one of cpu, tpu_v2, tpu_v3, tpu_v4, tpu_v5e, tpu_v5p, tpu_v6e, tpu_v7x, nvgpu, found 'abacus'}}
 module attributes {tessera.target = #tessera.target<"abacus">} {}
 

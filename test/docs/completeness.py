@@ -1,0 +1,66 @@
+# RUN: %python %s %tessera_src_root
+
+"""What CONTRIBUTING.md asks of each rule and each operation is there.
+
+The label of a rule (`layout_c3`) stands in a description, which is a header, a
+TableGen file or a page, and in a test. Each operation of the dialect stands in
+whole-dialect.mlir, which takes it to machine code, and in the fuzzer's words.
+
+usage: completeness.py SOURCE
+"""
+
+import pathlib
+import re
+import sys
+
+source = pathlib.Path(sys.argv[1])
+LABEL = re.compile(r"\b[a-z]+(?:_[a-z]+)*_c[0-9]+\b")
+OPERATION = re.compile(r'Tessera_Op<"(\w+)"')
+# What has to name every operation, and how.
+LISTS = {
+    "test/Conversion/Pipelines/whole-dialect.mlir": r"\btessera\.%s\b",
+    "unittests/Fuzz/Dictionaries/ir.dict": r'"tessera\.%s"',
+}
+
+
+def find_all(pattern, *folders):
+    """What matches in the files of the folders."""
+    found = set()
+    for folder in folders:
+        for path in (source / folder).rglob("*"):
+            # These tests name rules without trying them.
+            if path.is_file() and path.parent != source / "test" / "docs":
+                found.update(pattern.findall(path.read_text(errors="replace")))
+    return found
+
+
+def check_rules():
+    described = find_all(LABEL, "include", "docs")
+    tested = find_all(LABEL, "test", "unittests")
+    labels = described | find_all(LABEL, "lib")
+    if not labels:
+        return ["there are no rules"]
+    failures = [f"{label} has no description" for label in labels - described]
+    return failures + [f"{label} has no test" for label in labels - tested]
+
+
+def check_operations():
+    operations = find_all(OPERATION, "include/tessera/Dialect/Tessera/IR")
+    if not operations:
+        return ["there are no operations"]
+    texts = {name: (source / name).read_text() for name in LISTS}
+    return [
+        f"tessera.{operation} is not in {name}"
+        for name, pattern in LISTS.items()
+        for operation in operations
+        if not re.search(pattern % operation, texts[name])
+    ]
+
+
+def main():
+    failures = sorted(check_rules() + check_operations())
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+sys.exit(main())
