@@ -77,7 +77,6 @@ def ExpandOps : Pass<"tessera-expand-ops"> {
     | `copy_start`, `copy_done` | a `relayout` where the copy starts |
     | `assume_layout` | a `relayout` |
     | `reshape` | a `relayout` to row-major order, a `bitcast`, and a `relayout` |
-
     | `tensor.extract_slice` with layouts | a `linalg.generic` that reads elements, into the layout of a relayout behind it |
     | `tensor.insert_slice` with layouts | loops that write elements |
     | `arith`, `math` and others on tensors, element by element | a `linalg.generic`, which reads each tensor by its layout |
