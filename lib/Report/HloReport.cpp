@@ -97,6 +97,7 @@ private:
   void finishEntry();
   void finishJoins();
   void writeInPlace();
+  void markBoundary();
   void takeBoundary();
   void handOver(const Instruction &instruction);
 
@@ -501,6 +502,21 @@ void TimelineBuilder::writeInPlace() {
   }
 }
 
+/// Memory for arguments and results is there before the program runs. Pieces
+/// of a whole that is a result are results.
+void TimelineBuilder::markBoundary() {
+  auto mark = [&](const Storage &storage) {
+    for (unsigned buffer : storage)
+      buffers[find(buffer)].isBoundary = true;
+  };
+  for (const Instruction *parameter : computation.parameters())
+    mark(storages[parameter]);
+  mark(storages[computation.root()]);
+  for (const Join &join : llvm::reverse(joins))
+    if (buffers[find(join.whole)].isBoundary)
+      mark(join.pieces);
+}
+
 /// Parameters and result of a computation that is called are the caller's
 /// buffers: those of a loop are its state, before and after.
 void TimelineBuilder::takeBoundary() {
@@ -536,9 +552,10 @@ void TimelineBuilder::handOver(const Instruction &instruction) {
       continue;
     result.begin = step + 1;
     for (const Computation *callee : callees)
-      if (const ReportBuffer &inside = facts.results[callee][i];
-          inside.begin >= 0)
+      if (ReportBuffer &inside = facts.results[callee][i]; inside.begin >= 0) {
+        inside.isBoundary = result.isBoundary;
         input.timelines[facts.timelines[callee]].buffers.push_back(inside);
+      }
   }
 }
 
@@ -566,7 +583,9 @@ ReportTimeline TimelineBuilder::build() {
     size_t number = firstValue + instruction->index;
     input.values[number].role = getRole(*instruction, number);
   }
-  if (!computation.isEntry())
+  if (computation.isEntry())
+    markBoundary();
+  else
     takeBoundary();
   for (const Instruction *instruction : computation.instructions())
     handOver(*instruction);

@@ -68,10 +68,11 @@ bool LimitParser::parseQuantity() {
           .Case("relayouts", Quantity::Relayouts)
           .Case("async", Quantity::Async)
           .Case("peak", Quantity::Peak)
+          .Case("program", Quantity::Program)
           .Default(std::nullopt);
   if (!quantity)
-    return fail("arguments, outputs, buffers, padding, relayouts, async or "
-                "peak, as in `padding>5%`");
+    return fail("arguments, outputs, buffers, padding, relayouts, async, peak "
+                "or program, as in `padding>5%`");
   limit.quantity = *quantity;
   rest = rest.drop_front(word.size()).ltrim();
   return true;
@@ -181,8 +182,11 @@ llvm::Expected<int64_t> Limit::measure(const Report &report) const {
   case Quantity::Async:
     return report.asyncBytes;
   case Quantity::Peak:
+  case Quantity::Program:
     if (report.isScheduled)
-      return getSpace(report, space.value_or(0)).peakBytes;
+      return quantity == Quantity::Program
+                 ? report.programBytes
+                 : getSpace(report, space.value_or(0)).peakBytes;
     return unsupportedError("limit `" + text + "`", "a module with a schedule",
                             "none in " + report.name);
   }

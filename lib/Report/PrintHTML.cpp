@@ -122,6 +122,9 @@ static void printSums(const Report &report, raw_ostream &os) {
   card("arguments", report.argumentBytes, "each array rounded up to 512");
   card("outputs", report.outputBytes,
        "likewise, and 512 for the table of a tuple");
+  if (report.isScheduled)
+    card("program", report.programBytes,
+         "of main memory: these, less what they share, and temporaries");
   if (report.hostArgumentBytes > 0)
     card("host arguments", report.hostArgumentBytes,
          "in the host's memory, likewise");

@@ -187,6 +187,10 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
     json.attribute("scheduled", report.isScheduled);
     json.attribute("argument_bytes", report.argumentBytes);
     json.attribute("output_bytes", report.outputBytes);
+    if (report.isScheduled) {
+      json.attribute("temporary_bytes", report.temporaryBytes);
+      json.attribute("program_bytes", report.programBytes);
+    }
     json.attribute("host_argument_bytes", report.hostArgumentBytes);
     json.attribute("host_output_bytes", report.hostOutputBytes);
     json.attribute("logical_bytes", report.logicalBytes);

@@ -134,6 +134,9 @@ static void printSummary(const Report &report, llvm::raw_ostream &os) {
   line("arguments", report.argumentBytes, ", each array rounded up to 512");
   line("outputs", report.outputBytes,
        ", likewise, and 512 for the table of a tuple");
+  if (report.isScheduled)
+    line("program", report.programBytes,
+         " of main memory: these, less what they share, and temporaries");
   if (report.hostArgumentBytes > 0)
     line("host args", report.hostArgumentBytes,
          ", in the host's memory, likewise");

@@ -23,6 +23,9 @@ using llvm::Error;
 using llvm::Expected;
 
 namespace {
+/// Bytes that are live at each step, by space.
+using LiveBytes = std::map<int64_t, std::vector<int64_t>>;
+
 /// Adds everything up.
 class ReportBuilder {
 public:
@@ -39,7 +42,10 @@ private:
   void addCycles();
   void addScoped();
   Error addBoundary();
+  LiveBytes
+  countLive(llvm::function_ref<bool(const ReportBuffer &)> counts) const;
   void addLiveBytes();
+  void addProgramBytes();
   void addPeak(SpaceReport &space);
   void rank();
   SpaceReport &getSpace(int64_t number) { return spaces[number]; }
@@ -49,9 +55,8 @@ private:
   std::map<int64_t, SpaceReport> spaces;
   /// Each shape is measured once.
   llvm::DenseMap<const Shape *, ShapeSize> sizes;
-  /// Sizes of each timeline's buffers, and the most that is live at one step.
+  /// Sizes of each timeline's buffers.
   std::vector<std::vector<int64_t>> bufferBytes;
-  std::vector<std::map<int64_t, int64_t>> peaks;
 };
 } // namespace
 
@@ -180,44 +185,78 @@ Error ReportBuilder::addBuffers() {
   return Error::success();
 }
 
-/// Live bytes of each timeline, children first; those of the last one, the
-/// program's, are kept step by step.
-void ReportBuilder::addLiveBytes() {
-  for (auto [number, timeline] : llvm::enumerate(input.timelines)) {
-    std::map<int64_t, std::vector<int64_t>> live;
-    size_t length = timeline.steps.size();
-    auto at = [&](int64_t space) -> std::vector<int64_t> & {
-      std::vector<int64_t> &steps = live[space];
-      steps.resize(length + 1);
-      return steps;
-    };
-    // Differences between steps, then their sums.
-    for (auto [buffer, bytes] :
-         llvm::zip_equal(timeline.buffers, bufferBytes[number])) {
-      std::vector<int64_t> &steps = at(getSpaceNumber(*buffer.shape));
-      steps[buffer.begin] += bytes;
-      steps[buffer.end + 1] -= bytes;
-    }
-    for (auto &[space, steps] : live)
-      std::partial_sum(steps.begin(), steps.end(), steps.begin());
-    // What runs within a step comes on top; of several, one at a time.
+/// The buffers of a timeline, each from its first step to its last.
+static LiveBytes
+sumBuffers(const ReportTimeline &timeline, llvm::ArrayRef<int64_t> bytes,
+           llvm::function_ref<bool(const ReportBuffer &)> counts) {
+  LiveBytes live;
+  // Differences between steps, then their sums.
+  for (auto [buffer, size] : llvm::zip_equal(timeline.buffers, bytes)) {
+    if (!counts(buffer))
+      continue;
+    std::vector<int64_t> &steps = live[getSpaceNumber(*buffer.shape)];
+    steps.resize(timeline.steps.size() + 1);
+    steps[buffer.begin] += size;
+    steps[buffer.end + 1] -= size;
+  }
+  for (auto &[space, steps] : live) {
+    std::partial_sum(steps.begin(), steps.end(), steps.begin());
+    steps.pop_back();
+  }
+  return live;
+}
+
+/// Live bytes of the program's steps, over the buffers that count. What runs
+/// within a step comes on top; of several, one at a time.
+LiveBytes ReportBuilder::countLive(
+    llvm::function_ref<bool(const ReportBuffer &)> counts) const {
+  LiveBytes live;
+  // The most at one step of each timeline, children first.
+  std::vector<std::map<int64_t, int64_t>> peaks;
+  for (auto [timeline, bytes] : llvm::zip_equal(input.timelines, bufferBytes)) {
+    live = sumBuffers(timeline, bytes, counts);
     std::map<std::pair<int64_t, int64_t>, int64_t> extra;
     for (auto [step, child] : timeline.children)
-      for (auto [space, bytes] : peaks[child]) {
-        int64_t &most = extra[{space, step}];
-        most = std::max(most, bytes);
+      for (auto [space, most] : peaks[child]) {
+        int64_t &inside = extra[{space, step}];
+        inside = std::max(inside, most);
       }
-    for (auto [position, bytes] : extra)
-      at(position.first)[position.second] += bytes;
-    std::map<int64_t, int64_t> &peak = peaks.emplace_back();
-    for (auto &[space, steps] : live) {
-      steps.resize(length);
-      if (length > 0)
-        peak[space] = *llvm::max_element(steps);
-      if (number + 1 == input.timelines.size())
-        getSpace(space).liveBytes = std::move(steps);
+    for (auto [position, most] : extra) {
+      std::vector<int64_t> &steps = live[position.first];
+      steps.resize(timeline.steps.size());
+      steps[position.second] += most;
     }
+    std::map<int64_t, int64_t> &peak = peaks.emplace_back();
+    for (const auto &[space, steps] : live)
+      if (!steps.empty())
+        peak[space] = *llvm::max_element(steps);
   }
+  return live;
+}
+
+void ReportBuilder::addLiveBytes() {
+  auto all = [](const ReportBuffer &) { return true; };
+  for (auto &[space, steps] : countLive(all))
+    getSpace(space).liveBytes = std::move(steps);
+}
+
+/// Arguments and results are there all the time, each rounded up, and a table
+/// where the result is a tuple.
+void ReportBuilder::addProgramBytes() {
+  LiveBytes temporaries =
+      countLive([](const ReportBuffer &buffer) { return !buffer.isBoundary; });
+  if (auto main = temporaries.find(0);
+      main != temporaries.end() && !main->second.empty())
+    report.temporaryBytes = *llvm::max_element(main->second);
+  report.programBytes = report.temporaryBytes;
+  if (input.result->isTuple())
+    report.programBytes = addSaturated(report.programBytes, kGranule);
+  for (auto [buffer, bytes] :
+       llvm::zip_equal(input.timelines.back().buffers, bufferBytes.back()))
+    if (buffer.isBoundary && getSpaceNumber(*buffer.shape) == 0)
+      report.programBytes =
+          addSaturated(report.programBytes,
+                       static_cast<int64_t>(llvm::alignTo(bytes, kGranule)));
 }
 
 /// Cycles of each timeline, children first, and those of the program's steps.
@@ -343,6 +382,7 @@ Expected<Report> ReportBuilder::build() {
     return std::move(error);
   if (input.isScheduled && !input.timelines.empty()) {
     addLiveBytes();
+    addProgramBytes();
     addCycles();
     addScoped();
     report.steps = std::move(input.timelines.back().steps);

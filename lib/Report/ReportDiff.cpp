@@ -91,6 +91,8 @@ static std::vector<ChangedSum> compareSums(const Report &before,
   };
   sum("argument bytes", &Report::argumentBytes);
   sum("output bytes", &Report::outputBytes);
+  if (before.isScheduled && after.isScheduled)
+    sum("program bytes", &Report::programBytes);
   sum("host argument bytes", &Report::hostArgumentBytes);
   sum("host output bytes", &Report::hostOutputBytes);
   sum("buffer bytes", &Report::allocatedBytes);

@@ -1,7 +1,8 @@
 """Live bytes, arguments and outputs are the TPU compiler's, for modules of what
 it does in place, of loops and branches, of split configurations, and of arrays
-in the host's memory. memory.json has its figures; peak_bytes are of its buffer
-assignment, space by space (Inputs/buffer_assignment.py).
+in the host's memory; so is, within 1 %, the memory that two larger programs need.
+memory.json has its figures; peak_bytes are of its buffer assignment, space by
+space (Inputs/buffer_assignment.py), and program_bytes what program-bytes.py says.
 
 RUN: %python %s tessera-hlo %S/Inputs/peaks
 """
@@ -19,9 +20,14 @@ for name, figures in expected.items():
     run = subprocess.run(command, check=True, capture_output=True)
     report = json.loads(run.stdout)
     spaces = {str(space["space"]): space for space in report["spaces"]}
-    for space, peak in figures.pop("peak_bytes").items():
+    for space, peak in figures.pop("peak_bytes", {}).items():
         found = spaces[space]["peak_bytes"]
         assert found == peak, f"{name}: {peak} are live in S({space}), not {found}"
+    if needed := figures.pop("program_bytes", None):
+        found = report["program_bytes"]
+        assert abs(found - needed) <= needed / 100, f"{name}: {found}, not {needed}"
+        peak = spaces["0"]["peak_bytes"]
+        assert peak <= found, f"{name}: {peak} are live at once, and {found} needed"
     # The table of a tuple takes 32 bytes on v5p and v6e.
     if name.startswith(("v5p", "v6e")) and figures["output_bytes"] % 512 == 32:
         figures["output_bytes"] += 480

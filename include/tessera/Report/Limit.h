@@ -17,7 +17,7 @@ namespace tessera {
 ///
 ///     limit    := quantity [ '(' INT ')' ] ( '>' | '>=' ) [ '+' ] amount
 ///     quantity := 'arguments' | 'outputs' | 'buffers' | 'padding'
-///               | 'relayouts' | 'async' | 'peak'
+///               | 'relayouts' | 'async' | 'peak' | 'program'
 ///     amount   := NUMBER ( '%' | [ 'B' | 'KiB' | 'MiB' | 'GiB' | 'TiB' ] )
 ///
 /// The number in brackets is a memory space. With `+` it is the growth from one
@@ -45,7 +45,8 @@ private:
     Padding,
     Relayouts,
     Async,
-    Peak
+    Peak,
+    Program
   };
 
   llvm::Expected<int64_t> measure(const Report &report) const;

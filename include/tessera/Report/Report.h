@@ -46,6 +46,9 @@ struct ReportBuffer {
   /// Live here, but allocated by the caller, where all sums but that of live
   /// bytes have it.
   bool isCallers = false;
+  /// Of an argument or a result of the program, for which there is room before
+  /// it runs and until it ends.
+  bool isBoundary = false;
 };
 
 /// A move of data that changes nothing but layout, position, or element type.
@@ -212,7 +215,12 @@ struct Report {
   /// counts.
   int64_t argumentBytes = 0;
   int64_t outputBytes = 0;
-  /// The same of leaves in the host's memory.
+  /// Of main memory, where scheduled: what the program needs beside arguments
+  /// and results at one time, and all that it needs, where arguments and
+  /// results that share memory count once.
+  int64_t temporaryBytes = 0;
+  int64_t programBytes = 0;
+  /// Arguments and outputs in the host's memory.
   int64_t hostArgumentBytes = 0;
   int64_t hostOutputBytes = 0;
   int64_t logicalBytes = 0;   ///< Of values with memory of their own.

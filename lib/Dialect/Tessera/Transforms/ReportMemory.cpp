@@ -227,6 +227,7 @@ void ReportBuilder::addBuffers(Block &block, ReportTimeline &timeline,
       continue;
     if (llvm::is_contained(block.getArguments(), base))
       buffer.end = static_cast<int64_t>(timeline.steps.size()) - 1;
+    buffer.isBoundary = isProgram && ofBoundary.contains(base);
     timeline.buffers.push_back(buffer);
   }
 }
