@@ -22,7 +22,7 @@
 #define TESSERA_COMPILE_COMPILE_H
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
-#include "tessera/Layout/Box.h"
+#include "tessera/Layout/Relayout.h"
 #include "tessera/Layout/Shape.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -82,13 +82,6 @@ enum class EmitKind { Plan, MLIR, LLVM, Object, Shared };
 
 /// Dialects and translations that the functions below need.
 void registerCompileDialects(mlir::DialectRegistry &registry);
-
-/// Whether there is a relayout from `source` to `destination`. Errors:
-/// *invalid* unless both are arrays of the same type, and of the same
-/// dimensions or boxes of the same sizes; *unsupported* for unbounded
-/// dimensions, M, and E other than the type's bits or bytes.
-llvm::Error checkRelayout(const ArrayPart &source,
-                          const ArrayPart &destination);
 
 /// *invalid* unless so many threads may share the work of a relayout, from 1 to
 /// 1024; `what` is the field of messages.

@@ -42,8 +42,8 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 
-#include "PackedNests.h"
-#include "StridedNests.h"
+#include "tessera/Conversion/TesseraToVector/PackedNests.h"
+#include "tessera/Conversion/TesseraToVector/StridedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
 

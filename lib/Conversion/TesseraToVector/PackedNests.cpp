@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PackedNests.h"
+#include "tessera/Conversion/TesseraToVector/PackedNests.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,8 +15,6 @@
 
 using namespace tessera;
 
-/// Nests are code, and most of these are short.
-static constexpr size_t kMaxPackedNests = 64;
 /// Bytes that a nest writes in each step of its loops.
 static constexpr size_t kMaxPackedBytes = 16;
 /// Elements of a run that is so short that those behind it, as one run, are
@@ -45,10 +43,10 @@ struct ByteOfRun {
 /// Packs the nests of one relayout.
 class NestPacker {
 public:
-  NestPacker(const ElementBits &bits, bool forFill)
+  NestPacker(const ElementBits &bits, bool forFill, size_t maxNests)
       : bits(std::min(bits.src, bits.dst)),
         srcBits(forFill ? bits.dst : bits.src), srcPerByte(8 / srcBits),
-        dstPerByte(8 / bits.dst), forFill(forFill) {}
+        dstPerByte(8 / bits.dst), forFill(forFill), maxNests(maxNests) {}
 
   void pack(StridedNest nest);
 
@@ -96,6 +94,7 @@ private:
 
   int64_t bits, srcBits, srcPerByte, dstPerByte;
   bool forFill;
+  size_t maxNests;
   /// The loop of neighbours in the destination, or one step; and the loop over
   /// short ones of these, one behind the other, which make one long run.
   PlanLoop run, repeat;
@@ -277,7 +276,7 @@ void NestPacker::packPeriods(const StridedNest &outer) {
 }
 
 void NestPacker::packLoops(StridedNest outer, size_t depth) {
-  if (packed.size() > kMaxPackedNests)
+  if (packed.size() > maxNests)
     return;
   if (depth == outer.loops.size())
     return packPeriods(outer);
@@ -318,14 +317,14 @@ void NestPacker::pack(StridedNest nest) {
 
 llvm::Expected<std::vector<PackedNest>>
 tessera::packNests(llvm::ArrayRef<StridedNest> nests, const ElementBits &bits,
-                   bool forFill) {
-  NestPacker packer(bits, forFill);
+                   bool forFill, size_t maxNests) {
+  NestPacker packer(bits, forFill, maxNests);
   for (const StridedNest &nest : nests) {
     packer.pack(nest);
-    if (packer.packed.size() > kMaxPackedNests)
+    if (packer.packed.size() > maxNests)
       return unsupportedError("relayout plan",
                               "parts of bytes that make at most " +
-                                  llvm::Twine(kMaxPackedNests) + " nests",
+                                  llvm::Twine(maxNests) + " nests",
                               "more",
                               "lower it with --tessera-lower-relayouts");
   }

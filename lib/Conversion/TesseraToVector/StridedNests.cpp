@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StridedNests.h"
+#include "tessera/Conversion/TesseraToVector/StridedNests.h"
 
 #include "tessera/Layout/PhysicalIndices.h"
 
@@ -19,9 +19,6 @@
 #include <numeric>
 
 using namespace tessera;
-
-/// Nests are code: more than these are left to a general lowering.
-static constexpr size_t kMaxNests = 24;
 
 namespace {
 /// One dimension of one side: its steps, and the slice of it that takes part.
@@ -112,7 +109,8 @@ namespace {
 /// whole units of both.
 class IntervalSplitter {
 public:
-  explicit IntervalSplitter(const SplitDimension &dim) : dim(dim) {}
+  IntervalSplitter(const SplitDimension &dim, size_t maxPieces)
+      : dim(dim), maxPieces(maxPieces) {}
 
   /// Levels of units on both sides, the next ones to split at; 0: none.
   struct Levels {
@@ -120,7 +118,7 @@ public:
   };
   /// Adds the nests of `count` steps from number `begin` on, inside of `outer`.
   /// They lie within one unit above `levels` on either side. Stops beyond
-  /// kMaxNests.
+  /// `maxPieces`.
   void split(Levels levels, int64_t begin, int64_t count,
              const StridedNest &outer);
 
@@ -136,6 +134,7 @@ private:
                       int64_t steps) const;
 
   const SplitDimension &dim;
+  size_t maxPieces;
 };
 } // namespace
 
@@ -158,7 +157,7 @@ int64_t IntervalSplitter::getNextSplit(Levels levels, Levels next,
 
 void IntervalSplitter::split(Levels levels, int64_t begin, int64_t count,
                              const StridedNest &outer) {
-  if (count <= 0 || pieces.size() > kMaxNests)
+  if (count <= 0 || pieces.size() > maxPieces)
     return;
   if (levels.src == 0 && levels.dst == 0) {
     pieces.push_back(addLoop(outer, levels, count, 1));
@@ -189,7 +188,7 @@ void IntervalSplitter::splitPeriods(Levels levels, Levels next, int64_t period,
                                     int64_t begin, int64_t count,
                                     const StridedNest &outer) {
   int64_t from = 0;
-  while (from < std::min(period, count) && pieces.size() <= kMaxNests) {
+  while (from < std::min(period, count) && pieces.size() <= maxPieces) {
     int64_t to =
         std::min(getNextSplit(levels, next, begin + from) - begin, period);
     int64_t full = count >= to ? (count - to) / period + 1 : 0;
@@ -205,8 +204,8 @@ void IntervalSplitter::splitPeriods(Levels levels, Levels next, int64_t period,
 
 /// The nests over indices [begin, end) of one dimension.
 static Pieces splitInterval(const SplitDimension &dim, int64_t begin,
-                            int64_t end) {
-  IntervalSplitter splitter(dim);
+                            int64_t end, size_t maxPieces) {
+  IntervalSplitter splitter(dim, maxPieces);
   splitter.split({dim.src.steps.size() - 1, dim.dst.steps.size() - 1}, begin,
                  end - begin, StridedNest());
   return std::move(splitter.pieces);
@@ -240,7 +239,8 @@ static void normalize(StridedNest &nest) {
 }
 
 /// All combinations of a piece of each dimension, added to `nests`.
-static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, Pieces &nests) {
+static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, size_t maxNests,
+                           Pieces &nests) {
   Pieces result(1);
   for (const Pieces &pieces : dimensions) {
     Pieces next;
@@ -252,10 +252,10 @@ static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, Pieces &nests) {
         llvm::append_range(both.loops, piece.loops);
         next.push_back(std::move(both));
       }
-      if (nests.size() + next.size() > kMaxNests)
+      if (nests.size() + next.size() > maxNests)
         return unsupportedError(
             "relayout plan",
-            "remainders that make at most " + llvm::Twine(kMaxNests) + " nests",
+            "remainders that make at most " + llvm::Twine(maxNests) + " nests",
             "more", "lower it with --tessera-lower-relayouts");
     }
     result = std::move(next);
@@ -265,7 +265,8 @@ static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, Pieces &nests) {
 }
 
 llvm::Expected<std::vector<StridedNest>>
-tessera::splitElements(const PlanSide &src, const PlanSide &dst) {
+tessera::splitElements(const PlanSide &src, const PlanSide &dst,
+                       size_t maxNests) {
   if (llvm::Error error = checkStatic(src.axes))
     return std::move(error);
   if (llvm::Error error = checkStatic(dst.axes))
@@ -287,10 +288,10 @@ tessera::splitElements(const PlanSide &src, const PlanSide &dst) {
     int64_t size = dst.getSlice(dim).count;
     SplitDimension split = {size, size, std::move(*srcSide),
                             std::move(*dstSide)};
-    dimensions.push_back(splitInterval(split, 0, size));
+    dimensions.push_back(splitInterval(split, 0, size, maxNests));
   }
   Pieces nests;
-  if (llvm::Error error = combine(dimensions, nests))
+  if (llvm::Error error = combine(dimensions, maxNests, nests))
     return std::move(error);
   llvm::for_each(nests, normalize);
   return nests;
@@ -356,7 +357,7 @@ static bool coverAllPositions(llvm::ArrayRef<SplitDimension> dims,
                               int64_t numPositions) {
   std::vector<Pieces> whole;
   for (const SplitDimension &dim : dims)
-    whole.push_back(splitInterval(dim, 0, dim.paddedSize));
+    whole.push_back(splitInterval(dim, 0, dim.paddedSize, /*maxPieces=*/1));
   if (llvm::any_of(whole, [](const Pieces &p) { return p.size() != 1; }))
     return false;
   llvm::SmallVector<PlanLoop, 8> loops;
@@ -377,7 +378,7 @@ static bool coverAllPositions(llvm::ArrayRef<SplitDimension> dims,
 }
 
 llvm::Expected<std::vector<StridedNest>>
-tessera::splitPadding(const AxisList &list) {
+tessera::splitPadding(const AxisList &list, size_t maxNests) {
   if (llvm::Error error = checkStatic(list))
     return std::move(error);
   Pieces nests;
@@ -397,9 +398,10 @@ tessera::splitPadding(const AxisList &list) {
       for (size_t k = 0; k < dims->size(); ++k) {
         const SplitDimension &dim = (*dims)[k];
         box.push_back(splitInterval(dim, k == i ? dim.size : 0,
-                                    k < i ? dim.size : dim.paddedSize));
+                                    k < i ? dim.size : dim.paddedSize,
+                                    maxNests));
       }
-      if (llvm::Error error = combine(box, nests))
+      if (llvm::Error error = combine(box, maxNests, nests))
         return std::move(error);
     }
   }

@@ -23,10 +23,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
-#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
+#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
+#define TESSERA_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
 
-#include "StridedNests.h"
+#include "tessera/Conversion/TesseraToVector/StridedNests.h"
 
 namespace tessera {
 
@@ -39,14 +39,17 @@ struct PackedNest {
   llvm::SmallVector<PackedBytes, 2> packedBytes;
 };
 
+/// Nests are code where relayouts are compiled, and most of these are short.
+inline constexpr size_t kMaxPackedNests = 64;
+
 /// Bytes of the destination that a nest has in part only, at the ends of runs,
 /// are nests of their own. `forFill` looks at the destination alone.
 ///
-/// Error: *unsupported* where that makes more than 64 nests.
+/// Error: *unsupported* where that makes more than `maxNests`.
 llvm::Expected<std::vector<PackedNest>>
 packNests(llvm::ArrayRef<StridedNest> nests, const ElementBits &bits,
-          bool forFill);
+          bool forFill, size_t maxNests = kMaxPackedNests);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H
+#endif // TESSERA_CONVERSION_TESSERATOVECTOR_PACKEDNESTS_H

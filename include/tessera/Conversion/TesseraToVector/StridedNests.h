@@ -38,8 +38,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
-#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
+#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
+#define TESSERA_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
@@ -54,12 +54,19 @@ struct StridedNest {
   llvm::SmallVector<PlanLoop, 6> loops;
 };
 
-/// Disjoint nests that together copy every element from `src` to `dst`.
-llvm::Expected<std::vector<StridedNest>> splitElements(const PlanSide &src,
-                                                       const PlanSide &dst);
+/// Nests are code where relayouts are compiled: more than these are left to a
+/// general lowering.
+inline constexpr size_t kMaxNests = 24;
+
+/// Disjoint nests that together copy every element from `src` to `dst`, at most
+/// `maxNests`.
+llvm::Expected<std::vector<StridedNest>>
+splitElements(const PlanSide &src, const PlanSide &dst,
+              size_t maxNests = kMaxNests);
 
 /// Disjoint nests over all padding of `list`, as destination.
-llvm::Expected<std::vector<StridedNest>> splitPadding(const AxisList &list);
+llvm::Expected<std::vector<StridedNest>>
+splitPadding(const AxisList &list, size_t maxNests = kMaxNests);
 
 /// Padding right behind the runs of a nest.
 struct RunPadding {
@@ -77,4 +84,4 @@ std::optional<RunPadding> findPadding(const StridedNest &copy,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
+#endif // TESSERA_CONVERSION_TESSERATOVECTOR_STRIDEDNESTS_H
