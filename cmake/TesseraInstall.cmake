@@ -24,7 +24,8 @@ tessera_targets_below(TESSERA_EXPORTED_LIBRARIES TESSERA_LIBRARIES lib)
 tessera_targets_below(installed_tools TESSERA_TOOLS tools)
 tessera_targets_below(installed_plugins TESSERA_PLUGINS tools)
 
-# Two components: Layout has the libraries that need no MLIR, Dialects all others.
+# Three components: Runtime is libtessera-runtime alone, which needs nothing; Layout
+# has the libraries that need no MLIR, Dialects all others.
 function(tessera_needs_mlir out library)
   get_target_property(links ${library} LINK_LIBRARIES)
   set(result FALSE)
@@ -39,6 +40,10 @@ function(tessera_needs_mlir out library)
 endfunction()
 
 set(TESSERA_COMPONENTS Layout Dialects)
+if(TARGET tessera-runtime)
+  list(APPEND TESSERA_COMPONENTS Runtime)
+  set(TESSERA_Runtime_LIBRARIES tessera-runtime)
+endif()
 foreach(library IN LISTS TESSERA_EXPORTED_LIBRARIES)
   tessera_needs_mlir(needs_mlir ${library})
   if(needs_mlir)
@@ -68,6 +73,16 @@ install(DIRECTORY include/tessera include/tessera-c
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/tessera
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
+
+# For who asks pkg-config; relative to where the file lies.
+if(TARGET tessera-runtime)
+  file(RELATIVE_PATH TESSERA_PC_PREFIX
+    /prefix/${CMAKE_INSTALL_LIBDIR} /prefix)
+  configure_file(cmake/tessera-runtime.pc.in
+    ${PROJECT_BINARY_DIR}/lib/pkgconfig/tessera-runtime.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/lib/pkgconfig/tessera-runtime.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The package, twice.
 write_basic_package_version_file(

@@ -86,11 +86,16 @@ function(tessera_add_unittest name)
   set_property(GLOBAL APPEND PROPERTY TESSERA_UNITTESTS ${name})
 endfunction()
 
-# tessera_add_capi_test(name sources.c...): a C program over libtessera-c.so, for
-# a test of test/CAPI to run.
+# tessera_add_capi_test(name sources.c... [LINK library]): a C program over
+# libtessera-c.so, or another library of the C API, for a test of test/CAPI to
+# run.
 function(tessera_add_capi_test name)
-  add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE tessera-c)
+  cmake_parse_arguments(ARG "" "LINK" "" ${ARGN})
+  if(NOT ARG_LINK)
+    set(ARG_LINK tessera-c)
+  endif()
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
   set_target_properties(${name} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
   target_compile_options(${name} PRIVATE -Wall -Wextra -pedantic)
   if(TESSERA_WERROR)

@@ -61,6 +61,7 @@ tools = [
     "tessera-capi-dialects-test",
     "tessera-capi-layout-test",
     "tessera-capi-program-test",
+    "tessera-capi-runtime-test",
     "tessera-compile",
     "tessera-hlo",
     "tessera-layout",

@@ -25,12 +25,6 @@ extern "C" {
 /// point to lives as long as the shape.
 typedef struct TesseraShape TesseraShape;
 
-/// Numbers that the caller owns, or another object.
-typedef struct TesseraInt64s {
-  const int64_t *data;
-  size_t size;
-} TesseraInt64s;
-
 //===----------------------------------------------------------------------===//
 // Whole shapes
 //===----------------------------------------------------------------------===//

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Errors and texts of Layout.h, Compile.h, Program.h and HLO.h, which need no
-// header of MLIR; Dialects.h and Passes.h follow the conventions of its C API.
+// Errors and texts of Layout.h, Runtime.h, Compile.h, Program.h and HLO.h,
+// which need no header of MLIR; Dialects.h and Passes.h follow the conventions
+// of its C API.
 //
 // Functions may be called from any thread; an object is destroyed once, when
 // no thread uses it any more. Texts are UTF-8 and need no terminating zero
@@ -37,6 +38,12 @@ extern "C" {
 /// the call.
 typedef void (*TesseraTextCallback)(const char *data, size_t length,
                                     void *userData);
+
+/// Numbers that the caller owns, or another object.
+typedef struct TesseraInt64s {
+  const int64_t *data;
+  size_t size;
+} TesseraInt64s;
 
 /// The two kinds of no (docs/Rationale.md), and what comes from outside: no
 /// memory, no linker, no file.

@@ -1,0 +1,117 @@
+//===- tessera-c/Runtime.h - Relayouts without a compiler ---------*- C -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves the bytes of an array from one layout to another, with nothing compiled
+// and no code for a shape: libtessera-runtime, which needs no LLVM or MLIR.
+//
+//   TesseraRelayout *relayout = NULL;
+//   TesseraError *error = tesseraRelayoutCreate(
+//       "bf16[127,257]", "bf16[127,257]{1,0:T(8,128)(2,1)}", NULL, &relayout);
+//   if (!error)
+//     error = tesseraRelayoutRun(relayout, rows, rowsBytes, tiles, tilesBytes);
+//
+// docs/runtime.md says how to use it and what it costs. Errors are as Support.h
+// has them. Pointers may be null where that is said, and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_C_RUNTIME_H
+#define TESSERA_C_RUNTIME_H
+
+#include "tessera-c/Support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What moves one array into another. It never changes: threads may share it.
+/// The caller destroys it.
+typedef struct TesseraRelayout TesseraRelayout;
+
+/// Zero in all fields is a good choice; so is a null pointer to it.
+typedef struct TesseraRelayoutOptions {
+  /// Whether padding of the destination becomes zeros; PV in its layout says
+  /// otherwise. Without either, padding keeps its bytes.
+  bool zeroPadding;
+  /// The widest registers in bytes, 16, 32 or 64; 0: those of the processor.
+  int64_t vectorBytes;
+  /// Bytes of a destination from which on stores bypass the caches; 0: the size
+  /// of the last-level cache.
+  int64_t streamedBytes;
+} TesseraRelayoutOptions;
+
+/// An array as PJRT describes it (PJRT_Buffer_MemoryLayout).
+typedef struct TesseraArray {
+  /// The name of the element type, `bf16`.
+  const char *elementType;
+  TesseraInt64s dimensions;
+  /// Dimensions from fastest varying to slowest; none: the last one first.
+  TesseraInt64s minorToMajor;
+  /// The sizes of all tiles, one tile behind the other, INT64_MIN for `*`; and
+  /// how many sizes each tile has.
+  TesseraInt64s tileDims;
+  const size_t *tileDimSizes;
+  size_t numTiles;
+  /// Bits of an element in memory, as E(n) says; 0: whole bytes.
+  int64_t elementBits;
+  /// Bytes from one element to the next along each dimension, in place of a
+  /// layout, of a source; none: by the layout. With them, `byteOffset` is where
+  /// the first element lies.
+  TesseraInt64s byteStrides;
+  int64_t byteOffset;
+} TesseraArray;
+
+/// Makes a relayout between two shapes in XLA's notation, zero-terminated.
+/// Errors: *invalid* for texts and pairs that are against the rules,
+/// *unsupported* for unbounded dimensions, M, and E other than the type's bits
+/// or bytes.
+TESSERA_C_EXPORT TesseraError *
+tesseraRelayoutCreate(const char *source, const char *destination,
+                      const TesseraRelayoutOptions *options,
+                      TesseraRelayout **relayout);
+
+/// The same of arrays.
+TESSERA_C_EXPORT TesseraError *tesseraRelayoutCreateOfArrays(
+    const TesseraArray *source, const TesseraArray *destination,
+    const TesseraRelayoutOptions *options, TesseraRelayout **relayout);
+
+/// Null is nothing to destroy.
+TESSERA_C_EXPORT void tesseraRelayoutDestroy(TesseraRelayout *relayout);
+
+/// Bytes that the buffers must have at least, padding included.
+TESSERA_C_EXPORT int64_t
+tesseraRelayoutGetSourceBytes(const TesseraRelayout *relayout);
+TESSERA_C_EXPORT int64_t
+tesseraRelayoutGetDestinationBytes(const TesseraRelayout *relayout);
+
+/// Moves all elements. Buffers have any alignment; an empty one may be null.
+/// Error: *invalid* for buffers that are too short or overlap; then nothing is
+/// written.
+TESSERA_C_EXPORT TesseraError *
+tesseraRelayoutRun(const TesseraRelayout *relayout, const void *source,
+                   size_t sourceBytes, void *destination,
+                   size_t destinationBytes);
+
+/// Moves part `share` of `shares`, from 0 on. All parts together are what
+/// tesseraRelayoutRun does; they write different bytes, and may run in any
+/// order, or at once on threads of the caller.
+TESSERA_C_EXPORT TesseraError *
+tesseraRelayoutRunShare(const TesseraRelayout *relayout, const void *source,
+                        size_t sourceBytes, void *destination,
+                        size_t destinationBytes, int64_t share, int64_t shares);
+
+/// Writes how it moves them: kernels, and the loops around them.
+TESSERA_C_EXPORT void tesseraRelayoutPrint(const TesseraRelayout *relayout,
+                                           TesseraTextCallback callback,
+                                           void *userData);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TESSERA_C_RUNTIME_H

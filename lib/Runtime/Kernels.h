@@ -1,0 +1,88 @@
+//===- Kernels.h - What moves bytes at run time -----------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A few kernels, each with the loops around it, that are compiled once for each
+// kind of processor (KernelsImpl.h) and chosen when the program starts. All
+// distances are in bytes. A file that is compiled for some processors alone may
+// share no inline function with others, so that there are plain structs only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_KERNELS_H
+#define TESSERA_LIB_RUNTIME_KERNELS_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::runtime {
+
+struct Loop {
+  int64_t count;
+  int64_t src, dst; ///< Bytes between neighbouring steps.
+};
+
+/// Bits of a byte of the source on their way into one of the destination.
+struct BitPart {
+  int64_t src; ///< From where the step begins.
+  int shift;   ///< To the left; to the right where negative.
+  uint8_t mask;
+};
+
+/// A byte of the destination that is put together from parts.
+struct ByteParts {
+  int64_t dst; ///< From where the step begins.
+  const BitPart *parts;
+  size_t numParts;
+};
+
+/// The loops of one call of a kernel, outermost first, and what each step of
+/// them moves.
+struct Job {
+  const Loop *loops;
+  size_t numLoops;
+  /// Bytes that are contiguous on both sides.
+  int64_t unit;
+  /// Of a transpose: units that are contiguous in the destination, and those
+  /// that are contiguous in the source.
+  Loop rows, columns;
+  /// Whether whole lines of the destination bypass the caches.
+  bool isStreamed;
+
+  /// Of bits: the bytes of a step, which bits of them are written, and the
+  /// width of an element whose sign goes into those above (0: zeros do).
+  const ByteParts *bytes;
+  size_t numBytes;
+  uint8_t mask;
+  int signedBits;
+
+  /// Of a fill: the element, repeated up to 16 bytes.
+  const uint8_t *value;
+};
+
+using Kernel = void(const Job &job, const char *src, char *dst);
+
+/// Each step of the loops moves or fills one unit.
+struct KernelTable {
+  const char *name;
+  Kernel *copy;
+  /// Units of 1, 2, 4, 8 and 16 bytes.
+  Kernel *transpose;
+  Kernel *packBits;
+  Kernel *fill;
+};
+
+constexpr int64_t kLineBytes = 64;
+
+extern const KernelTable kBaselineKernels;
+#if defined(__x86_64__)
+extern const KernelTable kAVX2Kernels, kAVX512Kernels;
+#endif
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_KERNELS_H

@@ -1,0 +1,660 @@
+//===- KernelsImpl.h - The kernels, for registers of one width --*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Included once by each of Kernels*.cpp, with TESSERA_VECTOR_BYTES and
+// TESSERA_KERNEL_TABLE defined. Vectors are those that clang and g++ have for
+// all processors; nothing here names an instruction, but for stores that bypass
+// the caches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_KERNELSIMPL_H
+#define TESSERA_LIB_RUNTIME_KERNELSIMPL_H
+
+#include "Kernels.h"
+
+#include <utility>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace tessera::runtime {
+namespace {
+
+#define TESSERA_INLINE __attribute__((always_inline)) inline
+
+constexpr int kVectorBytes = TESSERA_VECTOR_BYTES;
+/// Lanes within which registers are unpacked on all processors.
+constexpr int kLaneBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+template <int Unit> struct UnitType;
+template <> struct UnitType<1> {
+  using Type = uint8_t;
+};
+template <> struct UnitType<2> {
+  using Type = uint16_t;
+};
+template <> struct UnitType<4> {
+  using Type = uint32_t;
+};
+template <> struct UnitType<8> {
+  using Type = uint64_t;
+};
+
+/// `Bytes` bytes as units; units of 16 bytes are moved, never shuffled.
+template <int Unit, int Bytes> struct VectorOf {
+  static constexpr int kSize = Unit > 8 ? 8 : Unit;
+  using Element = typename UnitType<kSize>::Type;
+  typedef Element Type __attribute__((vector_size(Bytes)));
+};
+template <int Unit, int Bytes>
+using Vector = typename VectorOf<Unit, Bytes>::Type;
+using Bytes16 = Vector<8, 16>;
+
+template <typename T> TESSERA_INLINE T load(const char *from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof(T));
+  return value;
+}
+template <typename T> TESSERA_INLINE void store(char *to, T value) {
+  __builtin_memcpy(to, &value, sizeof(T));
+}
+
+/// Stores to an aligned address past the caches.
+template <typename T> TESSERA_INLINE void stream(char *to, T value) {
+#if __has_builtin(__builtin_nontemporal_store)
+  __builtin_nontemporal_store(value, reinterpret_cast<T *>(to));
+#elif defined(__x86_64__)
+  const char *bytes = reinterpret_cast<const char *>(&value);
+  for (size_t i = 0; i < sizeof(T); i += kLaneBytes)
+    _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                     load<__m128i>(bytes + i));
+#else
+  store(to, value);
+#endif
+}
+
+template <bool IsStreamed, typename T>
+TESSERA_INLINE void write(char *to, T value) {
+  if constexpr (IsStreamed)
+    stream(to, value);
+  else
+    store(to, value);
+}
+
+/// Streamed stores are seen by others behind this.
+TESSERA_INLINE void fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/// Units of `a` and `b` in the order of Order::at.
+template <typename Order, typename V, int... I>
+TESSERA_INLINE V shuffle(V a, V b, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(a, b, Order::at(I)...);
+}
+template <typename Order, int Count, typename V>
+TESSERA_INLINE V shuffle(V a, V b) {
+  return shuffle<Order>(a, b, std::make_integer_sequence<int, Count>());
+}
+
+/// Units of two registers in turns, within each group of `Group` units; the
+/// first or the second half of them.
+template <int Group, int Count, bool IsHigh> struct Unpack {
+  static constexpr int at(int i) {
+    int k = i % Group;
+    return i / Group * Group + k / 2 + (IsHigh ? Group / 2 : 0) +
+           (k % 2 ? Count : 0);
+  }
+};
+/// Every other unit of two registers.
+template <bool IsOdd> struct EveryOther {
+  static constexpr int at(int i) { return 2 * i + (IsOdd ? 1 : 0); }
+};
+
+/// Rounds of unpacking within groups of `Group` units, of registers of `Count`
+/// units: unit i of register k becomes unit k of register i, in each group of
+/// as many units as registers; longer groups become one run.
+template <int Group, int Count, int N, typename V>
+TESSERA_INLINE void unpackRegisters(V (&rows)[N]) {
+  if constexpr (N > 1) {
+    for (int round = 1; round < N; round *= 2) {
+      V mixed[N];
+      for (int k = 0; k < N / 2; ++k) {
+        V a = rows[k], b = rows[k + N / 2];
+        mixed[2 * k] = shuffle<Unpack<Group, Count, false>, Count>(a, b);
+        mixed[2 * k + 1] = shuffle<Unpack<Group, Count, true>, Count>(a, b);
+      }
+      for (int k = 0; k < N; ++k)
+        rows[k] = mixed[k];
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Calls `body(src, dst)` at each step of the loops.
+template <typename Body>
+void walk(const Loop *loops, size_t count, const char *src, char *dst,
+          const Body &body) {
+  if (count == 0)
+    return body(src, dst);
+  const Loop loop = loops[0];
+  if (count == 1) {
+    for (int64_t i = 0; i < loop.count; ++i)
+      body(src + i * loop.src, dst + i * loop.dst);
+    return;
+  }
+  for (int64_t i = 0; i < loop.count; ++i)
+    walk(loops + 1, count - 1, src + i * loop.src, dst + i * loop.dst, body);
+}
+
+TESSERA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+TESSERA_INLINE bool isOnLine(int64_t distance) {
+  return distance % kLineBytes == 0;
+}
+/// Bytes up to the next line.
+TESSERA_INLINE int64_t bytesToLine(const char *address) {
+  return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(address) %
+                              kLineBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+template <int Bytes> TESSERA_INLINE void copyFixed(const char *src, char *dst) {
+  constexpr int kStep = Bytes < kVectorBytes ? Bytes : kVectorBytes;
+  struct Piece {
+    char bytes[kStep];
+  };
+  for (int i = 0; i < Bytes; i += kStep)
+    store(dst + i, load<Piece>(src + i));
+}
+
+/// At least `Bytes` bytes, the last of which overlap those before.
+template <int Bytes>
+TESSERA_INLINE void copyAtLeast(const char *src, char *dst, int64_t size) {
+  for (int64_t i = 0; i < size - Bytes; i += Bytes)
+    copyFixed<Bytes>(src + i, dst + i);
+  copyFixed<Bytes>(src + size - Bytes, dst + size - Bytes);
+}
+
+TESSERA_INLINE void copyRun(const char *src, char *dst, int64_t size) {
+  if (size >= kVectorBytes)
+    return copyAtLeast<kVectorBytes>(src, dst, size);
+  if (size >= 16)
+    return copyAtLeast<16>(src, dst, size);
+  if (size >= 8)
+    return copyAtLeast<8>(src, dst, size);
+  if (size >= 4)
+    return copyAtLeast<4>(src, dst, size);
+  for (int64_t i = 0; i < size; ++i)
+    dst[i] = src[i];
+}
+
+/// The same past the caches, but for parts of lines at the ends.
+TESSERA_INLINE void streamRun(const char *src, char *dst, int64_t size) {
+  int64_t head = least(bytesToLine(dst), size);
+  copyRun(src, dst, head);
+  int64_t end = size - (size - head) % kLineBytes;
+  using V = Vector<8, kVectorBytes>;
+  for (int64_t i = head; i < end; i += kVectorBytes)
+    stream(dst + i, load<V>(src + i));
+  copyRun(src + end, dst + end, size - end);
+}
+
+/// Runs longer than this are left to the C library.
+constexpr int64_t kLongRun = 4096;
+
+template <int Bytes>
+void copyFixedRuns(const Job &job, const char *src, char *dst) {
+  walk(job.loops, job.numLoops, src, dst,
+       [](const char *src, char *dst) { copyFixed<Bytes>(src, dst); });
+}
+
+void copyAnyRuns(const Job &job, const char *src, char *dst) {
+  int64_t size = job.unit;
+  if (size > kLongRun)
+    return walk(job.loops, job.numLoops, src, dst,
+                [size](const char *src, char *dst) {
+                  __builtin_memcpy(dst, src, size);
+                });
+  walk(job.loops, job.numLoops, src, dst,
+       [size](const char *src, char *dst) { copyRun(src, dst, size); });
+}
+
+void copyRuns(const Job &job, const char *src, char *dst) {
+  int64_t size = job.unit;
+  if (job.isStreamed && size >= 2 * kLineBytes) {
+    walk(job.loops, job.numLoops, src, dst,
+         [size](const char *src, char *dst) { streamRun(src, dst, size); });
+    return fence();
+  }
+  switch (size) {
+  case 1:
+    return copyFixedRuns<1>(job, src, dst);
+  case 2:
+    return copyFixedRuns<2>(job, src, dst);
+  case 4:
+    return copyFixedRuns<4>(job, src, dst);
+  case 8:
+    return copyFixedRuns<8>(job, src, dst);
+  case 16:
+    return copyFixedRuns<16>(job, src, dst);
+  case 32:
+    return copyFixedRuns<32>(job, src, dst);
+  case 64:
+    return copyFixedRuns<64>(job, src, dst);
+  case 128:
+    return copyFixedRuns<128>(job, src, dst);
+  case 256:
+    return copyFixedRuns<256>(job, src, dst);
+  case 512:
+    return copyFixedRuns<512>(job, src, dst);
+  default:
+    return copyAnyRuns(job, src, dst);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Transposes of tiles
+//===----------------------------------------------------------------------===//
+
+/// Sixteen bytes of each of `Lanes` rows, `pitch` apart, in one register.
+template <int Unit, int Bytes>
+TESSERA_INLINE Vector<Unit, Bytes> loadLanes(const char *src, int64_t pitch) {
+  Bytes16 lanes[Bytes / kLaneBytes];
+  for (int i = 0; i < Bytes / kLaneBytes; ++i)
+    lanes[i] = load<Bytes16>(src + i * pitch);
+  return load<Vector<Unit, Bytes>>(reinterpret_cast<const char *>(lanes));
+}
+
+/// A tile of `Bytes` bytes of each column: register k has row k of each lane,
+/// and rounds of unpacking within lanes make it column k.
+template <int Unit, int Bytes, bool IsStreamed>
+TESSERA_INLINE void transposeTile(const char *src, int64_t srcPitch, char *dst,
+                                  int64_t dstPitch) {
+  constexpr int kColumns = kLaneBytes / Unit, kUnits = Bytes / Unit;
+  using V = Vector<Unit, Bytes>;
+  V rows[kColumns];
+  for (int k = 0; k < kColumns; ++k)
+    rows[k] = loadLanes<Unit, Bytes>(src + k * srcPitch, kColumns * srcPitch);
+  unpackRegisters<kColumns, kUnits>(rows);
+  for (int k = 0; k < kColumns; ++k)
+    write<IsStreamed>(dst + k * dstPitch, rows[k]);
+}
+
+/// Some rows and columns: where they begin, and how far apart they lie.
+struct Block {
+  const char *src;
+  char *dst;
+  int64_t rows, columns;
+  int64_t srcPitch, dstPitch;
+};
+
+template <int Unit> TESSERA_INLINE void transposeUnits(const Block &block) {
+  for (int64_t c = 0; c < block.columns; ++c)
+    for (int64_t r = 0; r < block.rows; ++r)
+      copyFixed<Unit>(block.src + r * block.srcPitch + c * Unit,
+                      block.dst + c * block.dstPitch + r * Unit);
+}
+
+/// Tiles of `Bytes` bytes of each column. The last ones overlap those before
+/// where sides are no multiple; both sides have a whole tile.
+template <int Unit, int Bytes, bool IsStreamed>
+void transposeTiles(const Block &block) {
+  constexpr int64_t kRows = Bytes / Unit, kColumns = kLaneBytes / Unit;
+  // The tiles that make up a line are written one behind the other.
+  constexpr int64_t kLineRows = kLineBytes / Unit;
+  for (int64_t line = 0; line < block.rows; line += kLineRows) {
+    int64_t end = least(line + kLineRows, block.rows);
+    for (int64_t column = 0; column < block.columns; column += kColumns) {
+      int64_t c = least(column, block.columns - kColumns);
+      for (int64_t row = line; row < end; row += kRows) {
+        int64_t r = least(row, block.rows - kRows);
+        transposeTile<Unit, Bytes, IsStreamed>(
+            block.src + r * block.srcPitch + c * Unit, block.srcPitch,
+            block.dst + c * block.dstPitch + r * Unit, block.dstPitch);
+      }
+    }
+  }
+}
+
+/// By the widest tiles that there is room for.
+template <int Unit> TESSERA_INLINE void transposeBlock(const Block &block) {
+  if (block.columns * Unit < kLaneBytes || block.rows * Unit < kLaneBytes)
+    return transposeUnits<Unit>(block);
+  if (block.rows * Unit >= kVectorBytes)
+    return transposeTiles<Unit, kVectorBytes, false>(block);
+  if (kVectorBytes > 32 && block.rows * Unit >= 32)
+    return transposeTiles<Unit, 32, false>(block);
+  transposeTiles<Unit, kLaneBytes, false>(block);
+}
+
+/// Bytes of a block along the destination and along the source.
+constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
+/// Rows that lie a multiple of this apart share few sets of a cache: what of
+/// them is read again is gone by then.
+constexpr int64_t kConflictBytes = 1024;
+
+/// Copies the rows of a block side by side into `buffer`.
+template <int Unit>
+TESSERA_INLINE Block gatherRows(const Block &block, char *buffer) {
+  int64_t size = block.columns * Unit;
+  for (int64_t r = 0; r < block.rows; ++r)
+    copyRun(block.src + r * block.srcPitch, buffer + r * kBlockColumnBytes,
+            size);
+  Block result = block;
+  result.src = buffer;
+  result.srcPitch = kBlockColumnBytes;
+  return result;
+}
+
+template <int Unit, bool IsStreamed>
+TESSERA_INLINE void transposeInCache(Block block) {
+  constexpr int64_t kMaxRows = kBlockRowBytes / Unit;
+  char buffer[kMaxRows * kBlockColumnBytes];
+  bool isLarge = block.columns * Unit >= kLaneBytes && block.rows >= 8;
+  if (isLarge && block.srcPitch % kConflictBytes == 0)
+    block = gatherRows<Unit>(block, buffer);
+  if (IsStreamed && block.columns * Unit >= kLaneBytes)
+    return transposeTiles<Unit, kVectorBytes, true>(block);
+  transposeBlock<Unit>(block);
+}
+
+/// In blocks that fit into the first-level cache, along the source.
+template <int Unit, bool IsStreamed> void transposeBlocks(const Block &whole) {
+  constexpr int64_t kRows = kBlockRowBytes / Unit;
+  constexpr int64_t kColumns = kBlockColumnBytes / Unit;
+  for (int64_t c = 0; c < whole.columns; c += kColumns) {
+    for (int64_t r = 0; r < whole.rows; r += kRows) {
+      Block block = whole;
+      block.rows = least(kRows, whole.rows - r);
+      block.columns = least(kColumns, whole.columns - c);
+      block.src += r * whole.srcPitch + c * Unit;
+      block.dst += c * whole.dstPitch + r * Unit;
+      transposeInCache<Unit, IsStreamed>(block);
+    }
+  }
+}
+
+/// Rows up to where lines begin and behind the last whole one go through the
+/// caches.
+template <int Unit> void transposeStreamed(const Block &whole) {
+  constexpr int64_t kLineRows = kLineBytes / Unit;
+  int64_t head = bytesToLine(whole.dst);
+  int64_t lines = whole.rows - head / Unit;
+  if (!isOnLine(whole.dstPitch) || head % Unit != 0 || lines < kLineRows)
+    return transposeBlocks<Unit, false>(whole);
+  auto part = [&](int64_t begin, int64_t count) {
+    Block block = whole;
+    block.src += begin * whole.srcPitch;
+    block.dst += begin * Unit;
+    block.rows = count;
+    return block;
+  };
+  head /= Unit;
+  lines = lines / kLineRows * kLineRows;
+  transposeBlocks<Unit, false>(part(0, head));
+  transposeBlocks<Unit, true>(part(head, lines));
+  transposeBlocks<Unit, false>(part(head + lines, whole.rows - head - lines));
+}
+
+//===----------------------------------------------------------------------===//
+// Interleaves: few rows, or few columns
+//===----------------------------------------------------------------------===//
+
+/// A register of each of `Ways` rows, unit by unit in turns.
+template <int Unit, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst) {
+  constexpr int kUnits = Bytes / Unit;
+  using V = Vector<Unit, Bytes>;
+  V rows[Ways];
+  for (int k = 0; k < Ways; ++k)
+    rows[k] = load<V>(src + k * pitch);
+  unpackRegisters<kUnits, kUnits>(rows);
+  for (int k = 0; k < Ways; ++k)
+    write<IsStreamed>(dst + k * Bytes, rows[k]);
+}
+
+template <int Unit, int Bytes, int Ways>
+TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
+                                     int64_t pitch) {
+  constexpr int kUnits = Bytes / Unit;
+  using V = Vector<Unit, Bytes>;
+  V runs[Ways];
+  for (int k = 0; k < Ways; ++k)
+    runs[k] = load<V>(src + k * Bytes);
+  for (int round = 1; round < Ways; round *= 2) {
+    V split[Ways];
+    for (int k = 0; k < Ways / 2; ++k) {
+      V a = runs[2 * k], b = runs[2 * k + 1];
+      split[k] = shuffle<EveryOther<false>, kUnits>(a, b);
+      split[k + Ways / 2] = shuffle<EveryOther<true>, kUnits>(a, b);
+    }
+    for (int k = 0; k < Ways; ++k)
+      runs[k] = split[k];
+  }
+  for (int k = 0; k < Ways; ++k)
+    store(dst + k * pitch, runs[k]);
+}
+
+/// `units` units of each row, of which there is at least a register.
+template <int Unit, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveTiles(const Block &block) {
+  constexpr int64_t kUnits = Bytes / Unit;
+  int64_t last = block.columns - kUnits;
+  for (int64_t c = 0; c < last; c += kUnits)
+    interleaveTile<Unit, Bytes, Ways, IsStreamed>(
+        block.src + c * Unit, block.srcPitch, block.dst + c * Ways * Unit);
+  interleaveTile<Unit, Bytes, Ways, IsStreamed>(
+      block.src + last * Unit, block.srcPitch, block.dst + last * Ways * Unit);
+}
+
+template <int Unit, int Bytes, int Ways>
+TESSERA_INLINE void deinterleaveTiles(const Block &block) {
+  constexpr int64_t kUnits = Bytes / Unit;
+  int64_t last = block.rows - kUnits;
+  for (int64_t r = 0; r < last; r += kUnits)
+    deinterleaveTile<Unit, Bytes, Ways>(block.src + r * Ways * Unit,
+                                        block.dst + r * Unit, block.dstPitch);
+  deinterleaveTile<Unit, Bytes, Ways>(block.src + last * Ways * Unit,
+                                      block.dst + last * Unit, block.dstPitch);
+}
+
+template <int Unit, int Ways>
+TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
+  int64_t size = block.columns * Unit;
+  // A run of whole lines is streamed; others end in a register that overlaps.
+  if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
+      isOnLine(size * Ways))
+    return interleaveTiles<Unit, kVectorBytes, Ways, true>(block);
+  if (size >= kVectorBytes)
+    return interleaveTiles<Unit, kVectorBytes, Ways, false>(block);
+  if (size >= kLaneBytes)
+    return interleaveTiles<Unit, kLaneBytes, Ways, false>(block);
+  transposeUnits<Unit>(block);
+}
+
+template <int Unit, int Ways>
+TESSERA_INLINE void deinterleave(const Block &block) {
+  int64_t size = block.rows * Unit;
+  if (size >= kVectorBytes)
+    return deinterleaveTiles<Unit, kVectorBytes, Ways>(block);
+  if (size >= kLaneBytes)
+    return deinterleaveTiles<Unit, kLaneBytes, Ways>(block);
+  transposeUnits<Unit>(block);
+}
+
+//===----------------------------------------------------------------------===//
+// The choice among them
+//===----------------------------------------------------------------------===//
+
+/// Calls `body` with a block for each step of the loops.
+template <typename Body>
+TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,
+                               const Body &body) {
+  Block block = {src,
+                 dst,
+                 job.rows.count,
+                 job.columns.count,
+                 job.rows.src,
+                 job.columns.dst};
+  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
+    Block at = block;
+    at.src = src;
+    at.dst = dst;
+    body(at);
+  });
+}
+
+template <int Unit, int Ways>
+void interleaveRuns(const Job &job, const char *src, char *dst) {
+  bool isStreamed = job.isStreamed;
+  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+    interleave<Unit, Ways>(block, isStreamed);
+  });
+  if (isStreamed)
+    fence();
+}
+
+template <int Unit, int Ways>
+void deinterleaveRuns(const Job &job, const char *src, char *dst) {
+  walkBlocks(job, src, dst,
+             [](const Block &block) { deinterleave<Unit, Ways>(block); });
+}
+
+template <int Unit>
+void transposeRuns(const Job &job, const char *src, char *dst) {
+  if (!job.isStreamed)
+    return walkBlocks(job, src, dst, [](const Block &block) {
+      transposeBlocks<Unit, false>(block);
+    });
+  walkBlocks(job, src, dst,
+             [](const Block &block) { transposeStreamed<Unit>(block); });
+  fence();
+}
+
+template <int Unit>
+void transposeOf(const Job &job, const char *src, char *dst) {
+  if constexpr (Unit <= 8) {
+    if (job.columns.dst == job.rows.count * Unit) {
+      if (job.rows.count == 2)
+        return interleaveRuns<Unit, 2>(job, src, dst);
+      if (job.rows.count == 4)
+        return interleaveRuns<Unit, 4>(job, src, dst);
+    }
+    if (job.rows.src == job.columns.count * Unit) {
+      if (job.columns.count == 2)
+        return deinterleaveRuns<Unit, 2>(job, src, dst);
+      if (job.columns.count == 4)
+        return deinterleaveRuns<Unit, 4>(job, src, dst);
+    }
+  }
+  transposeRuns<Unit>(job, src, dst);
+}
+
+void transpose(const Job &job, const char *src, char *dst) {
+  switch (job.unit) {
+  case 1:
+    return transposeOf<1>(job, src, dst);
+  case 2:
+    return transposeOf<2>(job, src, dst);
+  case 4:
+    return transposeOf<4>(job, src, dst);
+  case 8:
+    return transposeOf<8>(job, src, dst);
+  default:
+    return transposeOf<16>(job, src, dst);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+TESSERA_INLINE uint8_t packByte(const ByteParts &byte, const char *src) {
+  unsigned value = 0;
+  for (size_t i = 0; i < byte.numParts; ++i) {
+    const BitPart &part = byte.parts[i];
+    unsigned bits = static_cast<uint8_t>(src[part.src]);
+    bits = part.shift >= 0 ? bits << part.shift : bits >> -part.shift;
+    value |= bits & part.mask;
+  }
+  return static_cast<uint8_t>(value);
+}
+
+/// An element of `bits` bits with its sign in the bits above.
+TESSERA_INLINE uint8_t extendSign(uint8_t value, int bits) {
+  unsigned sign = 1U << (bits - 1);
+  return static_cast<uint8_t>((value ^ sign) - sign);
+}
+
+TESSERA_INLINE void mergeByte(char *dst, uint8_t value, uint8_t mask) {
+  unsigned old = static_cast<uint8_t>(*dst);
+  *dst = static_cast<char>((old & ~unsigned{mask}) | (value & mask));
+}
+
+/// `unit` bytes, one behind the other, for each byte of a step.
+void packBits(const Job &job, const char *src, char *dst) {
+  walk(job.loops, job.numLoops, src, dst, [&job](const char *src, char *dst) {
+    for (size_t i = 0; i < job.numBytes; ++i) {
+      const ByteParts &byte = job.bytes[i];
+      for (int64_t k = 0; k < job.unit; ++k) {
+        uint8_t value = packByte(byte, src + k);
+        if (job.signedBits)
+          value = extendSign(value, job.signedBits);
+        mergeByte(dst + byte.dst + k, value, job.mask);
+      }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+/// `unit` bytes of the value, or the bits of `mask` of one.
+void fill(const Job &job, const char *src, char *dst) {
+  if (job.mask != 0xFF)
+    return walk(job.loops, job.numLoops, src, dst,
+                [&job](const char *src, char *dst) {
+                  mergeByte(dst, job.value[0], job.mask);
+                });
+  auto value = load<Bytes16>(reinterpret_cast<const char *>(job.value));
+  int64_t size = job.unit;
+  walk(job.loops, job.numLoops, src, dst,
+       [value, size](const char *src, char *dst) {
+         int64_t i = 0;
+         for (; i + kLaneBytes <= size; i += kLaneBytes)
+           store(dst + i, value);
+         for (int64_t k = 0; i < size; ++i, ++k)
+           dst[i] = reinterpret_cast<const char *>(&value)[k];
+       });
+}
+
+} // namespace
+
+const KernelTable TESSERA_KERNEL_TABLE = {TESSERA_KERNEL_NAME, copyRuns,
+                                          transpose, packBits, fill};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_KERNELSIMPL_H

@@ -1,0 +1,53 @@
+//===- Processor.cpp - What the processor can do --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processor.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+using namespace tessera::runtime;
+
+/// Caches of a processor that does not say how large they are.
+static constexpr int64_t kUnknownCache = int64_t(8) << 20;
+
+/// The widest registers that there are kernels and instructions for.
+static int64_t getVectorBytes() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return 64;
+  if (__builtin_cpu_supports("avx2"))
+    return 32;
+#endif
+  return 16;
+}
+
+const KernelTable &tessera::runtime::getKernels(int64_t vectorBytes) {
+  static const int64_t widest = getVectorBytes();
+  int64_t bytes = vectorBytes ? std::min(vectorBytes, widest) : widest;
+#if defined(__x86_64__)
+  if (bytes >= 64)
+    return kAVX512Kernels;
+  if (bytes >= 32)
+    return kAVX2Kernels;
+#endif
+  return kBaselineKernels;
+}
+
+int64_t tessera::runtime::getStreamedBytes() {
+  static const int64_t bytes = [] {
+    int64_t cache = -1;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return cache > 0 ? cache : kUnknownCache;
+  }();
+  return bytes;
+}

@@ -1,0 +1,352 @@
+//===- Relayout.cpp - A relayout that is run, not compiled ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relayout.h"
+
+#include "Processor.h"
+
+#include "tessera/Layout/PaddingBits.h"
+#include "tessera/Layout/Relayout.h"
+#include "tessera/Layout/Size.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+//===----------------------------------------------------------------------===//
+// Strides
+//===----------------------------------------------------------------------===//
+
+/// Beyond any buffer, and far from where sums of offsets would overflow.
+static constexpr int64_t kMaxReach = int64_t(1) << 56;
+
+static llvm::Error makeStridesError(const llvm::Twine &expected,
+                                    const llvm::Twine &found) {
+  return invalidError("", "byte strides", expected, found);
+}
+
+/// The bytes up to the end of the last element, and that the first is not in
+/// front of the buffer.
+static llvm::Expected<int64_t> getStridedSize(const Shape &shape,
+                                              const ByteStrides &strided,
+                                              int64_t elementBytes) {
+  int64_t lowest = strided.offset, highest = strided.offset;
+  for (auto [size, stride] :
+       llvm::zip_equal(shape.dimensions(), strided.strides)) {
+    if (size == 0)
+      return 0;
+    std::optional<int64_t> reach = llvm::checkedMul(size - 1, stride);
+    if (!reach || std::max(-kMaxReach, std::min(*reach, kMaxReach)) != *reach)
+      return makeStridesError("a buffer of less than 2^56 bytes",
+                              llvm::Twine(stride) + " bytes " +
+                                  llvm::Twine(size - 1) + " times");
+    (*reach < 0 ? lowest : highest) += *reach;
+    if (lowest < -kMaxReach || highest > kMaxReach)
+      return makeStridesError("a buffer of less than 2^56 bytes", "more");
+  }
+  if (lowest < 0)
+    return makeStridesError("elements behind the begin of the buffer",
+                            "one at byte " + llvm::Twine(lowest));
+  return highest + elementBytes;
+}
+
+/// The rules for strides, and bytes of the buffer.
+static llvm::Expected<int64_t> checkStrides(Side &side, int64_t bits) {
+  ByteStrides &strided = *side.strided;
+  int64_t rank = side.shape.rank();
+  if (static_cast<int64_t>(strided.strides.size()) != rank)
+    return makeStridesError("one for each of " + llvm::Twine(rank) +
+                                " dimensions",
+                            llvm::Twine(strided.strides.size()));
+  if (bits % 8 != 0)
+    return unsupportedError("byte strides", "elements of whole bytes",
+                            llvm::Twine(bits) + " bits", "leave out E");
+  if (strided.offset < 0 || strided.offset > kMaxReach)
+    return makeStridesError("an offset from 0 to below 2^56",
+                            llvm::Twine(strided.offset));
+  // A dimension of one index moves by nothing.
+  for (auto [size, stride] :
+       llvm::zip_equal(side.shape.dimensions(), strided.strides))
+    if (size <= 1)
+      stride = 0;
+  return getStridedSize(side.shape, strided, bits / 8);
+}
+
+static llvm::Expected<int64_t> getBytes(Side &side, int64_t bits) {
+  if (side.strided)
+    return checkStrides(side, bits);
+  llvm::Expected<ShapeSize> size = getSize(side.shape);
+  if (!size)
+    return size.takeError();
+  return size->bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+/// The element that padding gets.
+static std::optional<std::array<uint8_t, 16>>
+getPadding(const Shape &shape, int64_t bits, const Options &options) {
+  std::optional<PaddingValue> value = shape.layoutOrDefault().paddingValue;
+  std::array<uint8_t, 16> bytes = {};
+  if (!value)
+    return options.zeroPadding ? std::optional(bytes) : std::nullopt;
+  int64_t width = std::max<int64_t>(bits, 8);
+  llvm::APInt element = getStoredPadding(shape.elementType(), *value, bits);
+  element = element.zextOrTrunc(width);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = element.extractBitsAsZExtValue(8, i * 8 % width);
+  return bytes;
+}
+
+llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
+                                       const Options &options) {
+  if (llvm::Error error = checkRelayout(src.shape, dst.shape))
+    return std::move(error);
+  if (dst.strided)
+    return unsupportedError("byte strides", "those of the source alone",
+                            "strides of the destination");
+  llvm::Expected<AxisList> from = AxisList::getStatic(src.shape);
+  if (!from)
+    return from.takeError();
+  llvm::Expected<AxisList> to = AxisList::getStatic(dst.shape);
+  if (!to)
+    return to.takeError();
+  PrimitiveType type = src.shape.elementType();
+  ElementBits bits(getStorageBits(type, src.shape.layoutOrDefault()),
+                   getStorageBits(type, dst.shape.layoutOrDefault()),
+                   isSignedIntegral(type));
+  llvm::Expected<int64_t> srcBytes = getBytes(src, bits.src);
+  if (!srcBytes)
+    return srcBytes.takeError();
+  llvm::Expected<int64_t> dstBytes = getBytes(dst, bits.dst);
+  if (!dstBytes)
+    return dstBytes.takeError();
+  Relayout result(std::move(src), std::move(*from), std::move(*to), bits);
+  result.sizeOfSrc = *srcBytes;
+  result.sizeOfDst = *dstBytes;
+  result.padding = getPadding(dst.shape, bits.dst, options);
+  result.kernels = &getKernels(options.vectorBytes);
+  auto schedule = Schedule::get(result.src, result.srcAxes, result.dstAxes,
+                                bits, result.padding.has_value());
+  if (!schedule) {
+    llvm::consumeError(schedule.takeError());
+    return result;
+  }
+  result.schedule = std::move(*schedule);
+  if (*dstBytes >=
+      (options.streamedBytes ? options.streamedBytes : getStreamedBytes()))
+    result.schedule->streamStores();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Running the schedule
+//===----------------------------------------------------------------------===//
+
+/// Work that is not worth to be shared.
+static constexpr int64_t kMinSharedBytes = 1 << 14;
+/// Loops of this many steps a share are even enough.
+static constexpr int64_t kMinSteps = 4;
+/// Rows and columns are shared by so many, so that shares have lines of their
+/// own; runs by so many bytes.
+static constexpr int64_t kStepRows = 64, kStepBytes = 4096;
+
+namespace {
+/// A part of a range: where it begins and how long it is.
+struct Range {
+  int64_t begin, count;
+};
+} // namespace
+
+/// Part `share` of `shares` of [0, count), in whole steps.
+static Range getRange(int64_t count, int64_t step, int64_t share,
+                      int64_t shares) {
+  int64_t steps = (count + step - 1) / step;
+  auto getBegin = [&](int64_t i) {
+    int64_t begin = steps / shares * i + std::min(i, steps % shares);
+    return std::min(begin * step, count);
+  };
+  int64_t begin = getBegin(share);
+  return {begin, getBegin(share + 1) - begin};
+}
+
+namespace {
+/// A move whose loops one share takes in part.
+struct PartialMove {
+  explicit PartialMove(const Move &move)
+      : loops(move.loops), rows(move.rows), columns(move.columns),
+        unit(move.unit), src(move.srcOffset), dst(move.dstOffset) {}
+
+  void takeShare(const Move &move, int64_t share, int64_t shares);
+
+  llvm::SmallVector<Loop, 6> loops;
+  Loop rows, columns;
+  int64_t unit, src, dst;
+
+private:
+  void take(Loop &loop, int64_t step, int64_t share, int64_t shares) {
+    Range range = getRange(loop.count, step, share, shares);
+    loop.count = range.count;
+    src += range.begin * loop.src;
+    dst += range.begin * loop.dst;
+  }
+};
+} // namespace
+
+/// Takes a part of the outermost loop that is long enough, or else of the
+/// longest one. A run is a loop over pages.
+void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
+  bool isTranspose = move.kind == Move::Kind::Transpose;
+  Loop run = {unit, move.kind == Move::Kind::Fill ? 0 : 1, 1};
+  Loop *best = nullptr;
+  int64_t bestSteps = 1, step = 1;
+  auto consider = [&](Loop &loop, int64_t size) {
+    int64_t steps = loop.count / size;
+    if (bestSteps / kMinSteps >= shares || steps <= bestSteps)
+      return;
+    best = &loop;
+    bestSteps = steps;
+    step = size;
+  };
+  for (Loop &loop : loops)
+    consider(loop, 1);
+  if (isTranspose) {
+    consider(columns, kStepRows);
+    consider(rows, kStepRows);
+  } else {
+    consider(run, kStepBytes);
+  }
+  if (best)
+    take(*best, step, share, shares);
+  unit = best || share == 0 ? (isTranspose ? unit : run.count) : 0;
+}
+
+static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
+  switch (kind) {
+  case Move::Kind::Copy:
+    return kernels.copy;
+  case Move::Kind::Transpose:
+    return kernels.transpose;
+  case Move::Kind::PackBits:
+    return kernels.packBits;
+  case Move::Kind::Fill:
+    return kernels.fill;
+  }
+  return nullptr;
+}
+
+void Relayout::runMove(const Move &move, const char *from, char *to,
+                       int64_t share, int64_t shares) const {
+  PartialMove part(move);
+  if (shares > 1)
+    part.takeShare(move, share, shares);
+  bool isEmpty = part.unit == 0 || part.rows.count == 0 ||
+                 part.columns.count == 0 ||
+                 llvm::any_of(part.loops,
+                              [](const Loop &loop) { return loop.count == 0; });
+  if (isEmpty)
+    return;
+  Job job = {};
+  job.loops = part.loops.data();
+  job.numLoops = part.loops.size();
+  job.unit = part.unit;
+  job.rows = part.rows;
+  job.columns = part.columns;
+  job.isStreamed = move.isStreamed;
+  job.bytes = move.bytes.data();
+  job.numBytes = move.bytes.size();
+  job.mask = move.mask;
+  job.signedBits = move.signedBits;
+  job.value = padding ? padding->data() : nullptr;
+  getKernel(*kernels, move.kind)(job, from + part.src, to + part.dst);
+}
+
+void Relayout::run(const char *from, char *to, int64_t share,
+                   int64_t shares) const {
+  if (!schedule)
+    return runPositions(from, to, share, shares);
+  for (auto [i, move] : llvm::enumerate(schedule->moves)) {
+    // Bits of one byte may be those of several moves.
+    bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
+    int64_t owner = move.mask != 0xFF ? 0 : i % shares;
+    if (!isOneShare)
+      runMove(move, from, to, share, shares);
+    else if (share == owner)
+      runMove(move, from, to, 0, 1);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Position by position
+//===----------------------------------------------------------------------===//
+
+int64_t Relayout::getSrcBit(llvm::ArrayRef<int64_t> index) const {
+  if (!src.strided)
+    return srcAxes.linearIndex(index) * bits.src;
+  int64_t byte = src.strided->offset;
+  for (auto [i, stride] : llvm::zip_equal(index, src.strided->strides))
+    byte += i * stride;
+  return byte * 8;
+}
+
+/// Copies an element of less than a byte between positions in bits.
+static void copyBits(const char *src, int64_t srcBit, char *dst, int64_t dstBit,
+                     const ElementBits &bits) {
+  unsigned value = static_cast<uint8_t>(src[srcBit / 8]) >> (srcBit % 8);
+  value &= (1U << bits.src) - 1;
+  if (bits.isSigned && bits.src < bits.dst) {
+    unsigned sign = 1U << (bits.src - 1);
+    value = (value ^ sign) - sign;
+  }
+  unsigned mask = ((1U << bits.dst) - 1) << (dstBit % 8);
+  unsigned old = static_cast<uint8_t>(dst[dstBit / 8]);
+  dst[dstBit / 8] =
+      static_cast<char>((old & ~mask) | ((value << (dstBit % 8)) & mask));
+}
+
+void Relayout::runPositions(const char *from, char *to, int64_t share,
+                            int64_t shares) const {
+  // Shares have whole bytes.
+  int64_t step = std::max<int64_t>(8 / bits.dst, 1);
+  Range range = getRange(dstAxes.numAllocated(), step, share, shares);
+  bool isWhole = bits.src == bits.dst && bits.dst % 8 == 0;
+  auto *value =
+      padding ? reinterpret_cast<const char *>(padding->data()) : nullptr;
+  for (int64_t at = range.begin; at < range.begin + range.count; ++at) {
+    auto index = dstAxes.logicalIndex(at);
+    if (!index && !value)
+      continue;
+    int64_t dstBit = at * bits.dst;
+    const char *src = index ? from : value;
+    int64_t srcBit = index ? getSrcBit(*index) : 0;
+    if (isWhole)
+      std::memcpy(to + dstBit / 8, src + srcBit / 8, bits.dst / 8);
+    else
+      copyBits(src, srcBit, to, dstBit, index ? bits : ElementBits(bits.dst));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
+void Relayout::print(llvm::raw_ostream &os) const {
+  os << sizeOfSrc << " bytes to " << sizeOfDst << ", by "
+     << (schedule ? kernels->name : "position, one by one") << "\n";
+  if (!schedule)
+    return;
+  for (const Move &move : schedule->moves)
+    move.print(os);
+}

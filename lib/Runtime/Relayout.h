@@ -1,0 +1,69 @@
+//===- Relayout.h - A relayout that is run, not compiled --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_RELAYOUT_H
+#define TESSERA_LIB_RUNTIME_RELAYOUT_H
+
+#include "Schedule.h"
+
+namespace tessera::runtime {
+
+struct Options {
+  /// Whether padding of a destination without PV becomes zeros.
+  bool zeroPadding = false;
+  /// The widest registers; 0 for those of the processor.
+  int64_t vectorBytes = 0;
+  /// Bytes of the destination from which on its stores bypass the caches; 0 for
+  /// what the caches of the processor hold.
+  int64_t streamedBytes = 0;
+};
+
+/// What moves one array into another. It never changes, and any number of
+/// threads may run it.
+class Relayout {
+public:
+  /// Errors: as of checkRelayout; *invalid* for strides that are not those of
+  /// an array in a buffer, *unsupported* for strides of packed elements.
+  static llvm::Expected<Relayout> get(Side src, Side dst,
+                                      const Options &options);
+
+  /// Bytes that the buffers must have.
+  int64_t srcBytes() const { return sizeOfSrc; }
+  int64_t dstBytes() const { return sizeOfDst; }
+
+  /// Does part `share` of `shares` of the work. Parts may run at once, in any
+  /// order. Buffers are as long as they must be, and do not overlap.
+  void run(const char *src, char *dst, int64_t share, int64_t shares) const;
+
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  Relayout(Side src, AxisList srcAxes, AxisList dstAxes, ElementBits bits)
+      : src(std::move(src)), srcAxes(std::move(srcAxes)),
+        dstAxes(std::move(dstAxes)), bits(bits) {}
+
+  void runMove(const Move &move, const char *src, char *dst, int64_t share,
+               int64_t shares) const;
+  void runPositions(const char *src, char *dst, int64_t share,
+                    int64_t shares) const;
+  int64_t getSrcBit(llvm::ArrayRef<int64_t> index) const;
+
+  Side src;
+  AxisList srcAxes, dstAxes;
+  ElementBits bits;
+  int64_t sizeOfSrc = 0, sizeOfDst = 0;
+  /// The element that padding gets, again and again; nothing: it stays.
+  std::optional<std::array<uint8_t, 16>> padding;
+  const KernelTable *kernels = nullptr;
+  /// Nothing: position by position.
+  std::optional<Schedule> schedule;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_RELAYOUT_H

@@ -1,0 +1,232 @@
+//===- Runtime.cpp - C API of relayouts at run time -----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera-c/Runtime.h"
+
+#include "../CAPI/Objects.h"
+#include "Relayout.h"
+
+#include "tessera/Layout/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+struct TesseraRelayout {
+  Relayout relayout;
+};
+
+//===----------------------------------------------------------------------===//
+// What comes from outside
+//===----------------------------------------------------------------------===//
+
+static llvm::Error makeNullError(llvm::StringRef field) {
+  return invalidError("", field, "a pointer", "null");
+}
+
+/// The numbers, where there is a place that has them.
+static llvm::Expected<llvm::ArrayRef<int64_t>> read(TesseraInt64s numbers,
+                                                    llvm::StringRef field) {
+  if (numbers.size > 0 && !numbers.data)
+    return makeNullError(field);
+  return unwrap(numbers);
+}
+
+static llvm::Error readTiles(const TesseraArray &array, Layout &layout) {
+  auto sizes = read(array.tileDims, "tile_dims");
+  if (!sizes)
+    return sizes.takeError();
+  if (array.numTiles > 0 && !array.tileDimSizes)
+    return makeNullError("tile_dim_sizes");
+  llvm::ArrayRef<int64_t> left = *sizes;
+  for (size_t length : llvm::ArrayRef(array.tileDimSizes, array.numTiles)) {
+    if (length > left.size())
+      return invalidError("", "tile_dims",
+                          "as many sizes as tile_dim_sizes say",
+                          llvm::Twine(sizes->size()));
+    layout.tiles.push_back(
+        {llvm::SmallVector<int64_t, 4>(left.take_front(length))});
+    left = left.drop_front(length);
+  }
+  if (!left.empty())
+    return invalidError("", "tile_dims", "as many sizes as tile_dim_sizes say",
+                        llvm::Twine(left.size()) + " more");
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Layout> readLayout(const TesseraArray &array) {
+  auto order = read(array.minorToMajor, "minor_to_major");
+  if (!order)
+    return order.takeError();
+  Layout layout = Layout::descending(array.dimensions.size);
+  if (!order->empty())
+    layout.minorToMajor.assign(order->begin(), order->end());
+  layout.elementSizeInBits = array.elementBits;
+  if (llvm::Error error = readTiles(array, layout))
+    return std::move(error);
+  return layout;
+}
+
+static llvm::Expected<Side> readArray(const TesseraArray *array,
+                                      llvm::StringRef field) {
+  if (!array)
+    return makeNullError(field);
+  if (!array->elementType)
+    return makeNullError("element type");
+  auto type = parsePrimitiveType(array->elementType);
+  if (!type || !isArrayElement(*type))
+    return invalidError("", "element type", "one such as bf16",
+                        "'" + llvm::Twine(array->elementType) + "'");
+  auto dimensions = read(array->dimensions, "dimensions");
+  if (!dimensions)
+    return dimensions.takeError();
+  llvm::Expected<Layout> layout = readLayout(*array);
+  if (!layout)
+    return layout.takeError();
+  auto strides = read(array->byteStrides, "byte strides");
+  if (!strides)
+    return strides.takeError();
+  Side side;
+  side.shape = Shape::array(*type, *dimensions, std::move(*layout));
+  if (!strides->empty())
+    side.strided = {llvm::SmallVector<int64_t, 6>(*strides), array->byteOffset};
+  return side;
+}
+
+static llvm::Expected<Side> readText(const char *text, llvm::StringRef field) {
+  if (!text)
+    return makeNullError(field);
+  llvm::Expected<Shape> shape = parseShape(text);
+  if (!shape)
+    return shape.takeError();
+  return Side{std::move(*shape), std::nullopt};
+}
+
+static llvm::Expected<Options>
+readOptions(const TesseraRelayoutOptions *options) {
+  if (!options)
+    return Options();
+  int64_t bytes = options->vectorBytes;
+  if (bytes != 0 && bytes != 16 && bytes != 32 && bytes != 64)
+    return invalidError("", "vectorBytes", "0, 16, 32 or 64",
+                        llvm::Twine(bytes));
+  if (options->streamedBytes < 0)
+    return invalidError("", "streamedBytes", "0 or more",
+                        llvm::Twine(options->streamedBytes));
+  return Options{options->zeroPadding, bytes, options->streamedBytes};
+}
+
+//===----------------------------------------------------------------------===//
+// Handles
+//===----------------------------------------------------------------------===//
+
+static TesseraError *create(llvm::Expected<Side> src, llvm::Expected<Side> dst,
+                            const TesseraRelayoutOptions *options,
+                            TesseraRelayout **result) {
+  if (!src || !dst) {
+    // One error is enough to say.
+    llvm::Error error = src ? dst.takeError() : src.takeError();
+    if (!src && !dst)
+      llvm::consumeError(dst.takeError());
+    return wrapError(std::move(error));
+  }
+  llvm::Expected<Options> read = readOptions(options);
+  if (!read)
+    return wrapError(read.takeError());
+  auto relayout = Relayout::get(std::move(*src), std::move(*dst), *read);
+  if (!relayout)
+    return wrapError(relayout.takeError());
+  *result = new TesseraRelayout{std::move(*relayout)};
+  return nullptr;
+}
+
+TesseraError *tesseraRelayoutCreate(const char *source, const char *destination,
+                                    const TesseraRelayoutOptions *options,
+                                    TesseraRelayout **relayout) {
+  return create(readText(source, "source"),
+                readText(destination, "destination"), options, relayout);
+}
+
+TesseraError *tesseraRelayoutCreateOfArrays(
+    const TesseraArray *source, const TesseraArray *destination,
+    const TesseraRelayoutOptions *options, TesseraRelayout **relayout) {
+  return create(readArray(source, "source"),
+                readArray(destination, "destination"), options, relayout);
+}
+
+void tesseraRelayoutDestroy(TesseraRelayout *relayout) { delete relayout; }
+
+int64_t tesseraRelayoutGetSourceBytes(const TesseraRelayout *relayout) {
+  return relayout->relayout.srcBytes();
+}
+
+int64_t tesseraRelayoutGetDestinationBytes(const TesseraRelayout *relayout) {
+  return relayout->relayout.dstBytes();
+}
+
+void tesseraRelayoutPrint(const TesseraRelayout *relayout,
+                          TesseraTextCallback callback, void *userData) {
+  CallbackStream os(callback, userData);
+  relayout->relayout.print(os);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+static llvm::Error checkBuffer(const void *data, size_t size, int64_t expected,
+                               llvm::StringRef field) {
+  if (size < static_cast<uint64_t>(expected))
+    return invalidError("", field,
+                        "at least " + llvm::Twine(expected) + " bytes",
+                        llvm::Twine(size));
+  if (!data && expected > 0)
+    return makeNullError(field);
+  return llvm::Error::success();
+}
+
+static llvm::Error checkRun(const Relayout &relayout, const void *src,
+                            size_t srcBytes, const void *dst, size_t dstBytes) {
+  if (llvm::Error error = checkBuffer(src, srcBytes, relayout.srcBytes(),
+                                      "buffer of the source"))
+    return error;
+  if (llvm::Error error = checkBuffer(dst, dstBytes, relayout.dstBytes(),
+                                      "buffer of the destination"))
+    return error;
+  auto from = reinterpret_cast<uintptr_t>(src);
+  auto to = reinterpret_cast<uintptr_t>(dst);
+  if (from < to + relayout.dstBytes() && to < from + relayout.srcBytes())
+    return invalidError("", "buffers", "ones that do not overlap",
+                        "ones that do");
+  return llvm::Error::success();
+}
+
+TesseraError *tesseraRelayoutRunShare(const TesseraRelayout *relayout,
+                                      const void *source, size_t sourceBytes,
+                                      void *destination,
+                                      size_t destinationBytes, int64_t share,
+                                      int64_t shares) {
+  if (llvm::Error error = checkRun(relayout->relayout, source, sourceBytes,
+                                   destination, destinationBytes))
+    return wrapError(std::move(error));
+  if (shares < 1 || share < 0 || share >= shares)
+    return wrapError(
+        invalidError("", "share", "one from 0 to below the shares",
+                     llvm::Twine(share) + " of " + llvm::Twine(shares)));
+  relayout->relayout.run(static_cast<const char *>(source),
+                         static_cast<char *>(destination), share, shares);
+  return nullptr;
+}
+
+TesseraError *tesseraRelayoutRun(const TesseraRelayout *relayout,
+                                 const void *source, size_t sourceBytes,
+                                 void *destination, size_t destinationBytes) {
+  return tesseraRelayoutRunShare(relayout, source, sourceBytes, destination,
+                                 destinationBytes, 0, 1);
+}

@@ -1,0 +1,246 @@
+//===- Schedule.cpp - A relayout as calls of kernels ----------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+/// A nest costs a few words and a call, so that many are no trouble.
+static constexpr size_t kMaxRuntimeNests = 4096;
+/// The time that planning takes grows with the third power of the axes.
+static constexpr size_t kMaxAxes = 64;
+/// Units that are transposed are powers of two up to these bytes.
+static constexpr int64_t kMaxTransposedUnit = 16;
+/// Shorter runs are written faster through the caches.
+static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
+
+//===----------------------------------------------------------------------===//
+// One nest
+//===----------------------------------------------------------------------===//
+
+/// The loops and offsets of a nest, in bytes.
+static Move makeMove(const StridedNest &nest, int64_t srcBytes,
+                     int64_t dstBytes) {
+  Move move;
+  move.srcOffset = nest.srcOffset * srcBytes;
+  move.dstOffset = nest.dstOffset * dstBytes;
+  for (const PlanLoop &loop : nest.loops)
+    move.loops.push_back(
+        {loop.count, loop.srcStride * srcBytes, loop.dstStride * dstBytes});
+  return move;
+}
+
+/// Makes neighbours on both sides one unit.
+static void absorbRun(Move &move, int64_t elementBytes) {
+  move.unit = elementBytes;
+  if (move.loops.empty())
+    return;
+  const Loop &last = move.loops.back();
+  if (last.src != elementBytes || last.dst != elementBytes)
+    return;
+  move.unit *= last.count;
+  move.loops.pop_back();
+}
+
+/// Makes the loops of units that are contiguous in the destination and in the
+/// source rows and columns, if there are both.
+static void findTranspose(Move &move) {
+  bool isPowerOf2 = (move.unit & (move.unit - 1)) == 0;
+  if (move.unit > kMaxTransposedUnit || !isPowerOf2)
+    return;
+  Loop *rows = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.dst == move.unit; });
+  Loop *columns = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.unit; });
+  if (rows == move.loops.end() || columns == move.loops.end())
+    return;
+  move.kind = Move::Kind::Transpose;
+  move.rows = *rows;
+  move.columns = *columns;
+  move.loops.erase(std::max(rows, columns));
+  move.loops.erase(std::min(rows, columns));
+}
+
+static Move planCopy(const StridedNest &nest, int64_t elementBytes,
+                     int64_t srcBytes) {
+  Move move = makeMove(nest, srcBytes, elementBytes);
+  absorbRun(move, elementBytes);
+  findTranspose(move);
+  return move;
+}
+
+static Move planFill(const StridedNest &nest, int64_t elementBytes) {
+  Move move = makeMove(nest, 0, elementBytes);
+  move.kind = Move::Kind::Fill;
+  move.srcOffset = 0;
+  move.unit = elementBytes;
+  if (!move.loops.empty() && move.loops.back().dst == elementBytes)
+    move.unit *= move.loops.pop_back_val().count;
+  return move;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements that share bytes
+//===----------------------------------------------------------------------===//
+
+/// The parts that a step packs; of bits that keep their position, one part.
+static void addParts(Move &move, const PackedNest &nest) {
+  llvm::SmallVector<PackedBytes, 2> packed = nest.packedBytes;
+  if (packed.empty())
+    packed.push_back({0, {{0, 0, nest.mask}}});
+  for (const PackedBytes &byte : packed)
+    for (const BytePart &part : byte.parts)
+      move.parts.push_back({part.srcOffset, part.shift, part.mask});
+  const BitPart *parts = move.parts.data();
+  for (const PackedBytes &byte : packed) {
+    move.bytes.push_back({byte.dstOffset, parts, byte.parts.size()});
+    parts += byte.parts.size();
+  }
+}
+
+static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
+  if (nest.mask == 0xFF && nest.packedBytes.empty())
+    return planCopy(nest.strided, 1, 1);
+  Move move = makeMove(nest.strided, 1, 1);
+  absorbRun(move, 1);
+  move.kind = Move::Kind::PackBits;
+  move.mask = nest.mask;
+  if (bits.isSigned && bits.src < bits.dst)
+    move.signedBits = static_cast<int>(bits.src);
+  addParts(move, nest);
+  return move;
+}
+
+static Move planPackedFill(const PackedNest &nest) {
+  Move move = planFill(nest.strided, 1);
+  if (nest.mask != 0xFF && move.unit != 1) { // Bits are merged byte by byte.
+    move.loops.push_back({move.unit, 0, 1});
+    move.unit = 1;
+  }
+  move.mask = nest.mask;
+  return move;
+}
+
+//===----------------------------------------------------------------------===//
+// All nests
+//===----------------------------------------------------------------------===//
+
+static llvm::Error addCopies(llvm::ArrayRef<StridedNest> nests,
+                             const ElementBits &bits, bool isStrided,
+                             std::vector<Move> &moves) {
+  if (bits.src == bits.dst && bits.dst % 8 == 0) {
+    int64_t bytes = bits.dst / 8;
+    for (const StridedNest &nest : nests)
+      moves.push_back(planCopy(nest, bytes, isStrided ? 1 : bytes));
+    return llvm::Error::success();
+  }
+  auto packed = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
+  if (!packed)
+    return packed.takeError();
+  for (const PackedNest &nest : *packed)
+    moves.push_back(planPacked(nest, bits));
+  return llvm::Error::success();
+}
+
+static llvm::Error addFills(const AxisList &axes, const ElementBits &bits,
+                            std::vector<Move> &moves) {
+  auto nests = splitPadding(axes, kMaxRuntimeNests);
+  if (!nests)
+    return nests.takeError();
+  if (bits.dst % 8 == 0) {
+    for (const StridedNest &nest : *nests)
+      moves.push_back(planFill(nest, bits.dst / 8));
+    return llvm::Error::success();
+  }
+  auto packed = packNests(*nests, bits, /*forFill=*/true, kMaxRuntimeNests);
+  if (!packed)
+    return packed.takeError();
+  for (const PackedNest &nest : *packed)
+    moves.push_back(planPackedFill(nest));
+  return llvm::Error::success();
+}
+
+llvm::Expected<Schedule> Schedule::get(const Side &src, const AxisList &srcAxes,
+                                       const AxisList &dstAxes,
+                                       ElementBits bits, bool fillPadding) {
+  if (srcAxes.size() > kMaxAxes || dstAxes.size() > kMaxAxes)
+    return unsupportedError(
+        "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
+  PlanSide from = src.strided
+                      ? PlanSide::getStrided(srcAxes, src.strided->strides)
+                      : PlanSide(srcAxes);
+  auto nests = splitElements(from, dstAxes, kMaxRuntimeNests);
+  if (!nests)
+    return nests.takeError();
+  Schedule schedule;
+  if (llvm::Error error =
+          addCopies(*nests, bits, src.strided.has_value(), schedule.moves))
+    return std::move(error);
+  if (src.strided)
+    for (Move &move : schedule.moves)
+      move.srcOffset += src.strided->offset;
+  if (fillPadding)
+    if (llvm::Error error = addFills(dstAxes, bits, schedule.moves))
+      return std::move(error);
+  return schedule;
+}
+
+void Schedule::streamStores() {
+  for (Move &move : moves) {
+    bool isLong = move.kind == Move::Kind::Copy && move.unit >= kMinStreamedRun;
+    move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Moves as text
+//===----------------------------------------------------------------------===//
+
+int64_t Move::numBytes() const {
+  int64_t count =
+      unit * rows.count * columns.count * std::max<int64_t>(bytes.size(), 1);
+  for (const Loop &loop : loops)
+    count *= loop.count;
+  return count;
+}
+
+static llvm::StringRef getKindName(Move::Kind kind) {
+  switch (kind) {
+  case Move::Kind::Copy:
+    return "copy";
+  case Move::Kind::Transpose:
+    return "transpose";
+  case Move::Kind::PackBits:
+    return "pack bits";
+  case Move::Kind::Fill:
+    return "fill";
+  }
+  return "";
+}
+
+static void printLoop(llvm::StringRef name, const Loop &loop,
+                      llvm::raw_ostream &os) {
+  os << "  " << name << " " << loop.count << "  src " << loop.src << " dst "
+     << loop.dst << "\n";
+}
+
+void Move::print(llvm::raw_ostream &os) const {
+  os << getKindName(kind) << " of " << unit
+     << (unit == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
+     << dstOffset << (isStreamed ? ", streamed" : "") << "\n";
+  for (const Loop &loop : loops)
+    printLoop("for", loop, os);
+  if (kind != Kind::Transpose)
+    return;
+  printLoop("rows", rows, os);
+  printLoop("columns", columns, os);
+}

@@ -1,0 +1,89 @@
+//===- Schedule.h - A relayout as calls of kernels --------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two layouts become strided nests by the code that compiled relayouts use
+// (StridedNests.h, PackedNests.h). Here each nest gets a kernel:
+//
+//   f32[16,256]{1,0} to {1,0:T(8,128)}
+//
+//   copy of 512 bytes, src 0 dst 0
+//     for 2  src 8192 dst 8192
+//     for 2  src 512 dst 4096
+//     for 8  src 1024 dst 512
+//
+// What no strided nests cover (a `*` that merges axes that are not aligned,
+// tiles that do not divide one another) is moved position by position.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_SCHEDULE_H
+#define TESSERA_LIB_RUNTIME_SCHEDULE_H
+
+#include "Kernels.h"
+
+#include "tessera/Conversion/TesseraToVector/PackedNests.h"
+
+namespace tessera::runtime {
+
+/// Bytes between the elements of an array along each dimension, and where its
+/// first element lies.
+struct ByteStrides {
+  llvm::SmallVector<int64_t, 6> strides;
+  int64_t offset = 0;
+};
+
+/// A side of a relayout: an array with its layout, or with strides of its own
+/// in place of one.
+struct Side {
+  Shape shape;
+  std::optional<ByteStrides> strided;
+};
+
+/// A nest with its kernel; distances in bytes.
+struct Move {
+  enum class Kind : uint8_t { Copy, Transpose, PackBits, Fill };
+
+  Move() = default;
+  Move(Move &&) = default;
+  Move &operator=(Move &&) = default;
+  Move(const Move &) = delete; // `bytes` point into `parts`.
+
+  Kind kind = Kind::Copy;
+  int64_t srcOffset = 0, dstOffset = 0;
+  int64_t unit = 1;
+  llvm::SmallVector<Loop, 6> loops;
+  Loop rows = {1, 0, 0}, columns = {1, 0, 0};
+  bool isStreamed = false;
+  std::vector<ByteParts> bytes;
+  std::vector<BitPart> parts;
+  uint8_t mask = 0xFF;
+  int signedBits = 0;
+
+  /// Bytes that are written.
+  int64_t numBytes() const;
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// The moves of a relayout. They write different bytes, but for those of which
+/// they write some bits alone.
+class Schedule {
+public:
+  /// Error: *unsupported* where there are no strided nests.
+  static llvm::Expected<Schedule> get(const Side &src, const AxisList &srcAxes,
+                                      const AxisList &dstAxes, ElementBits bits,
+                                      bool fillPadding);
+
+  /// Lets moves of long runs bypass the caches.
+  void streamStores();
+
+  std::vector<Move> moves;
+};
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_SCHEDULE_H
