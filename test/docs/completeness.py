@@ -5,6 +5,8 @@
 The label of a rule (`layout_c3`) stands in a description, which is a header, a
 TableGen file or a page, and in a test. Each operation of the dialect stands in
 whole-dialect.mlir, which takes it to machine code, and in the fuzzer's words.
+So does each opcode of HLO; those that have a lowering stand in docs/running.md
+and in a test that runs them.
 
 usage: completeness.py SOURCE
 """
@@ -16,6 +18,11 @@ import sys
 source = pathlib.Path(sys.argv[1])
 LABEL = re.compile(r"\b[a-z]+(?:_[a-z]+)*_c[0-9]+\b")
 OPERATION = re.compile(r'Tessera_Op<"(\w+)"')
+OPCODE = re.compile(r'HLO_OPCODE\(\w+, "([^"]+)"')
+WORD = re.compile(r'"([a-z0-9-]+)"')
+INSTRUCTION = re.compile(r'[ "]([a-z0-9-]+)\(')
+# Where instructions of HLO are executed.
+RUN = ["test/python", "test/HLO/Inputs/run"]
 # What has to name every operation, and how.
 LISTS = {
     "test/Conversion/Pipelines/whole-dialect.mlir": r"\btessera\.%s\b",
@@ -57,8 +64,22 @@ def check_operations():
     ]
 
 
+def check_opcodes():
+    opcodes = find_all(OPCODE, "include/tessera/HLO")
+    if not opcodes:
+        return ["there are no opcodes"]
+    words = set(WORD.findall((source / "unittests/Fuzz/Dictionaries/hlo.dict").read_text()))
+    lowered = find_all(WORD, "lib/Conversion/HLOToLinalg") & opcodes
+    page = (source / "docs" / "running.md").read_text()
+    listed = {word for words in re.findall(r"`([^`]*)`", page) for word in words.split()}
+    run = set().union(*(find_all(pattern, *RUN) for pattern in (WORD, INSTRUCTION)))
+    failures = [f"{opcode} is not in hlo.dict" for opcode in opcodes - words]
+    failures += [f"{opcode} is not in docs/running.md" for opcode in lowered - listed]
+    return failures + [f"{opcode} is run by no test" for opcode in lowered - run]
+
+
 def main():
-    failures = sorted(check_rules() + check_operations())
+    failures = sorted(check_rules() + check_operations() + check_opcodes())
     print("\n".join(failures))
     return 1 if failures else 0
 
