@@ -106,13 +106,20 @@ static bool isParallel(InstructionOp op) {
   return false;
 }
 
+/// The groups of a collective, and whether its one participant gets what it
+/// gives. No groups stand for one of all; without pairs nobody gets anything.
+static std::pair<StringRef, bool> getGroups(InstructionOp op) {
+  if (op.getOpcode().starts_with("collective-permute")) {
+    StringRef pairs = getText(op, "source_target_pairs");
+    return {pairs, pairs == "{{0,0}}"};
+  }
+  StringRef groups = getText(op, "replica_groups");
+  return {groups, groups == "{{0}}" || groups == "{}"};
+}
+
 /// Among one participant they hand their operands on.
 static LogicalResult convertCollective(HLOConverter &c, InstructionOp op) {
-  StringRef groups =
-      getText(op, op.getOpcode().starts_with("collective-permute")
-                      ? "source_target_pairs"
-                      : "replica_groups");
-  bool isAlone = groups == "{{0}}" || groups == "{{0,0}}" || groups == "{}";
+  auto [groups, isAlone] = getGroups(op);
   if (!isAlone || isParallel(op))
     return emitUnsupported(op, "groups", "one participant",
                            groups.empty() ? "none" : groups);

@@ -37,6 +37,9 @@ func.func @main(%x: !a, %i: !i) -> !b {
   %6 = tessera_hlo.instruction "convolution"(%x, %x) {hlo_attributes = {dim_labels = "bf_io->bf"}} : (!a, !a) -> !a
   // expected-error@+1 {{unsupported operands of dynamic-slice: expected a start for each dimension, found 1}}
   %7 = tessera_hlo.instruction "dynamic-slice"(%x, %i) {hlo_attributes = {dynamic_slice_sizes = "{2,4}"}} : (!a, !i) -> !a
+  // Without a pair the result is zeros.
+  // expected-error@+1 {{unsupported groups of collective-permute: expected one participant, found {}}}
+  %8 = tessera_hlo.instruction "collective-permute"(%x) {hlo_attributes = {source_target_pairs = "{}"}} : (!a) -> !a
   return %0 : !b
 }
 
