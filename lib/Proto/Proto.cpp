@@ -174,6 +174,8 @@ void ProtoPrinter::printLayout(const Layout &layout) {
 #define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, NUMBER, NAME, ...) \
   printers[NUMBER] = [&] { print##ID(NAME, layout.MEMBER); };
 #include "tessera/Layout/LayoutFields.def"
+  // What has no number is no field of the message.
+  printers.erase(0);
   for (auto &[number, print] : printers)
     print();
 }
@@ -603,7 +605,7 @@ bool ProtoParser::parseLayoutField(Layout &layout, StringRef name, size_t at) {
                          FieldEntry::kWhole);
 #define LAYOUT_NUMBER(ID, KEY, MEMBER, DEFAULT, PHRASE, IGNORE, NUMBER, NAME,  \
                       ...)                                                     \
-  if (name == NAME)                                                            \
+  if (NUMBER != 0 && name == NAME)                                             \
     return parseNumber(layout.MEMBER, Field::ID, DEFAULT);
 #define LAYOUT_FIELD(ID, KEY, TYPE, MEMBER, PHRASE, IGNORE, NUMBER, NAME, ...) \
   if (NUMBER != 0 && name == NAME)                                             \
