@@ -6,7 +6,8 @@ The label of a rule (`layout_c3`) stands in a description, which is a header, a
 TableGen file or a page, and in a test. Each operation of the dialect stands in
 whole-dialect.mlir, which takes it to machine code, and in the fuzzer's words.
 So does each opcode of HLO; those that have a lowering stand in docs/running.md
-and in a test that runs them.
+and in a test that runs them. Each key of a layout stands in the grammars, in the
+order of keys in notation-rules.md, in the glossary, and in the fuzzer's words.
 
 usage: completeness.py SOURCE
 """
@@ -19,6 +20,7 @@ source = pathlib.Path(sys.argv[1])
 LABEL = re.compile(r"\b[a-z]+(?:_[a-z]+)*_c[0-9]+\b")
 OPERATION = re.compile(r'Tessera_Op<"(\w+)"')
 OPCODE = re.compile(r'HLO_OPCODE\(\w+, "([^"]+)"')
+FIELD = re.compile(r'^LAYOUT_(?:NUMBER|FIELD)\(\w+, "([A-Z]+)"', re.MULTILINE)
 WORD = re.compile(r'"([a-z0-9-]+)"')
 INSTRUCTION = re.compile(r'[ "]([a-z0-9-]+)\(')
 # Where instructions of HLO are executed.
@@ -78,8 +80,19 @@ def check_opcodes():
     return failures + [f"{opcode} is run by no test" for opcode in lowered - run]
 
 
+def check_fields():
+    keys = FIELD.findall((source / "include/tessera/Layout/LayoutFields.def").read_text())
+    if not keys:
+        return ["there are no fields of layouts"]
+    wanted = [("docs/notation-rules.md", f"order D {' '.join(keys)},"), ("docs/glossary.md", ", ".join(keys) + " ")]
+    for key in keys:
+        wanted += [("docs/notation.md", f"'{key}'"), ("lib/Layout/Text.cpp", f"'{key}'")]
+        wanted += [("unittests/Fuzz/Dictionaries/shape.dict", f"{key}(")]
+    return [f"{name} does not have {text}" for name, text in wanted if text not in (source / name).read_text()]
+
+
 def main():
-    failures = sorted(check_rules() + check_operations() + check_opcodes())
+    failures = sorted(check_rules() + check_operations() + check_opcodes() + check_fields())
     print("\n".join(failures))
     return 1 if failures else 0
 
