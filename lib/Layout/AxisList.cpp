@@ -105,7 +105,7 @@ private:
 } // namespace
 
 static llvm::Error overflowError() {
-  return invalidError("shape_overflow", "size of the padded array",
+  return invalidError("layout_c17", "size of the padded array",
                       "a product of extents within 64 bits", "an overflow",
                       "use smaller dimensions, widths or tiles");
 }
@@ -117,10 +117,9 @@ llvm::Error AxisListBuilder::addDimensions() {
     if (!layout.paddedDimensions.empty() && size != 0)
       width = layout.paddedDimensions[dim];
     if (size != kDynamic && width < size)
-      return invalidError("layout_padded_dimensions",
-                          "padded width of dimension " + llvm::Twine(dim),
-                          "at least its size " + llvm::Twine(size),
-                          llvm::Twine(width));
+      return invalidError(
+          "layout_c14", "padded width of dimension " + llvm::Twine(dim),
+          "at least its size " + llvm::Twine(size), llvm::Twine(width));
     Extent limit{size, static_cast<unsigned>(dim), 1};
     Extent extent = limit;
     extent.value = width;
@@ -312,7 +311,7 @@ static llvm::Expected<int64_t> roundUp(int64_t count, int64_t alignment) {
 llvm::Expected<AxisList> AxisList::get(llvm::ArrayRef<int64_t> dimensions,
                                        const Layout &layout) {
   if (layout.rank() != static_cast<int64_t>(dimensions.size()))
-    return invalidError("layout_rank", "minor_to_major",
+    return invalidError("layout_c13", "minor_to_major",
                         llvm::Twine(dimensions.size()) + " dimensions",
                         llvm::Twine(layout.rank()));
   AxisList list;

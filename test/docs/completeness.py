@@ -18,6 +18,8 @@ import sys
 
 source = pathlib.Path(sys.argv[1])
 LABEL = re.compile(r"\b[a-z]+(?:_[a-z]+)*_c[0-9]+\b")
+# A check that names no rule has an empty label.
+CHECK = re.compile(r'\b(?:invalidError|violate)\(\s*(?:\{[^}]*\},\s*)?"([^"]+)"')
 OPERATION = re.compile(r'Tessera_Op<"(\w+)"')
 OPCODE = re.compile(r'HLO_OPCODE\(\w+, "([^"]+)"')
 FIELD = re.compile(r'^LAYOUT_(?:NUMBER|FIELD)\(\w+, "([A-Z]+)"', re.MULTILINE)
@@ -46,7 +48,8 @@ def find_all(pattern, *folders):
 def check_rules():
     described = find_all(LABEL, "include", "docs")
     tested = find_all(LABEL, "test", "unittests")
-    labels = described | find_all(LABEL, "lib")
+    checked = find_all(CHECK, "lib", "tools")
+    labels = described | checked | find_all(LABEL, "lib")
     if not labels:
         return ["there are no rules"]
     failures = [f"{label} has no description" for label in labels - described]

@@ -14,6 +14,7 @@
 
 using namespace tessera;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 static Layout makeLayout(std::vector<int64_t> minorToMajor,
                          std::vector<std::vector<int64_t>> tiles = {}) {
@@ -158,4 +159,18 @@ TEST(AxisList, HostileNestingEnds) {
   auto list = AxisList::get({11, 13, 17}, makeLayout({2, 1, 0}, tiles));
   if (!list)
     llvm::consumeError(list.takeError());
+}
+
+// Errors have the labels of the rules that nobody asked the layout to keep.
+TEST(AxisList, NamesTheRules) {
+  auto getError = [](std::vector<int64_t> dimensions, const Layout &layout) {
+    llvm::Expected<AxisList> list = AxisList::get(dimensions, layout);
+    return list ? "none" : llvm::toString(list.takeError());
+  };
+  EXPECT_THAT(getError({2, 3}, makeLayout({0})), HasSubstr("[layout_c13]"));
+  Layout narrow = makeLayout({1, 0});
+  narrow.paddedDimensions = {1, 3};
+  EXPECT_THAT(getError({2, 3}, narrow), HasSubstr("[layout_c14]"));
+  EXPECT_THAT(getError({INT64_MAX, 2}, makeLayout({1, 0})),
+              HasSubstr("[layout_c17]"));
 }
