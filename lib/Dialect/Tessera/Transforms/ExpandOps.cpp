@@ -8,6 +8,7 @@
 
 #include "tessera/Dialect/Tessera/IR/AxisArithmetic.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 
@@ -195,17 +196,18 @@ static bool isConstantRelayout(Operation *op) {
 struct ExpandOpsPass : tessera::impl::ExpandOpsBase<ExpandOpsPass> {
   void runOnOperation() override {
     expandArithmetic();
-    SmallVector<Operation *> ops = collectExpandable();
-    RewritePatternSet patterns(&getContext());
-    populateExpandOpsPatterns(patterns);
+    RewritePatternSet expansions(&getContext());
+    populateExpandOpsPatterns(expansions);
+    FrozenRewritePatternSet patterns(std::move(expansions));
+    SmallVector<Operation *> ops = collectExpandable(patterns);
     // Only these and what they become: this pass does not fold the rest,
     // and some folds upstream forget encodings (a transpose that permutes
     // nothing becomes its operand, whatever its type).
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
+    if (failed(applyOpPatternsGreedily(ops, patterns, config)))
       signalPassFailure();
-    numExpanded += ops.size() - collectExpandable().size();
+    numExpanded += ops.size() - collectExpandable(patterns).size();
   }
 
 private:
@@ -221,12 +223,16 @@ private:
     numExpanded += ops.size();
   }
 
-  SmallVector<Operation *> collectExpandable() {
+  /// What has a pattern, and folds that are expansions.
+  SmallVector<Operation *>
+  collectExpandable(const FrozenRewritePatternSet &patterns) {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isExpandableTensorOp(op) || isConstantRelayout(op) ||
-          isa<AssumeLayoutOp, CopyStartOp, DelinearizeIndexOp, LinearizeIndexOp,
-              ReshapeOp, StorageSizeOp>(op))
+      bool isOurs = isa_and_nonnull<TesseraDialect>(op->getDialect());
+      bool hasPattern =
+          patterns.getOpSpecificNativePatterns().contains(op->getName());
+      if ((isOurs && hasPattern) || isExpandableTensorOp(op) ||
+          isConstantRelayout(op))
         ops.push_back(op);
     });
     return ops;
