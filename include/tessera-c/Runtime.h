@@ -40,8 +40,8 @@ typedef struct TesseraRelayoutOptions {
   bool zeroPadding;
   /// The widest registers in bytes, 16, 32 or 64; 0: those of the processor.
   int64_t vectorBytes;
-  /// Bytes of a destination from which on stores bypass the caches; 0: the size
-  /// of the last-level cache.
+  /// Bytes of a destination from which on stores bypass the caches; 0: half of
+  /// the last-level cache, at most 16 MiB.
   int64_t streamedBytes;
 } TesseraRelayoutOptions;
 

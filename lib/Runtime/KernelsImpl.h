@@ -28,6 +28,12 @@ namespace tessera::runtime {
 namespace {
 
 #define TESSERA_INLINE __attribute__((always_inline)) inline
+// Loops over registers, which have to stay in registers.
+#if defined(__clang__)
+#define TESSERA_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TESSERA_UNROLL _Pragma("GCC unroll 64")
+#endif
 
 constexpr int kVectorBytes = TESSERA_VECTOR_BYTES;
 /// Lanes within which registers are unpacked on all processors.
@@ -131,13 +137,16 @@ template <bool IsOdd> struct EveryOther {
 template <int Group, int Count, int N, typename V>
 TESSERA_INLINE void unpackRegisters(V (&rows)[N]) {
   if constexpr (N > 1) {
+    TESSERA_UNROLL
     for (int round = 1; round < N; round *= 2) {
       V mixed[N];
+      TESSERA_UNROLL
       for (int k = 0; k < N / 2; ++k) {
         V a = rows[k], b = rows[k + N / 2];
         mixed[2 * k] = shuffle<Unpack<Group, Count, false>, Count>(a, b);
         mixed[2 * k + 1] = shuffle<Unpack<Group, Count, true>, Count>(a, b);
       }
+      TESSERA_UNROLL
       for (int k = 0; k < N; ++k)
         rows[k] = mixed[k];
     }
@@ -184,6 +193,7 @@ template <int Bytes> TESSERA_INLINE void copyFixed(const char *src, char *dst) {
   struct Piece {
     char bytes[kStep];
   };
+  TESSERA_UNROLL
   for (int i = 0; i < Bytes; i += kStep)
     store(dst + i, load<Piece>(src + i));
 }
@@ -281,6 +291,7 @@ void copyRuns(const Job &job, const char *src, char *dst) {
 template <int Unit, int Bytes>
 TESSERA_INLINE Vector<Unit, Bytes> loadLanes(const char *src, int64_t pitch) {
   Bytes16 lanes[Bytes / kLaneBytes];
+  TESSERA_UNROLL
   for (int i = 0; i < Bytes / kLaneBytes; ++i)
     lanes[i] = load<Bytes16>(src + i * pitch);
   return load<Vector<Unit, Bytes>>(reinterpret_cast<const char *>(lanes));
@@ -294,9 +305,11 @@ TESSERA_INLINE void transposeTile(const char *src, int64_t srcPitch, char *dst,
   constexpr int kColumns = kLaneBytes / Unit, kUnits = Bytes / Unit;
   using V = Vector<Unit, Bytes>;
   V rows[kColumns];
+  TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k)
     rows[k] = loadLanes<Unit, Bytes>(src + k * srcPitch, kColumns * srcPitch);
   unpackRegisters<kColumns, kUnits>(rows);
+  TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k)
     write<IsStreamed>(dst + k * dstPitch, rows[k]);
 }
@@ -316,24 +329,74 @@ template <int Unit> TESSERA_INLINE void transposeUnits(const Block &block) {
                       block.dst + c * block.dstPitch + r * Unit);
 }
 
+/// Units of a line.
+template <int Unit> constexpr int64_t kLineUnits = kLineBytes / Unit;
+
+/// Whether rows of a line each would evict one another from the first-level
+/// cache: pages begin at one set, and it has eight ways or a few more.
+template <int Unit> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
+  constexpr int64_t kPage = 4096, kWays = 8;
+  int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
+  return sets == 0 || kLineUnits<Unit> / sets > kWays;
+}
+
+/// Tiles over all rows, of a line of each or, where `Tiles` is 1, of 16 bytes.
+template <int Unit, int Bytes, bool IsStreamed, int Tiles>
+TESSERA_INLINE void transposeRows(const Block &block) {
+  constexpr int64_t kRows = Bytes / Unit, kColumns = kLaneBytes / Unit;
+  for (int64_t row = 0; row < block.rows; row += kRows) {
+    int64_t r = least(row, block.rows - kRows);
+    for (int i = 0; i < Tiles; ++i)
+      transposeTile<Unit, Bytes, IsStreamed>(
+          block.src + r * block.srcPitch + i * kLaneBytes, block.srcPitch,
+          block.dst + i * kColumns * block.dstPitch + r * Unit, block.dstPitch);
+  }
+}
+
+constexpr int64_t kPrefetchBytes = 128;
+
+/// A line of each row, and a line of each column at most.
+template <int Unit, int Bytes, bool IsStreamed>
+TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
+  char buffer[kLineUnits<Unit> * kLineBytes];
+  // The next line of each row: more rows than a processor foresees.
+  if (IsStreamed && Unit > 1)
+    for (int64_t r = 0; r < block.rows; ++r)
+      __builtin_prefetch(block.src + r * block.srcPitch + kPrefetchBytes);
+  if (isGathered) {
+    for (int64_t r = 0; r < block.rows; ++r)
+      copyFixed<kLineBytes>(block.src + r * block.srcPitch,
+                            buffer + r * kLineBytes);
+    block.src = buffer;
+    block.srcPitch = kLineBytes;
+  }
+  transposeRows<Unit, Bytes, IsStreamed, kLineBytes / kLaneBytes>(block);
+}
+
 /// Tiles of `Bytes` bytes of each column. The last ones overlap those before
 /// where sides are no multiple; both sides have a whole tile.
 template <int Unit, int Bytes, bool IsStreamed>
-void transposeTiles(const Block &block) {
-  constexpr int64_t kRows = Bytes / Unit, kColumns = kLaneBytes / Unit;
-  // The tiles that make up a line are written one behind the other.
-  constexpr int64_t kLineRows = kLineBytes / Unit;
-  for (int64_t line = 0; line < block.rows; line += kLineRows) {
-    int64_t end = least(line + kLineRows, block.rows);
-    for (int64_t column = 0; column < block.columns; column += kColumns) {
-      int64_t c = least(column, block.columns - kColumns);
-      for (int64_t row = line; row < end; row += kRows) {
-        int64_t r = least(row, block.rows - kRows);
-        transposeTile<Unit, Bytes, IsStreamed>(
-            block.src + r * block.srcPitch + c * Unit, block.srcPitch,
-            block.dst + c * block.dstPitch + r * Unit, block.dstPitch);
-      }
+void transposeTiles(const Block &whole) {
+  constexpr int64_t kColumns = kLaneBytes / Unit, kLine = kLineUnits<Unit>;
+  bool isGathered = isInOneSet<Unit>(whole.srcPitch);
+  Block block = whole;
+  auto moveTo = [&](int64_t row, int64_t column) {
+    block.src = whole.src + row * whole.srcPitch + column * Unit;
+    block.dst = whole.dst + column * whole.dstPitch + row * Unit;
+  };
+  int64_t column = 0;
+  for (; column + kLine <= whole.columns; column += kLine) {
+    for (int64_t row = 0; row < whole.rows; row += kLine) {
+      int64_t r = least(row, whole.rows - Bytes / Unit);
+      block.rows = least(kLine, whole.rows - r);
+      moveTo(r, column);
+      transposeLines<Unit, Bytes, IsStreamed>(block, isGathered);
     }
+  }
+  block.rows = whole.rows;
+  for (; column < whole.columns; column += kColumns) {
+    moveTo(0, least(column, whole.columns - kColumns));
+    transposeRows<Unit, Bytes, IsStreamed, 1>(block);
   }
 }
 
@@ -348,61 +411,54 @@ template <int Unit> TESSERA_INLINE void transposeBlock(const Block &block) {
   transposeTiles<Unit, kLaneBytes, false>(block);
 }
 
-/// Bytes of a block along the destination and along the source.
+/// Bytes of a block along the destination and along the source, that both are
+/// in the first-level cache; and of the rows that are streamed at once.
 constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
-/// Rows that lie a multiple of this apart share few sets of a cache: what of
-/// them is read again is gone by then.
-constexpr int64_t kConflictBytes = 1024;
+constexpr int64_t kStreamedRowBytes = 128;
 
-/// Copies the rows of a block side by side into `buffer`.
-template <int Unit>
-TESSERA_INLINE Block gatherRows(const Block &block, char *buffer) {
-  int64_t size = block.columns * Unit;
-  for (int64_t r = 0; r < block.rows; ++r)
-    copyRun(block.src + r * block.srcPitch, buffer + r * kBlockColumnBytes,
-            size);
-  Block result = block;
-  result.src = buffer;
-  result.srcPitch = kBlockColumnBytes;
-  return result;
+/// As much of a side as a block takes; what is left is no less than `smallest`.
+TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
+                                 int64_t smallest) {
+  return left - block < smallest ? left : block;
 }
 
-template <int Unit, bool IsStreamed>
-TESSERA_INLINE void transposeInCache(Block block) {
-  constexpr int64_t kMaxRows = kBlockRowBytes / Unit;
-  char buffer[kMaxRows * kBlockColumnBytes];
-  bool isLarge = block.columns * Unit >= kLaneBytes && block.rows >= 8;
-  if (isLarge && block.srcPitch % kConflictBytes == 0)
-    block = gatherRows<Unit>(block, buffer);
-  if (IsStreamed && block.columns * Unit >= kLaneBytes)
-    return transposeTiles<Unit, kVectorBytes, true>(block);
-  transposeBlock<Unit>(block);
-}
-
-/// In blocks that fit into the first-level cache, along the source.
-template <int Unit, bool IsStreamed> void transposeBlocks(const Block &whole) {
+/// In blocks that fit into the first-level cache, along the destination.
+template <int Unit> void transposeBlocks(const Block &whole) {
   constexpr int64_t kRows = kBlockRowBytes / Unit;
   constexpr int64_t kColumns = kBlockColumnBytes / Unit;
-  for (int64_t c = 0; c < whole.columns; c += kColumns) {
-    for (int64_t r = 0; r < whole.rows; r += kRows) {
-      Block block = whole;
-      block.rows = least(kRows, whole.rows - r);
-      block.columns = least(kColumns, whole.columns - c);
-      block.src += r * whole.srcPitch + c * Unit;
-      block.dst += c * whole.dstPitch + r * Unit;
-      transposeInCache<Unit, IsStreamed>(block);
+  Block block = whole;
+  for (int64_t c = 0; c < whole.columns; c += block.columns) {
+    block.columns = takeBlock(whole.columns - c, kColumns, kLaneBytes / Unit);
+    for (int64_t r = 0; r < whole.rows; r += block.rows) {
+      block.rows = takeBlock(whole.rows - r, kRows, kVectorBytes / Unit);
+      block.src = whole.src + r * whole.srcPitch + c * Unit;
+      block.dst = whole.dst + c * whole.dstPitch + r * Unit;
+      transposeBlock<Unit>(block);
     }
+  }
+}
+
+/// Rows of whole lines of the destination, a few at a time along the source.
+template <int Unit> void streamRows(const Block &whole) {
+  constexpr int64_t kRows = kStreamedRowBytes / Unit;
+  Block block = whole;
+  for (int64_t r = 0; r < whole.rows; r += kRows) {
+    block.rows = least(kRows, whole.rows - r);
+    block.src = whole.src + r * whole.srcPitch;
+    block.dst = whole.dst + r * Unit;
+    transposeTiles<Unit, kVectorBytes, true>(block);
   }
 }
 
 /// Rows up to where lines begin and behind the last whole one go through the
 /// caches.
 template <int Unit> void transposeStreamed(const Block &whole) {
-  constexpr int64_t kLineRows = kLineBytes / Unit;
+  constexpr int64_t kLine = kLineUnits<Unit>;
   int64_t head = bytesToLine(whole.dst);
   int64_t lines = whole.rows - head / Unit;
-  if (!isOnLine(whole.dstPitch) || head % Unit != 0 || lines < kLineRows)
-    return transposeBlocks<Unit, false>(whole);
+  if (!isOnLine(whole.dstPitch) || head % Unit != 0 || lines < kLine ||
+      whole.columns * Unit < kLaneBytes)
+    return transposeBlocks<Unit>(whole);
   auto part = [&](int64_t begin, int64_t count) {
     Block block = whole;
     block.src += begin * whole.srcPitch;
@@ -411,10 +467,10 @@ template <int Unit> void transposeStreamed(const Block &whole) {
     return block;
   };
   head /= Unit;
-  lines = lines / kLineRows * kLineRows;
-  transposeBlocks<Unit, false>(part(0, head));
-  transposeBlocks<Unit, true>(part(head, lines));
-  transposeBlocks<Unit, false>(part(head + lines, whole.rows - head - lines));
+  lines = lines / kLine * kLine;
+  transposeBlocks<Unit>(part(0, head));
+  streamRows<Unit>(part(head, lines));
+  transposeBlocks<Unit>(part(head + lines, whole.rows - head - lines));
 }
 
 //===----------------------------------------------------------------------===//
@@ -427,33 +483,40 @@ TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst) {
   constexpr int kUnits = Bytes / Unit;
   using V = Vector<Unit, Bytes>;
   V rows[Ways];
+  TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     rows[k] = load<V>(src + k * pitch);
   unpackRegisters<kUnits, kUnits>(rows);
+  TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     write<IsStreamed>(dst + k * Bytes, rows[k]);
 }
 
-template <int Unit, int Bytes, int Ways>
+template <int Unit, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
                                      int64_t pitch) {
   constexpr int kUnits = Bytes / Unit;
   using V = Vector<Unit, Bytes>;
   V runs[Ways];
+  TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     runs[k] = load<V>(src + k * Bytes);
+  TESSERA_UNROLL
   for (int round = 1; round < Ways; round *= 2) {
     V split[Ways];
+    TESSERA_UNROLL
     for (int k = 0; k < Ways / 2; ++k) {
       V a = runs[2 * k], b = runs[2 * k + 1];
       split[k] = shuffle<EveryOther<false>, kUnits>(a, b);
       split[k + Ways / 2] = shuffle<EveryOther<true>, kUnits>(a, b);
     }
+    TESSERA_UNROLL
     for (int k = 0; k < Ways; ++k)
       runs[k] = split[k];
   }
+  TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
-    store(dst + k * pitch, runs[k]);
+    write<IsStreamed>(dst + k * pitch, runs[k]);
 }
 
 /// `units` units of each row, of which there is at least a register.
@@ -468,15 +531,15 @@ TESSERA_INLINE void interleaveTiles(const Block &block) {
       block.src + last * Unit, block.srcPitch, block.dst + last * Ways * Unit);
 }
 
-template <int Unit, int Bytes, int Ways>
+template <int Unit, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTiles(const Block &block) {
   constexpr int64_t kUnits = Bytes / Unit;
   int64_t last = block.rows - kUnits;
   for (int64_t r = 0; r < last; r += kUnits)
-    deinterleaveTile<Unit, Bytes, Ways>(block.src + r * Ways * Unit,
-                                        block.dst + r * Unit, block.dstPitch);
-  deinterleaveTile<Unit, Bytes, Ways>(block.src + last * Ways * Unit,
-                                      block.dst + last * Unit, block.dstPitch);
+    deinterleaveTile<Unit, Bytes, Ways, IsStreamed>(
+        block.src + r * Ways * Unit, block.dst + r * Unit, block.dstPitch);
+  deinterleaveTile<Unit, Bytes, Ways, IsStreamed>(
+      block.src + last * Ways * Unit, block.dst + last * Unit, block.dstPitch);
 }
 
 template <int Unit, int Ways>
@@ -494,12 +557,15 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
 }
 
 template <int Unit, int Ways>
-TESSERA_INLINE void deinterleave(const Block &block) {
+TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
   int64_t size = block.rows * Unit;
+  if (isStreamed && isOnLine(size) && bytesToLine(block.dst) == 0 &&
+      isOnLine(block.dstPitch))
+    return deinterleaveTiles<Unit, kVectorBytes, Ways, true>(block);
   if (size >= kVectorBytes)
-    return deinterleaveTiles<Unit, kVectorBytes, Ways>(block);
+    return deinterleaveTiles<Unit, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
-    return deinterleaveTiles<Unit, kLaneBytes, Ways>(block);
+    return deinterleaveTiles<Unit, kLaneBytes, Ways, false>(block);
   transposeUnits<Unit>(block);
 }
 
@@ -537,16 +603,19 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
 
 template <int Unit, int Ways>
 void deinterleaveRuns(const Job &job, const char *src, char *dst) {
-  walkBlocks(job, src, dst,
-             [](const Block &block) { deinterleave<Unit, Ways>(block); });
+  bool isStreamed = job.isStreamed;
+  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+    deinterleave<Unit, Ways>(block, isStreamed);
+  });
+  if (isStreamed)
+    fence();
 }
 
 template <int Unit>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (!job.isStreamed)
-    return walkBlocks(job, src, dst, [](const Block &block) {
-      transposeBlocks<Unit, false>(block);
-    });
+    return walkBlocks(job, src, dst,
+                      [](const Block &block) { transposeBlocks<Unit>(block); });
   walkBlocks(job, src, dst,
              [](const Block &block) { transposeStreamed<Unit>(block); });
   fence();

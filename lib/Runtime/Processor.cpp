@@ -13,8 +13,10 @@
 
 using namespace tessera::runtime;
 
-/// Caches of a processor that does not say how large they are.
+/// The last-level cache of a processor that does not say how large it is, and
+/// the most that one core has of it: servers count those of all cores.
 static constexpr int64_t kUnknownCache = int64_t(8) << 20;
+static constexpr int64_t kLargestCache = int64_t(32) << 20;
 
 /// The widest registers that there are kernels and instructions for.
 static int64_t getVectorBytes() {
@@ -47,7 +49,8 @@ int64_t tessera::runtime::getStreamedBytes() {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
     cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    return cache > 0 ? cache : kUnknownCache;
+    // Half of it is for the source.
+    return std::min(cache > 0 ? cache : kUnknownCache, kLargestCache) / 2;
   }();
   return bytes;
 }

@@ -194,10 +194,23 @@ llvm::Expected<Schedule> Schedule::get(const Side &src, const AxisList &srcAxes,
   return schedule;
 }
 
+/// Whether a few rows or columns are all that are transposed.
+static bool isInterleave(const Move &move) {
+  return move.kind == Move::Kind::Transpose &&
+         std::min(move.rows.count, move.columns.count) <= 4;
+}
+
 void Schedule::streamStores() {
   for (Move &move : moves) {
     bool isLong = move.kind == Move::Kind::Copy && move.unit >= kMinStreamedRun;
     move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
+    // Lines that bypass the caches may be written in any order; those that are
+    // read come fastest one behind the other.
+    if (isLong || isInterleave(move))
+      llvm::sort(move.loops, [](const Loop &a, const Loop &b) {
+        return std::pair(std::abs(a.src), a.dst) >
+               std::pair(std::abs(b.src), b.dst);
+      });
   }
 }
 

@@ -1,0 +1,164 @@
+//===- RuntimeBenchmarks.cpp - Relayouts that are run and compiled --------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// TesseraRuntimeBenchmarks [--seconds=S] [--compiled=0] [NAME SOURCE
+// DESTINATION]...
+//
+// For each pair (without any: those of runtime_cases.txt) libtessera-runtime,
+// the compiled relayout and memcpy of as many bytes as the destination has take
+// turns on the same buffers, one thread each. The least time of all turns
+// counts: other work on the machine only adds to it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera-c/Runtime.h"
+
+#include "tessera/Compile/Compile.h"
+#include "tessera/Layout/Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <sys/mman.h>
+
+using namespace tessera;
+
+namespace {
+struct Case {
+  std::string name, source, destination;
+};
+
+using Clock = std::chrono::steady_clock;
+using Body = std::function<void()>;
+} // namespace
+
+static double getMicroseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+/// A buffer that begins at a page and has been touched.
+static char *allocate(int64_t size) {
+  constexpr int64_t kHugePage = 2 << 20;
+  int64_t length = llvm::alignTo(size, kHugePage);
+  char *data = static_cast<char *>(std::aligned_alloc(kHugePage, length));
+  madvise(data, length, MADV_HUGEPAGE);
+  std::memset(data, 1, length);
+  return data;
+}
+
+namespace {
+/// What takes turns with others.
+struct Contestant {
+  Body body;
+  double best = 1e30;
+  int64_t calls = 1;
+
+  /// As many calls as take long enough for the clock.
+  void turn() {
+    Clock::time_point begin = Clock::now();
+    for (int64_t i = 0; i < calls; ++i)
+      body();
+    double time = getMicroseconds(Clock::now() - begin);
+    best = std::min(best, time / static_cast<double>(calls));
+    if (time < 40)
+      calls *= 2;
+  }
+};
+} // namespace
+
+static TesseraRelayout *create(const Case &pair) {
+  TesseraRelayout *relayout = nullptr;
+  if (TesseraError *error = tesseraRelayoutCreate(
+          pair.source.c_str(), pair.destination.c_str(), nullptr, &relayout)) {
+    llvm::errs() << pair.name << ": " << tesseraErrorGetMessage(error) << "\n";
+    std::exit(1);
+  }
+  return relayout;
+}
+
+static void measure(const Case &pair, double seconds, bool withCompiled) {
+  TesseraRelayout *relayout = create(pair);
+  size_t srcBytes = tesseraRelayoutGetSourceBytes(relayout);
+  size_t dstBytes = tesseraRelayoutGetDestinationBytes(relayout);
+  char *src = allocate(srcBytes), *dst = allocate(dstBytes);
+  char *other = allocate(dstBytes);
+  Contestant planning{[&] { tesseraRelayoutDestroy(create(pair)); }};
+  Contestant running{
+      [&] { tesseraRelayoutRun(relayout, src, srcBytes, dst, dstBytes); }};
+  Contestant copying{[&] { std::memcpy(dst, other, dstBytes); }};
+  Contestant compiled;
+  if (withCompiled) {
+    auto function = llvm::cantFail(
+        getRelayoutFunction(llvm::cantFail(parseShape(pair.source)),
+                            llvm::cantFail(parseShape(pair.destination))));
+    compiled.body = [&, function] { function(src, dst); };
+  }
+  auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int round = 0; round < 8 || Clock::now() < end; ++round) {
+    planning.turn();
+    running.turn();
+    if (withCompiled)
+      compiled.turn();
+    copying.turn();
+  }
+  llvm::outs() << llvm::left_justify(pair.name, 24)
+               << llvm::format("%9.1f %9.1f %11.3f %9.2f %9.2f\n",
+                               static_cast<double>(dstBytes) / 1024,
+                               planning.best, running.best,
+                               compiled.best / running.best,
+                               copying.best / running.best);
+  llvm::outs().flush();
+  tesseraRelayoutDestroy(relayout);
+  std::free(src);
+  std::free(dst);
+  std::free(other);
+}
+
+static std::vector<Case> readCases() {
+  auto file = llvm::cantFail(llvm::errorOrToExpected(
+      llvm::MemoryBuffer::getFile(TESSERA_RUNTIME_CASES)));
+  std::vector<Case> cases;
+  for (llvm::line_iterator line(*file, /*SkipBlanks=*/true, '#');
+       !line.is_at_end(); ++line) {
+    llvm::SmallVector<llvm::StringRef> words;
+    llvm::SplitString(*line, words);
+    cases.push_back({words[0].str(), words[1].str(), words[2].str()});
+  }
+  return cases;
+}
+
+int main(int argc, char **argv) {
+  double seconds = 2;
+  bool withCompiled = true;
+  llvm::SmallVector<llvm::StringRef> words;
+  for (llvm::StringRef word : llvm::ArrayRef(argv + 1, argc - 1)) {
+    if (word.consume_front("--seconds="))
+      word.getAsDouble(seconds);
+    else if (word.consume_front("--compiled="))
+      withCompiled = word != "0";
+    else
+      words.push_back(word);
+  }
+  std::vector<Case> cases;
+  for (size_t i = 0; i + 3 <= words.size(); i += 3)
+    cases.push_back({words[i].str(), words[i + 1].str(), words[i + 2].str()});
+  if (cases.empty())
+    cases = readCases();
+  llvm::outs()
+      << "                              KiB   plan us      run us  /compiled  "
+         "/memcpy\n";
+  for (const Case &pair : cases)
+    measure(pair, seconds, withCompiled);
+}
