@@ -47,8 +47,9 @@ struct Job {
   size_t numLoops;
   /// Bytes that are contiguous on both sides.
   int64_t unit;
-  /// Of a transpose: units that are contiguous in the destination, and those
-  /// that are contiguous in the source.
+  /// Of a transpose and of bits: units that are contiguous in the destination,
+  /// and those that are contiguous in the source (or close, of bits; where they
+  /// are neighbours in the destination too there are no rows).
   Loop rows, columns;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;

@@ -659,21 +659,47 @@ void transpose(const Job &job, const char *src, char *dst) {
 // Bits
 //===----------------------------------------------------------------------===//
 
-TESSERA_INLINE uint8_t packByte(const ByteParts &byte, const char *src) {
-  unsigned value = 0;
-  for (size_t i = 0; i < byte.numParts; ++i) {
-    const BitPart &part = byte.parts[i];
-    unsigned bits = static_cast<uint8_t>(src[part.src]);
-    bits = part.shift >= 0 ? bits << part.shift : bits >> -part.shift;
-    value |= bits & part.mask;
+/// Bits of `count` bytes, `Stride` apart (0: `stride`), added to those of `to`.
+template <int Stride>
+TESSERA_INLINE void addPart(const BitPart &part, const char *__restrict src,
+                            int64_t stride, uint8_t *__restrict to,
+                            int64_t count) {
+  int left = part.shift > 0 ? part.shift : 0;
+  int right = part.shift < 0 ? -part.shift : 0;
+  if (Stride)
+    stride = Stride;
+  for (int64_t i = 0; i < count; ++i) {
+    auto bits = static_cast<uint16_t>(static_cast<uint8_t>(src[i * stride]));
+    bits = static_cast<uint16_t>(bits << left) >> right;
+    to[i] |= static_cast<uint8_t>(bits) & part.mask;
   }
-  return static_cast<uint8_t>(value);
 }
 
-/// An element of `bits` bits with its sign in the bits above.
-TESSERA_INLINE uint8_t extendSign(uint8_t value, int bits) {
-  unsigned sign = 1U << (bits - 1);
-  return static_cast<uint8_t>((value ^ sign) - sign);
+/// Bytes `begin`, `begin` + `stride`, ... of the source packed into `to`. Where
+/// an element of `signedBits` is all of a byte, its sign fills the rest.
+TESSERA_INLINE void packRun(const ByteParts &byte, const char *src,
+                            int64_t stride, uint8_t *to, int64_t count,
+                            int signedBits) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = 0;
+  for (size_t i = 0; i < byte.numParts; ++i) {
+    const BitPart &part = byte.parts[i];
+    if (stride == 1)
+      addPart<1>(part, src + part.src, 1, to, count);
+    else if (stride == 2)
+      addPart<2>(part, src + part.src, 2, to, count);
+    else if (stride == 4)
+      addPart<4>(part, src + part.src, 4, to, count);
+    else if (stride == 8)
+      addPart<8>(part, src + part.src, 8, to, count);
+    else
+      addPart<0>(part, src + part.src, stride, to, count);
+  }
+  if (signedBits == 0)
+    return;
+  auto sign = static_cast<uint8_t>(1 << (signedBits - 1));
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = static_cast<uint8_t>((to[i] ^ sign) - sign);
 }
 
 TESSERA_INLINE void mergeByte(char *dst, uint8_t value, uint8_t mask) {
@@ -681,19 +707,84 @@ TESSERA_INLINE void mergeByte(char *dst, uint8_t value, uint8_t mask) {
   *dst = static_cast<char>((old & ~unsigned{mask}) | (value & mask));
 }
 
-/// `unit` bytes, one behind the other, for each byte of a step.
+/// One byte of which some bits are written.
+TESSERA_INLINE void mergeBits(const Job &job, const char *src, char *dst) {
+  uint8_t value;
+  packRun(job.bytes[0], src, 1, &value, 1, job.signedBits);
+  mergeByte(dst + job.bytes[0].dst, value, job.mask);
+}
+
+/// Packed bytes on their way to the destination: rows of a block.
+constexpr int64_t kPackedRows = 64, kPackedColumns = 256;
+
+/// Bytes of a step that are neighbours in the destination, after so many rows.
+TESSERA_INLINE size_t countNeighbours(const Job &job) {
+  for (size_t i = 1; i < job.numBytes; ++i)
+    if (job.bytes[i].dst != job.bytes[0].dst + int64_t(i) * job.rows.count)
+      return 1;
+  return int64_t(job.numBytes) * job.rows.count <= kPackedRows ? job.numBytes
+                                                               : 1;
+}
+
+/// Writes the rows of a block as columns.
+TESSERA_INLINE void writeColumns(const Block &block) {
+  if (block.dstPitch == block.rows) {
+    if (block.rows == 2)
+      return interleave<1, 2>(block, false);
+    if (block.rows == 4)
+      return interleave<1, 4>(block, false);
+    if (block.rows == 8)
+      return interleave<1, 8>(block, false);
+  }
+  transposeBlock<1>(block);
+}
+
+/// `count` bytes of a step, from number `first` on, for some rows and columns:
+/// packed into a buffer, row by row, and written from there.
+TESSERA_INLINE void packBlock(const Job &job, size_t first, size_t count,
+                              const char *src, char *dst, int64_t rows,
+                              int64_t columns) {
+  uint8_t buffer[kPackedRows * kPackedColumns];
+  for (size_t i = 0; i < count; ++i)
+    for (int64_t r = 0; r < rows; ++r)
+      packRun(job.bytes[first + i], src + r * job.rows.src, job.columns.src,
+              buffer + (int64_t(i) * rows + r) * kPackedColumns, columns,
+              job.signedBits);
+  writeColumns({reinterpret_cast<const char *>(buffer),
+                dst + job.bytes[first].dst, int64_t(count) * rows, columns,
+                kPackedColumns, job.columns.dst});
+}
+
+TESSERA_INLINE void packStep(const Job &job, const char *src, char *dst) {
+  size_t together = countNeighbours(job);
+  for (size_t i = 0; i < job.numBytes; i += together)
+    for (int64_t r = 0; r < job.rows.count; r += kPackedRows)
+      for (int64_t c = 0; c < job.columns.count; c += kPackedColumns)
+        packBlock(job, i, together,
+                  src + r * job.rows.src + c * job.columns.src,
+                  dst + r + c * job.columns.dst,
+                  least(kPackedRows, job.rows.count - r),
+                  least(kPackedColumns, job.columns.count - c));
+}
+
+/// Columns that are one run in the destination.
+TESSERA_INLINE void packDense(const Job &job, const char *src, char *dst) {
+  for (size_t i = 0; i < job.numBytes; ++i)
+    packRun(job.bytes[i], src, job.columns.src,
+            reinterpret_cast<uint8_t *>(dst) + job.bytes[i].dst,
+            job.columns.count, job.signedBits);
+}
+
 void packBits(const Job &job, const char *src, char *dst) {
-  walk(job.loops, job.numLoops, src, dst, [&job](const char *src, char *dst) {
-    for (size_t i = 0; i < job.numBytes; ++i) {
-      const ByteParts &byte = job.bytes[i];
-      for (int64_t k = 0; k < job.unit; ++k) {
-        uint8_t value = packByte(byte, src + k);
-        if (job.signedBits)
-          value = extendSign(value, job.signedBits);
-        mergeByte(dst + byte.dst + k, value, job.mask);
-      }
-    }
-  });
+  auto walkBy = [&](auto body) {
+    walk(job.loops, job.numLoops, src, dst,
+         [&](const char *src, char *dst) { body(job, src, dst); });
+  };
+  if (job.mask != 0xFF)
+    return walkBy([](auto &...at) { mergeBits(at...); });
+  if (job.columns.dst == 1)
+    return walkBy([](auto &...at) { packDense(at...); });
+  walkBy([](auto &...at) { packStep(at...); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -208,7 +208,7 @@ private:
 /// Takes a part of the outermost loop that is long enough, or else of the
 /// longest one. A run is a loop over pages.
 void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
-  bool isTranspose = move.kind == Move::Kind::Transpose;
+  bool isRun = move.kind == Move::Kind::Copy || move.kind == Move::Kind::Fill;
   Loop run = {unit, move.kind == Move::Kind::Fill ? 0 : 1, 1};
   Loop *best = nullptr;
   int64_t bestSteps = 1, step = 1;
@@ -222,15 +222,15 @@ void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
   };
   for (Loop &loop : loops)
     consider(loop, 1);
-  if (isTranspose) {
+  if (isRun) {
+    consider(run, kStepBytes);
+  } else {
     consider(columns, kStepRows);
     consider(rows, kStepRows);
-  } else {
-    consider(run, kStepBytes);
   }
   if (best)
     take(*best, step, share, shares);
-  unit = best || share == 0 ? (isTranspose ? unit : run.count) : 0;
+  unit = best || share == 0 ? (isRun ? run.count : unit) : 0;
 }
 
 static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {

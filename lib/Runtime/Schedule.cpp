@@ -23,6 +23,10 @@ static constexpr int64_t kMaxTransposedUnit = 16;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 
+/// Bytes of the source between those that are packed into a run, and columns
+/// that are worth a buffer.
+static constexpr int64_t kMaxPackedStride = 8, kMinPackedColumns = 16;
+
 //===----------------------------------------------------------------------===//
 // One nest
 //===----------------------------------------------------------------------===//
@@ -107,12 +111,38 @@ static void addParts(Move &move, const PackedNest &nest) {
   }
 }
 
+/// Makes a long run of the destination the columns, if it is nearly one of the
+/// source too; else the loop that is nearest to contiguous in the source, and
+/// that which is contiguous in the destination the rows.
+static void findRuns(Move &move) {
+  if (move.loops.empty())
+    return;
+  auto take = [&](Loop *loop) {
+    Loop taken = *loop;
+    move.loops.erase(loop);
+    return taken;
+  };
+  Loop *run =
+      llvm::find_if(move.loops, [](const Loop &loop) { return loop.dst == 1; });
+  Loop *nearest = llvm::min_element(
+      move.loops, [](const Loop &a, const Loop &b) { return a.src < b.src; });
+  bool hasRun = run != move.loops.end();
+  bool isDense = hasRun && (run == nearest || run->src <= kMaxPackedStride ||
+                            nearest->count < kMinPackedColumns);
+  move.columns = take(isDense ? run : nearest);
+  if (isDense || !hasRun)
+    return;
+  move.rows = take(llvm::find_if(
+      move.loops, [](const Loop &loop) { return loop.dst == 1; }));
+}
+
 static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
   if (nest.mask == 0xFF && nest.packedBytes.empty())
     return planCopy(nest.strided, 1, 1);
   Move move = makeMove(nest.strided, 1, 1);
-  absorbRun(move, 1);
   move.kind = Move::Kind::PackBits;
+  if (nest.mask == 0xFF)
+    findRuns(move);
   move.mask = nest.mask;
   if (bits.isSigned && bits.src < bits.dst)
     move.signedBits = static_cast<int>(bits.src);
@@ -252,7 +282,7 @@ void Move::print(llvm::raw_ostream &os) const {
      << dstOffset << (isStreamed ? ", streamed" : "") << "\n";
   for (const Loop &loop : loops)
     printLoop("for", loop, os);
-  if (kind != Kind::Transpose)
+  if (kind == Kind::Copy || kind == Kind::Fill)
     return;
   printLoop("rows", rows, os);
   printLoop("columns", columns, os);

@@ -242,7 +242,7 @@ TEST(Runtime, SmallPairsWithEveryFeature) {
 TEST(Runtime, PairsOfSeveralBlocks) {
   ShapePairs pairs(testSeed());
   Runner runner(testSeed());
-  for (int i = 0, count = testCount(4000); i < count; ++i) {
+  for (int i = 0, count = testCount(2500); i < count; ++i) {
     auto [source, destination] = pairs.next();
     runner.check(source, destination);
     if (HasFatalFailure())
@@ -259,4 +259,231 @@ TEST(Runtime, PairsOfEachKernel) {
         if (HasFatalFailure())
           return;
       }
+}
+
+/// Arrays of elements of less than a byte, packed on both sides or on one.
+static std::pair<Shape, Shape> nextPacked(ShapePairs &pairs) {
+  static constexpr PrimitiveType kTypes[] = {
+      PrimitiveType::S4, PrimitiveType::U4, PrimitiveType::F4E2M1FN,
+      PrimitiveType::S2, PrimitiveType::U1, PrimitiveType::Pred};
+  static constexpr int64_t kLargest[] = {4000, 150, 30, 12};
+  PrimitiveType type = kTypes[pairs.number(0, pairs.oneIn(2) ? 2 : 5)];
+  llvm::SmallVector<int64_t> dims(pairs.number(1, 4));
+  for (int64_t &dim : dims)
+    dim = pairs.oneIn(3) ? 8 * pairs.number(1, 40 / dims.size())
+                         : pairs.number(1, kLargest[dims.size() - 1]);
+  auto side = [&](bool isDestination, bool isPacked) {
+    Layout layout = pairs.layout(dims, isDestination);
+    layout.elementSizeInBits = isPacked ? getBitWidth(type) : 0;
+    return Shape::array(type, dims, layout);
+  };
+  bool isPacked = !pairs.oneIn(4);
+  return {side(false, isPacked), side(true, !isPacked || !pairs.oneIn(4))};
+}
+
+TEST(Runtime, PackedPairsOfSeveralBlocks) {
+  ShapePairs pairs(testSeed());
+  Runner runner(testSeed());
+  for (int i = 0, count = testCount(2000); i < count; ++i) {
+    auto [source, destination] = nextPacked(pairs);
+    runner.check(source, destination);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Strides, structs, threads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A shape as PJRT describes it.
+struct ArrayOfShape {
+  explicit ArrayOfShape(const Shape &shape)
+      : type(getName(shape.elementType()).str()), dims(shape.dimensions()),
+        order(shape.layout().minorToMajor) {
+    for (const Tile &tile : shape.layout().tiles) {
+      tileDims.append(tile.sizes.begin(), tile.sizes.end());
+      tileDimSizes.push_back(tile.sizes.size());
+    }
+    array.elementType = type.c_str();
+    array.dimensions = {dims.data(), dims.size()};
+    array.minorToMajor = {order.data(), order.size()};
+    array.tileDims = {tileDims.data(), tileDims.size()};
+    array.tileDimSizes = tileDimSizes.data();
+    array.numTiles = tileDimSizes.size();
+    array.elementBits = shape.layout().elementSizeInBits;
+  }
+
+  std::string type;
+  llvm::SmallVector<int64_t> dims, order, tileDims;
+  llvm::SmallVector<size_t> tileDimSizes;
+  TesseraArray array = {};
+};
+
+/// Strides of a source: in any order, with gaps, from the last to the first,
+/// the same element again and again.
+struct RandomStrides {
+  RandomStrides(llvm::ArrayRef<int64_t> dims, int64_t width, Runner &runner)
+      : strides(dims.size()), bytes(width) {
+    llvm::SmallVector<size_t> order;
+    for (size_t i = 0; i < dims.size(); ++i)
+      order.push_back(i);
+    std::shuffle(order.begin(), order.end(), runner.engine);
+    // Bytes between elements need not be a multiple of the element.
+    int64_t next = width + (runner.oneIn(4) ? runner.number(0, 9) : 0);
+    for (size_t dim : order) {
+      strides[dim] = runner.oneIn(8) ? 0 : next;
+      int64_t reach = (dims[dim] - 1) * strides[dim];
+      bytes += reach;
+      next += reach + (runner.oneIn(3) ? runner.number(0, 20) : 0);
+      if (runner.oneIn(4)) {
+        strides[dim] = -strides[dim];
+        offset += reach;
+      }
+    }
+    int64_t before = runner.oneIn(2) ? runner.number(0, 30) : 0;
+    offset += before;
+    bytes += before;
+  }
+
+  int64_t getBit(llvm::ArrayRef<int64_t> index) const {
+    int64_t byte = offset;
+    for (auto [i, stride] : llvm::zip_equal(index, strides))
+      byte += i * stride;
+    return byte * 8;
+  }
+
+  llvm::SmallVector<int64_t> strides;
+  int64_t offset = 0, bytes;
+};
+} // namespace
+
+/// A pair whose source has the strides `strides`.
+static void checkStrided(const Shape &destination, const RandomStrides &strides,
+                         Runner &runner) {
+  TesseraRelayoutOptions options = runner.options();
+  ModelSide to(destination);
+  Shape plain = Shape::array(destination.elementType(), to.shape.dimensions(),
+                             Layout::descending(to.shape.rank()));
+  ArrayOfShape source(plain), target(destination);
+  source.array.byteStrides = {strides.strides.data(), strides.strides.size()};
+  source.array.byteOffset = strides.offset;
+  TesseraRelayout *relayout = nullptr;
+  ASSERT_EQ(take(tesseraRelayoutCreateOfArrays(&source.array, &target.array,
+                                               &options, &relayout)),
+            "");
+  Handle handle(relayout);
+  auto indices = allIndices(to.shape.dimensions());
+  int64_t bits = getByteWidth(destination.elementType()) * 8;
+  // The struct has no PV.
+  ModelSide unpadded(destination);
+  Layout layout = destination.layout();
+  layout.paddingValue = std::nullopt;
+  unpadded.shape.setLayout(layout);
+  runner.check(
+      relayout, strides.bytes, bits,
+      [&](size_t i) { return strides.getBit(indices[i]); }, unpadded,
+      options.zeroPadding);
+}
+
+TEST(Runtime, StridedSources) {
+  ShapePairs pairs(testSeed());
+  Runner runner(testSeed());
+  for (int i = 0, count = testCount(2500); i < count; ++i) {
+    Shape destination =
+        i % 4 == 0 ? nextPacked(pairs).second : pairs.next().second;
+    Layout layout = destination.layout();
+    layout.paddedDimensions.clear(); // The struct has none.
+    layout.tailPaddingAlignment = 1;
+    destination.setLayout(layout);
+    if (destination.rank() == 0)
+      continue;
+    RandomStrides strides(destination.dimensions(),
+                          getByteWidth(destination.elementType()), runner);
+    SCOPED_TRACE(destination.toString() + ", TESSERA_SEED=" +
+                 std::to_string(testSeed()) + ", number " + std::to_string(i));
+    // The bytes between elements of 4 bits that have a byte each are packed by
+    // another kernel, which takes strides as they come, too.
+    checkStrided(destination, strides, runner);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+static std::string print(const TesseraRelayout *relayout) {
+  std::string text;
+  tesseraRelayoutPrint(
+      relayout,
+      [](const char *data, size_t length, void *to) {
+        static_cast<std::string *>(to)->append(data, length);
+      },
+      &text);
+  return text;
+}
+
+TEST(Runtime, StructsAreTexts) {
+  RandomLayouts layouts(testSeed());
+  for (int i = 0, count = testCount(5000); i < count; ++i) {
+    auto dims = layouts.dimensions();
+    PrimitiveType type = layouts.elementType();
+    auto side = [&] {
+      Layout layout = layouts.layout(dims, type);
+      layout.paddedDimensions.clear();
+      layout.paddingValue = std::nullopt;
+      layout.tailPaddingAlignment = 1;
+      return Shape::array(type, dims, layout);
+    };
+    Shape source = side(), destination = side();
+    if (!isLegal(source) || !isLegal(destination))
+      continue;
+    SCOPED_TRACE(source.toString() + " to " + destination.toString());
+    ArrayOfShape from(source), to(destination);
+    TesseraRelayout *relayout = nullptr;
+    ASSERT_EQ(take(tesseraRelayoutCreateOfArrays(&from.array, &to.array,
+                                                 nullptr, &relayout)),
+              "");
+    Handle handle(relayout);
+    EXPECT_EQ(print(relayout), print(create(source, destination).get()));
+  }
+}
+
+// Threads share a handle: all run it whole, and then each its part.
+TEST(Runtime, ThreadsShareHandles) {
+  Runner runner(testSeed());
+  for (auto [source, destination] :
+       {std::pair("bf16[127,257]", "bf16[127,257]{1,0:T(8,128)(2,1)PV(zero)}"),
+        std::pair("f32[515,514]", "f32[515,514]{0,1}"),
+        std::pair("s4[70,130]{1,0:E(4)}", "s4[70,130]{0,1:T(3,5)E(4)}"),
+        std::pair("f32[1000000]", "f32[1000000]{0:T(1024)}"),
+        std::pair("f32[30,30]{1,0:T(*,7)}", "f32[30,30]{1,0:T(8)}")}) {
+    SCOPED_TRACE(source);
+    Handle relayout = create(llvm::cantFail(parseShape(source)),
+                             llvm::cantFail(parseShape(destination)));
+    size_t size = tesseraRelayoutGetDestinationBytes(relayout.get());
+    std::vector<uint8_t> input(tesseraRelayoutGetSourceBytes(relayout.get()));
+    runner.fill(input);
+    constexpr int kThreads = 8;
+    std::vector<std::vector<uint8_t>> outputs(kThreads + 1);
+    outputs.back().resize(size);
+    auto runAll = [&](auto body) {
+      std::vector<std::thread> threads;
+      threads.reserve(kThreads);
+      for (int i = 0; i < kThreads; ++i)
+        threads.emplace_back([=] { body(i); });
+      for (std::thread &thread : threads)
+        thread.join();
+    };
+    runAll([&](int i) {
+      outputs[i].resize(size);
+      take(tesseraRelayoutRun(relayout.get(), input.data(), input.size(),
+                              outputs[i].data(), size));
+    });
+    runAll([&](int i) {
+      take(tesseraRelayoutRunShare(relayout.get(), input.data(), input.size(),
+                                   outputs.back().data(), size, i, kThreads));
+    });
+    for (const std::vector<uint8_t> &output : outputs)
+      EXPECT_TRUE(output == outputs.front());
+  }
 }
