@@ -21,11 +21,13 @@ packages=(
   libgtest-dev
   libmlir-22-dev
   libomp-22-dev
+  libprotobuf-dev
   lld-22
   llvm-22-dev
   llvm-22-tools
   mlir-22-tools
   ninja-build
+  protobuf-compiler
   python3
   python3-dev
   python3-venv

@@ -84,6 +84,8 @@ llvm_config.add_tool_substitutions(
 for module in ["jaxlib", "libtpu", "numpy", "ruff"]:
     if has_module(python, module):
         config.available_features.add(module)
+if config.tessera_has_protobuf:
+    config.available_features.add("protobuf")
 if config.tessera_has_python:
     config.available_features.add("tessera-python")
     config.environment["PYTHONPATH"] = os.path.join(

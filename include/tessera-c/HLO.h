@@ -25,9 +25,10 @@ typedef enum TesseraReportFormat {
   TesseraReportHTML, ///< A page that needs nothing else.
 } TesseraReportFormat;
 
-/// Where memory and bytes go in an HLO module, given as text. Lists for people
-/// have about `rows` rows; 0 for all. Error: *invalid* or *unsupported*, with
-/// all of the text's errors, a line each, as `line:column: error: message`.
+/// Where memory and bytes go in an HLO module, given as text or as one of XLA's
+/// protocol buffers (docs/hlo.md#protocol-buffers). Lists for people have about
+/// `rows` rows; 0 for all. Error: *invalid* or *unsupported*, with all of the
+/// text's errors, a line each, as `line:column: error: message`.
 TESSERA_C_EXPORT TesseraError *
 tesseraHLOReport(const char *text, size_t length, TesseraReportFormat format,
                  size_t rows, TesseraTextCallback callback, void *userData);

@@ -11,6 +11,7 @@
 #include "Objects.h"
 
 #include "tessera/HLO/Verifier.h"
+#include "tessera/HLOProto/HLOProto.h"
 #include "tessera/Report/HloReport.h"
 #include "tessera/Report/OutOfMemory.h"
 
@@ -36,9 +37,13 @@ static TesseraError *join(llvm::ArrayRef<hlo::SourceDiagnostic> errors) {
 TesseraError *tesseraHLOReport(const char *text, size_t length,
                                TesseraReportFormat format, size_t rows,
                                TesseraTextCallback callback, void *userData) {
+  std::string converted;
+  llvm::Expected<llvm::StringRef> source =
+      getHLOText(llvm::StringRef(text, length), converted);
+  if (!source)
+    return wrapError(source.takeError());
   std::vector<hlo::SourceDiagnostic> errors;
-  std::unique_ptr<hlo::Module> module =
-      hlo::parse(llvm::StringRef(text, length), errors);
+  std::unique_ptr<hlo::Module> module = hlo::parse(*source, errors);
   if (module)
     hlo::verify(*module, errors);
   if (!errors.empty())

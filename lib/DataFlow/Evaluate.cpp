@@ -16,6 +16,7 @@
 
 #include "tessera/HLO/Attributes.h"
 #include "tessera/HLO/Leaves.h"
+#include "tessera/HLO/Literal.h"
 #include "tessera/Layout/Bitcast.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -283,15 +284,34 @@ Terms Evaluator::getResults(unsigned node, const Shape &shape) {
   return results;
 }
 
+/// What stands in brackets in place of operands. Of constants it is the bits of
+/// the elements, which may be written in several ways, if they are written.
+static std::string describePayload(const Instruction &instruction) {
+  if (instruction.opcode != Opcode::Constant || !instruction.shape->isArray())
+    return instruction.payload.str();
+  llvm::Expected<Literal> literal =
+      readLiteral(instruction.payload, *instruction.shape);
+  if (!literal) {
+    llvm::consumeError(literal.takeError());
+    return instruction.payload.str();
+  }
+  if (literal->elided)
+    return "{...}";
+  std::string text = "bits";
+  for (uint64_t bits : literal->components)
+    text += " " + llvm::utohexstr(bits);
+  return text;
+}
+
 /// An operation `name` that gives `shape`.
 Terms Evaluator::visitOperation(const Instruction &instruction, Frame &frame,
                                 StringRef name, const Shape &shape) {
   bool isEffect = hasEffect(instruction);
   std::vector<Term> operands = getFunctions(instruction, isEffect);
   llvm::append_range(operands, concatOperands(instruction, frame));
-  std::string label =
-      (name + " " + describeAttributes(instruction) + " " + instruction.payload)
-          .str();
+  std::string label = (name + " " + describeAttributes(instruction) + " " +
+                       describePayload(instruction))
+                          .str();
   for (const Instruction *operand : instruction.operands)
     label += " " + describeShape(instruction, *operand->shape);
   label += " -> " + describeShape(instruction, shape);
@@ -621,7 +641,7 @@ unsigned Evaluator::getNumber(const llvm::Twine &text) {
 unsigned Evaluator::getExact(const Instruction &instruction, Frame &frame) {
   std::string text =
       instruction.opcodeName() + " " + describeAttributes(instruction) + " " +
-      instruction.payload.str() + " " + instruction.shape->toString();
+      describePayload(instruction) + " " + instruction.shape->toString();
   for (const Instruction *operand : instruction.operands)
     text += " " + llvm::utostr(frame.values[operand].exact);
   for (const Attribute &attribute : instruction.attributes)

@@ -16,7 +16,10 @@
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
 using namespace tessera::hlo;
@@ -323,4 +326,102 @@ llvm::Expected<Literal> hlo::readLiteral(llvm::StringRef text,
   TextParser::Error &error = parser.errors.front();
   error.diagnostic.position = error.loc - text.begin();
   return llvm::make_error<LayoutError>(std::move(error.diagnostic));
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+void hlo::printFloat(const APFloat &value, llvm::raw_ostream &os) {
+  if (value.isNaN()) {
+    os << (value.isNegative() ? "-nan" : "nan");
+    // Without infinities a format has one NaN, and no payload to say.
+    if (!APFloat::semanticsHasInf(value.getSemantics()))
+      return;
+    // The whole mantissa, its quiet bit included.
+    llvm::APInt bits = value.bitcastToAPInt();
+    llvm::APInt mantissa = bits.extractBits(
+        APFloat::semanticsPrecision(value.getSemantics()) - 1, 0);
+    os << "(0x";
+    llvm::SmallString<16> digits;
+    mantissa.toStringUnsigned(digits, /*Radix=*/16);
+    os << digits << ')';
+    return;
+  }
+  if (value.isInfinity()) {
+    os << (value.isNegative() ? "-inf" : "inf");
+    return;
+  }
+  // XLA takes `-0` for the integer.
+  if (value.isNegZero()) {
+    os << "-0.0";
+    return;
+  }
+  // XLA reads a double, and holds that against the limits of the type.
+  APFloat wide = value;
+  bool losesInfo;
+  wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  llvm::SmallString<32> digits;
+  wide.toString(digits);
+  os << digits;
+}
+
+void hlo::printElements(llvm::ArrayRef<int64_t> dimensions,
+                        llvm::raw_ostream &os,
+                        llvm::function_ref<void()> printElement) {
+  bool isEmpty = llvm::is_contained(dimensions, 0);
+  dimensions = dimensions.take_until([](int64_t size) { return size == 0; });
+  llvm::SmallVector<int64_t> periods(dimensions);
+  for (size_t i = dimensions.size(); i > 1; --i)
+    periods[i - 2] *= periods[i - 1];
+  int64_t count = periods.empty() ? 1 : periods.front();
+  for (int64_t i = 0; i < count; ++i) {
+    if (i != 0)
+      os << ", ";
+    for (int64_t period : periods)
+      if (i % period == 0)
+        os << '{';
+    if (isEmpty)
+      os << "{}";
+    else
+      printElement();
+    for (int64_t period : periods)
+      if ((i + 1) % period == 0)
+        os << '}';
+  }
+}
+
+/// A number, or a part of a complex one, of these bits.
+static void printComponent(uint64_t bits, PrimitiveType type,
+                           llvm::raw_ostream &os) {
+  if (const llvm::fltSemantics *semantics = getFloatSemantics(type))
+    return hlo::printFloat(
+        APFloat(*semantics,
+                llvm::APInt(APFloat::semanticsSizeInBits(*semantics), bits)),
+        os);
+  if (type == PrimitiveType::Pred)
+    os << (bits == 0 ? "false" : "true");
+  else if (isUnsignedIntegral(type))
+    os << bits;
+  else
+    os << llvm::SignExtend64(bits, static_cast<unsigned>(getBitWidth(type)));
+}
+
+void hlo::printLiteral(const Literal &literal, const Shape &shape,
+                       llvm::raw_ostream &os) {
+  if (literal.elided) {
+    os << "{...}";
+    return;
+  }
+  PrimitiveType type = shape.elementType();
+  const uint64_t *next = literal.components.data();
+  printElements(shape.dimensions(), os, [&] {
+    if (!isComplex(type))
+      return printComponent(*next++, type, os);
+    os << '(';
+    printComponent(*next++, type, os);
+    os << ", ";
+    printComponent(*next++, type, os);
+    os << ')';
+  });
 }

@@ -89,6 +89,12 @@ static std::optional<PrimitiveType> fromProtoName(StringRef name) {
   return parsePrimitiveType(name.lower());
 }
 
+std::optional<PrimitiveType> tessera::getPrimitiveType(int64_t number) {
+  if (number < 0 || number >= static_cast<int64_t>(std::size(kTypeNames)))
+    return std::nullopt;
+  return fromProtoName(kTypeNames[number]);
+}
+
 static StringRef getProtoName(PaddingValue value) {
   // ZERO_PAD is 1.
   return kPaddingNames[static_cast<int>(value) + 1];

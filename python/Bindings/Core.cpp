@@ -703,13 +703,21 @@ NB_MODULE(_tessera, module) {
   defineShape(module);
   defineRelayout(module);
   defineProgram(module);
-  module.def("report", &report, "module"_a, "format"_a = "text", nb::kw_only(),
-             "rows"_a = 10,
-             "Where memory and bytes go in an HLO module, given as text: for\n"
-             "people ('text'), as docs/report.md has it ('json'), or a page\n"
-             "that needs nothing else ('html'). Lists for people have about\n"
-             "`rows` rows; 0 for all. Raises InvalidError or UnsupportedError\n"
-             "with all errors of the text, a line each.");
+  module.def(
+      "report",
+      [](const nb::bytes &module, const std::string &format, size_t rows) {
+        return report({module.c_str(), module.size()}, format, rows);
+      },
+      "module"_a, "format"_a = "text", nb::kw_only(), "rows"_a = 10);
+  module.def(
+      "report", &report, "module"_a, "format"_a = "text", nb::kw_only(),
+      "rows"_a = 10,
+      "Where memory and bytes go in an HLO module, given as text, or as\n"
+      "bytes of a protocol buffer of XLA: for\n"
+      "people ('text'), as docs/report.md has it ('json'), or a page\n"
+      "that needs nothing else ('html'). Lists for people have about\n"
+      "`rows` rows; 0 for all. Raises InvalidError or UnsupportedError\n"
+      "with all errors of the text, a line each.");
   module.def("explain_out_of_memory", &explainOutOfMemory, "log"_a,
              "format"_a = "text", nb::kw_only(), "rows"_a = 10,
              "Why a program ran out of memory, from what XLA printed then.");

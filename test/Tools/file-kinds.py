@@ -73,7 +73,10 @@ COMMANDS = {
 }
 
 def in_words_of(command, name):
-    """What `explain` says of the name of a file, and Python of MLIR."""
+    """What `explain` says of the name of a file, Python of MLIR, and what reads HLO
+    of messages that hold none."""
+    if command.startswith("tessera-hlo") and "oom" not in command or "--import-hlo" in command:
+        return name.replace(", such as a protocol buffer", "")
     if command == "tessera-layout explain FILE":
         return name.replace("found", "found the name of a file, which is")
     if command.startswith("python3"):

@@ -69,15 +69,23 @@ static int printAll(llvm::StringRef text) {
   return code;
 }
 
-static int run() {
+/// Of several modules each is looked at alone.
+static int runOnAll() {
   auto input = readInput(file);
   if (!input)
     return reportError(input.takeError());
+  return printAll((*input)->getBuffer());
+}
+
+static int run() {
+  if (!separator.empty() && timed == 0)
+    return runOnAll();
+  std::unique_ptr<llvm::MemoryBuffer> input = readText(file);
+  if (!input)
+    return kExitBadInput;
   if (timed > 0)
-    return printTime((*input)->getBuffer());
-  if (!separator.empty())
-    return printAll((*input)->getBuffer());
-  auto module = readModule((*input)->getBuffer(), file, llvm::errs());
+    return printTime(input->getBuffer());
+  auto module = readModule(input->getBuffer(), file, llvm::errs());
   if (!module)
     return kExitBadInput;
   module->print(llvm::outs());

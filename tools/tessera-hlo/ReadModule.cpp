@@ -9,10 +9,10 @@
 #include "ReadModule.h"
 
 #include "tessera/HLO/Verifier.h"
+#include "tessera/HLOProto/HLOProto.h"
 #include "tessera/Report/HloReport.h"
-#include "tessera/Support/ToolSupport.h"
-
 #include "tessera/Support/FileKind.h"
+#include "tessera/Support/ToolSupport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,7 +37,7 @@ std::unique_ptr<hlo::Module> tessera::readModule(llvm::StringRef text,
 }
 
 /// The names of a folder's files that hold modules: those after optimizations,
-/// and where there are none, all `.hlo`.
+/// and where there are none, all `.hlo` and `.pb`.
 static llvm::Expected<std::vector<std::string>>
 findModules(llvm::StringRef folder) {
   std::vector<std::string> optimized, others;
@@ -49,7 +49,7 @@ findModules(llvm::StringRef folder) {
     llvm::StringRef name = file->path();
     if (name.ends_with("after_optimizations.txt"))
       optimized.push_back(name.str());
-    else if (name.ends_with(".hlo"))
+    else if (name.ends_with(".hlo") || name.ends_with(".pb"))
       others.push_back(name.str());
   }
   if (code)
@@ -58,7 +58,7 @@ findModules(llvm::StringRef folder) {
     optimized = std::move(others);
   if (optimized.empty())
     return invalidError(
-        "", "folder", "files named *after_optimizations.txt or *.hlo",
+        "", "folder", "files named *after_optimizations.txt, *.hlo or *.pb",
         "none in `" + folder + "`", "dump with XLA_FLAGS=--xla_dump_to=FOLDER");
   return optimized;
 }
@@ -86,19 +86,33 @@ static llvm::Expected<std::string> chooseFile(llvm::StringRef path) {
   return largest;
 }
 
+std::unique_ptr<llvm::MemoryBuffer> tessera::readText(llvm::StringRef path) {
+  auto input = readInput(path);
+  if (!input) {
+    reportError(input.takeError());
+    return nullptr;
+  }
+  std::string converted;
+  auto text = getHLOText((*input)->getBuffer(), converted);
+  if (!text) {
+    llvm::errs() << path << ": ";
+    reportError(text.takeError());
+    return nullptr;
+  }
+  if (converted.empty())
+    return std::move(*input);
+  return llvm::MemoryBuffer::getMemBufferCopy(*text);
+}
+
 std::optional<Dump> tessera::readDump(llvm::StringRef path) {
   llvm::Expected<std::string> file = chooseFile(path);
   if (!file) {
     reportError(file.takeError());
     return std::nullopt;
   }
-  auto input = readInput(*file);
-  if (!input) {
-    reportError(input.takeError());
-    return std::nullopt;
-  }
-  Dump dump{*file, std::move(*input), nullptr};
-  dump.module = readModule(dump.text->getBuffer(), dump.path, llvm::errs());
+  Dump dump{*file, readText(*file), nullptr};
+  if (dump.text)
+    dump.module = readModule(dump.text->getBuffer(), dump.path, llvm::errs());
   if (!dump.module)
     return std::nullopt;
   return dump;

@@ -25,6 +25,10 @@ namespace tessera {
 std::unique_ptr<hlo::Module>
 readModule(llvm::StringRef text, llvm::StringRef name, llvm::raw_ostream &os);
 
+/// The text of a file, `-` for standard input; of a protocol buffer the text of
+/// the module in it. Null after an error, which was shown.
+std::unique_ptr<llvm::MemoryBuffer> readText(llvm::StringRef path);
+
 /// A module and the text that it is of.
 struct Dump {
   /// The file that was read.
@@ -33,7 +37,7 @@ struct Dump {
   std::unique_ptr<hlo::Module> module;
 };
 
-/// The module of a file, `-` for standard input, or of a folder as
+/// The module of such a file, or of a folder as
 /// `--xla_dump_to` leaves it: its largest module after optimizations. Nothing
 /// after an error, which was shown.
 std::optional<Dump> readDump(llvm::StringRef path);

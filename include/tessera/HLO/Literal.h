@@ -11,6 +11,8 @@
 
 #include "tessera/Layout/Shape.h"
 
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -31,6 +33,18 @@ struct Literal {
 /// Reads the payload of a constant whose shape is an array. Errors have a
 /// position in `text`.
 llvm::Expected<Literal> readLiteral(llvm::StringRef text, const Shape &shape);
+
+/// Writes what readLiteral reads back; `literal` has what `shape` needs.
+void printLiteral(const Literal &literal, const Shape &shape,
+                  llvm::raw_ostream &os);
+
+/// Writes elements in row-major order, with a pair of braces around each
+/// sub-array. In place of elements stand empty braces where a size is 0.
+void printElements(llvm::ArrayRef<int64_t> dimensions, llvm::raw_ostream &os,
+                   llvm::function_ref<void()> printElement);
+
+/// Writes a number such that XLA reads the same bits.
+void printFloat(const llvm::APFloat &value, llvm::raw_ostream &os);
 
 } // namespace tessera::hlo
 

@@ -52,6 +52,10 @@ llvm::Expected<Shape> parseShapeProto(llvm::StringRef text);
 /// Reads a LayoutProto and verifies it by Layout::verify.
 llvm::Expected<Layout> parseLayoutProto(llvm::StringRef text);
 
+/// The type of which the enumerator of PrimitiveType has this number; nothing
+/// for tuples, buffers and numbers that no type has.
+std::optional<PrimitiveType> getPrimitiveType(int64_t number);
+
 } // namespace tessera
 
 #endif // TESSERA_PROTO_PROTO_H

@@ -11,6 +11,7 @@
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+#include "tessera/HLO/Literal.h"
 #include "tessera/HLO/Parser.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,43 +28,9 @@ using hlo::TesseraHLODialect;
 // Literals
 //===----------------------------------------------------------------------===//
 
-static void printFloat(const APFloat &value, raw_ostream &os) {
-  if (value.isNaN()) {
-    os << (value.isNegative() ? "-nan" : "nan");
-    // Without infinities a format has one NaN, and no payload to say.
-    if (!APFloat::semanticsHasInf(value.getSemantics()))
-      return;
-    // The whole mantissa, its quiet bit included.
-    APInt bits = value.bitcastToAPInt();
-    APInt mantissa = bits.extractBits(
-        APFloat::semanticsPrecision(value.getSemantics()) - 1, 0);
-    os << "(0x";
-    SmallString<16> digits;
-    mantissa.toStringUnsigned(digits, /*Radix=*/16);
-    os << digits << ')';
-    return;
-  }
-  if (value.isInfinity()) {
-    os << (value.isNegative() ? "-inf" : "inf");
-    return;
-  }
-  // XLA takes `-0` for the integer.
-  if (value.isNegZero()) {
-    os << "-0.0";
-    return;
-  }
-  // XLA reads a double, and holds that against the limits of the type.
-  APFloat wide = value;
-  bool losesInfo;
-  wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
-  SmallString<32> digits;
-  wide.toString(digits);
-  os << digits;
-}
-
 static void printElement(Attribute element, raw_ostream &os) {
   if (auto number = dyn_cast<FloatAttr>(element))
-    return printFloat(number.getValue(), os);
+    return hlo::printFloat(number.getValue(), os);
   if (auto complex = dyn_cast<ArrayAttr>(element)) {
     os << '(';
     llvm::interleaveComma(complex, os,
@@ -98,31 +65,10 @@ static LogicalResult checkLiteral(arith::ConstantOp constant) {
                                 << value.getType() << "; broadcast a scalar";
 }
 
-/// The elements in row-major order, with a pair of braces around each
-/// sub-array. In place of elements stand empty braces where a size is 0.
 static void printLiteral(DenseElementsAttr value, raw_ostream &os) {
-  ArrayRef<int64_t> dims = value.getType().getShape();
-  bool isEmpty = value.getNumElements() == 0;
-  dims = dims.take_until([](int64_t size) { return size == 0; });
-  SmallVector<int64_t> periods(dims);
-  for (size_t i = dims.size(); i > 1; --i)
-    periods[i - 2] *= periods[i - 1];
-  int64_t count = periods.empty() ? 1 : periods.front();
   auto elements = value.value_begin<Attribute>();
-  for (int64_t i = 0; i < count; ++i) {
-    if (i != 0)
-      os << ", ";
-    for (int64_t period : periods)
-      if (i % period == 0)
-        os << '{';
-    if (isEmpty)
-      os << "{}";
-    else
-      printElement(*elements++, os);
-    for (int64_t period : periods)
-      if ((i + 1) % period == 0)
-        os << '}';
-  }
+  hlo::printElements(value.getType().getShape(), os,
+                     [&] { printElement(*elements++, os); });
 }
 
 //===----------------------------------------------------------------------===//

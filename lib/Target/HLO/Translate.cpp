@@ -10,6 +10,7 @@
 
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+#include "tessera/HLOProto/HLOProto.h"
 #include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
 #include "tessera/Target/HLO/Export.h"
@@ -88,23 +89,27 @@ void tessera::registerHLOTranslations() {
                      "import takes in n runs (with --import-hlo)"));
 
   static TranslateToMLIRRegistration import(
-      "import-hlo", "Import HLO text: a module or a single instruction",
+      "import-hlo",
+      "Import HLO: the text of a module or of a single "
+      "instruction, or a module in a protocol buffer of XLA",
       [](llvm::SourceMgr &sources, MLIRContext *context) {
         const llvm::MemoryBuffer *buffer =
             sources.getMemoryBuffer(sources.getMainFileID());
-        if (llvm::Error error = checkIsHLO(buffer->getBuffer())) {
-          (void)emitBufferError(*buffer, context, std::move(error));
+        std::string converted;
+        llvm::Expected<StringRef> text =
+            getHLOText(buffer->getBuffer(), converted);
+        if (!text) {
+          (void)emitBufferError(*buffer, context, text.takeError());
           return OwningOpRef<Operation *>();
         }
         ImportHLOOptions options;
         options.raw = raw;
         if (timed > 0)
-          printTime(buffer->getBuffer(), buffer->getBufferIdentifier(), context,
-                    options, timed);
-        return OwningOpRef<Operation *>(importHLO(buffer->getBuffer(),
-                                                  buffer->getBufferIdentifier(),
-                                                  context, options)
-                                            .release());
+          printTime(*text, buffer->getBufferIdentifier(), context, options,
+                    timed);
+        return OwningOpRef<Operation *>(
+            importHLO(*text, buffer->getBufferIdentifier(), context, options)
+                .release());
       },
       [](DialectRegistry &registry) {
         registry.insert<hlo::TesseraHLODialect>();

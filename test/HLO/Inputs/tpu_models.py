@@ -132,6 +132,7 @@ def compile(target, choose=lambda names: names):
             try:
                 lowered = lower(name, topology.devices)
                 compiled = lowered.compile(compiler_options=options)
+                text = compiled.as_text()
             except jax.errors.JaxRuntimeError as error:
                 # Some results jaxlib cannot read, such as a newer async-update.
                 print(f"{target} {name}: no module: {str(error)[:100]}")
@@ -144,7 +145,7 @@ def compile(target, choose=lambda names: names):
                     "after_optimizations-live-range",
                 )
             ]
-        yield Compiled(name, compiled.as_text(), compiled.memory_analysis(), *dumped)
+        yield Compiled(name, text, compiled.memory_analysis(), *dumped)
 
 
 # Attention, in its variants.

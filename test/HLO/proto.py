@@ -1,0 +1,108 @@
+"""Modules in protocol buffers become the text that XLA makes of them: real ones,
+and constants of all types in random layouts. XLA's parser prints both alike, up to
+shardings, which are left out; reports on both are equal.
+
+REQUIRES: jaxlib, protobuf
+RUN: %python %s tessera-hlo %S/Inputs
+"""
+
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "Inputs"))
+import test_counts  # noqa: E402
+from jaxlib import _hlo  # noqa: E402
+
+tool, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+seed = test_counts.test_seed()
+rng = random.Random(seed)
+INTEGERS = [f"{sign}{bits}" for sign in "su" for bits in (1, 2, 4, 8, 16, 32, 64)]
+SMALL_FLOATS = ["f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz", "f8e3m4", "f8e5m2fnuz", "f8e4m3fnuz", "f4e2m1fn"]
+FLOATS = ["f16", "bf16", "f32", "f64", "f8e5m2"]
+COMPLEX = ["c64", "c128"]
+TYPES = ["pred", *INTEGERS, *SMALL_FLOATS, "f8e8m0fnu", *FLOATS, *COMPLEX]
+PRINT_ALL = _hlo.HloPrintOptions()
+PRINT_ALL.print_large_constants = True
+
+
+def run(*command, data):
+    """What the tool prints."""
+    done = subprocess.run([tool, *command, "-"], input=data, capture_output=True)
+    assert done.returncode == 0, (done.stderr, f"seed {seed}")
+    return done.stdout.decode()
+
+
+def canonical(text):
+    """What XLA prints; its stack frames settle on the second print."""
+    for _ in range(2):
+        text = _hlo.hlo_module_from_text(text).to_string(PRINT_ALL)
+    return re.sub(r", sharding=(\{\{.*?\}\}|\{.*?\})(?=, |$)", "", text, flags=re.M)
+
+
+def report(data):
+    result = json.loads(run("report", "--json", data=data))
+    for value in result["values"]:
+        del value["location"]
+    return result
+
+
+def check_module(path):
+    data = _hlo.hlo_module_from_text(path.read_text()).as_serialized_hlo_module_proto()
+    expected = _hlo.HloModule.from_serialized_hlo_module_proto(data).to_string(PRINT_ALL)
+    assert canonical(run("print", data=data)) == canonical(expected), path
+    assert report(data) == report(expected.encode()), path
+
+
+def make_float(type):
+    if type in FLOATS + COMPLEX and rng.random() < 0.2:
+        return rng.choice(["inf", "-inf", "nan", "-nan", "-0.0"])
+    return repr(rng.choice([rng.uniform(-3, 3), 1.0, 0.5, 2.0]))
+
+
+def make_element(type):
+    if type == "pred":
+        return rng.choice(["true", "false"])
+    if type in INTEGERS:
+        count = 1 << int(type[1:])
+        return str(rng.randrange(count) - (count // 2 if type[0] == "s" else 0))
+    if type == "f8e8m0fnu":
+        return repr(2.0 ** rng.randint(-5, 5))
+    if type in COMPLEX:
+        return f"({make_float(type)}, {make_float(type)})"
+    return make_float(type)
+
+
+def make_elements(type, sizes):
+    if not sizes:
+        return make_element(type)
+    parts = [make_elements(type, sizes[1:]) for _ in range(sizes[0])]
+    return "{" + ", ".join(parts) + "}"
+
+
+def check_constant(type):
+    sizes = [rng.randint(0 if rng.random() < 0.1 else 1, 4) for _ in range(rng.randint(0, 3))]
+    order = rng.sample(range(len(sizes)), len(sizes))
+    shape = f"{type}[{','.join(map(str, sizes))}]"
+    layout = "{" + ",".join(map(str, order)) + "}" if sizes else ""
+    text = (
+        f"HloModule m\n\nENTRY %e () -> {shape} {{\n"
+        f"  ROOT %c = {shape}{layout} constant({make_elements(type, sizes)})\n}}\n"
+    )
+    module = _hlo.hlo_module_from_text(text)
+    found = run("print", data=module.as_serialized_hlo_module_proto())
+    found = _hlo.hlo_module_from_text(found).to_string(PRINT_ALL)
+    assert found == module.to_string(PRINT_ALL), (text, found, f"seed {seed}")
+
+
+modules = sorted(path for path in folder.rglob("*.hlo") if "is_scheduled" in path.read_text())
+assert modules
+for path in modules:
+    check_module(path)
+constants = test_counts.test_count(1000)
+for _ in range(constants):
+    check_constant(rng.choice(TYPES))
+print(f"{len(modules)} modules and {constants} constants come back, seed {seed}")
