@@ -78,9 +78,9 @@ struct Contestant {
 };
 } // namespace
 
-static TesseraRelayout *create(const Case &pair) {
-  TesseraRelayout *relayout = nullptr;
-  if (TesseraError *error = tesseraRelayoutCreate(
+static TesseraRuntimeRelayout *create(const Case &pair) {
+  TesseraRuntimeRelayout *relayout = nullptr;
+  if (TesseraError *error = tesseraRuntimeRelayoutCreate(
           pair.source.c_str(), pair.destination.c_str(), nullptr, &relayout)) {
     llvm::errs() << pair.name << ": " << tesseraErrorGetMessage(error) << "\n";
     std::exit(1);
@@ -89,14 +89,15 @@ static TesseraRelayout *create(const Case &pair) {
 }
 
 static void measure(const Case &pair, double seconds, bool withCompiled) {
-  TesseraRelayout *relayout = create(pair);
-  size_t srcBytes = tesseraRelayoutGetSourceBytes(relayout);
-  size_t dstBytes = tesseraRelayoutGetDestinationBytes(relayout);
+  TesseraRuntimeRelayout *relayout = create(pair);
+  size_t srcBytes = tesseraRuntimeRelayoutGetSourceBytes(relayout);
+  size_t dstBytes = tesseraRuntimeRelayoutGetDestinationBytes(relayout);
   char *src = allocate(srcBytes), *dst = allocate(dstBytes);
   char *other = allocate(dstBytes);
-  Contestant planning{[&] { tesseraRelayoutDestroy(create(pair)); }};
-  Contestant running{
-      [&] { tesseraRelayoutRun(relayout, src, srcBytes, dst, dstBytes); }};
+  Contestant planning{[&] { tesseraRuntimeRelayoutDestroy(create(pair)); }};
+  Contestant running{[&] {
+    tesseraRuntimeRelayoutRun(relayout, src, srcBytes, dst, dstBytes);
+  }};
   Contestant copying{[&] { std::memcpy(dst, other, dstBytes); }};
   Contestant compiled;
   if (withCompiled) {
@@ -120,7 +121,7 @@ static void measure(const Case &pair, double seconds, bool withCompiled) {
                                compiled.best / running.best,
                                copying.best / running.best);
   llvm::outs().flush();
-  tesseraRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutDestroy(relayout);
   std::free(src);
   std::free(dst);
   std::free(other);

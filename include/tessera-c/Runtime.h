@@ -9,11 +9,12 @@
 // Moves the bytes of an array from one layout to another, with nothing compiled
 // and no code for a shape: libtessera-runtime, which needs no LLVM or MLIR.
 //
-//   TesseraRelayout *relayout = NULL;
-//   TesseraError *error = tesseraRelayoutCreate(
+//   TesseraRuntimeRelayout *relayout = NULL;
+//   TesseraError *error = tesseraRuntimeRelayoutCreate(
 //       "bf16[127,257]", "bf16[127,257]{1,0:T(8,128)(2,1)}", NULL, &relayout);
 //   if (!error)
-//     error = tesseraRelayoutRun(relayout, rows, rowsBytes, tiles, tilesBytes);
+//     error = tesseraRuntimeRelayoutRun(relayout, rows, rowsBytes, tiles,
+//     tilesBytes);
 //
 // docs/runtime.md says how to use it and what it costs. Errors are as Support.h
 // has them. Pointers may be null where that is said, and nowhere else.
@@ -31,10 +32,10 @@ extern "C" {
 
 /// What moves one array into another. It never changes: threads may share it.
 /// The caller destroys it.
-typedef struct TesseraRelayout TesseraRelayout;
+typedef struct TesseraRuntimeRelayout TesseraRuntimeRelayout;
 
 /// Zero in all fields is a good choice; so is a null pointer to it.
-typedef struct TesseraRelayoutOptions {
+typedef struct TesseraRuntimeOptions {
   /// Whether padding of the destination becomes zeros; PV in its layout says
   /// otherwise. Without either, padding keeps its bytes.
   bool zeroPadding;
@@ -43,10 +44,10 @@ typedef struct TesseraRelayoutOptions {
   /// Bytes of a destination from which on stores bypass the caches; 0: half of
   /// the last-level cache, at most 16 MiB.
   int64_t streamedBytes;
-} TesseraRelayoutOptions;
+} TesseraRuntimeOptions;
 
 /// An array as PJRT describes it (PJRT_Buffer_MemoryLayout).
-typedef struct TesseraArray {
+typedef struct TesseraRuntimeArray {
   /// The name of the element type, `bf16`.
   const char *elementType;
   TesseraInt64s dimensions;
@@ -64,51 +65,53 @@ typedef struct TesseraArray {
   /// the first element lies.
   TesseraInt64s byteStrides;
   int64_t byteOffset;
-} TesseraArray;
+} TesseraRuntimeArray;
 
 /// Makes a relayout between two shapes in XLA's notation, zero-terminated.
 /// Errors: *invalid* for texts and pairs that are against the rules,
 /// *unsupported* for unbounded dimensions, M, and E other than the type's bits
 /// or bytes.
 TESSERA_C_EXPORT TesseraError *
-tesseraRelayoutCreate(const char *source, const char *destination,
-                      const TesseraRelayoutOptions *options,
-                      TesseraRelayout **relayout);
+tesseraRuntimeRelayoutCreate(const char *source, const char *destination,
+                             const TesseraRuntimeOptions *options,
+                             TesseraRuntimeRelayout **relayout);
 
 /// The same of arrays.
-TESSERA_C_EXPORT TesseraError *tesseraRelayoutCreateOfArrays(
-    const TesseraArray *source, const TesseraArray *destination,
-    const TesseraRelayoutOptions *options, TesseraRelayout **relayout);
+TESSERA_C_EXPORT TesseraError *tesseraRuntimeRelayoutCreateOfArrays(
+    const TesseraRuntimeArray *source, const TesseraRuntimeArray *destination,
+    const TesseraRuntimeOptions *options, TesseraRuntimeRelayout **relayout);
 
 /// Null is nothing to destroy.
-TESSERA_C_EXPORT void tesseraRelayoutDestroy(TesseraRelayout *relayout);
+TESSERA_C_EXPORT void
+tesseraRuntimeRelayoutDestroy(TesseraRuntimeRelayout *relayout);
 
 /// Bytes that the buffers must have at least, padding included.
 TESSERA_C_EXPORT int64_t
-tesseraRelayoutGetSourceBytes(const TesseraRelayout *relayout);
-TESSERA_C_EXPORT int64_t
-tesseraRelayoutGetDestinationBytes(const TesseraRelayout *relayout);
+tesseraRuntimeRelayoutGetSourceBytes(const TesseraRuntimeRelayout *relayout);
+TESSERA_C_EXPORT int64_t tesseraRuntimeRelayoutGetDestinationBytes(
+    const TesseraRuntimeRelayout *relayout);
 
 /// Moves all elements. Buffers have any alignment; an empty one may be null.
 /// Error: *invalid* for buffers that are too short or overlap; then nothing is
 /// written.
 TESSERA_C_EXPORT TesseraError *
-tesseraRelayoutRun(const TesseraRelayout *relayout, const void *source,
-                   size_t sourceBytes, void *destination,
-                   size_t destinationBytes);
+tesseraRuntimeRelayoutRun(const TesseraRuntimeRelayout *relayout,
+                          const void *source, size_t sourceBytes,
+                          void *destination, size_t destinationBytes);
 
 /// Moves part `share` of `shares`, from 0 on. All parts together are what
-/// tesseraRelayoutRun does; they write different bytes, and may run in any
-/// order, or at once on threads of the caller.
+/// tesseraRuntimeRelayoutRun does; they write different bytes, and may run in
+/// any order, or at once on threads of the caller.
 TESSERA_C_EXPORT TesseraError *
-tesseraRelayoutRunShare(const TesseraRelayout *relayout, const void *source,
-                        size_t sourceBytes, void *destination,
-                        size_t destinationBytes, int64_t share, int64_t shares);
+tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
+                               const void *source, size_t sourceBytes,
+                               void *destination, size_t destinationBytes,
+                               int64_t share, int64_t shares);
 
 /// Writes how it moves them: kernels, and the loops around them.
-TESSERA_C_EXPORT void tesseraRelayoutPrint(const TesseraRelayout *relayout,
-                                           TesseraTextCallback callback,
-                                           void *userData);
+TESSERA_C_EXPORT void
+tesseraRuntimeRelayoutPrint(const TesseraRuntimeRelayout *relayout,
+                            TesseraTextCallback callback, void *userData);
 
 #ifdef __cplusplus
 }

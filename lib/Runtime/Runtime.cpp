@@ -18,7 +18,7 @@
 using namespace tessera;
 using namespace tessera::runtime;
 
-struct TesseraRelayout {
+struct TesseraRuntimeRelayout {
   Relayout relayout;
 };
 
@@ -38,7 +38,7 @@ static llvm::Expected<llvm::ArrayRef<int64_t>> read(TesseraInt64s numbers,
   return unwrap(numbers);
 }
 
-static llvm::Error readTiles(const TesseraArray &array, Layout &layout) {
+static llvm::Error readTiles(const TesseraRuntimeArray &array, Layout &layout) {
   auto sizes = read(array.tileDims, "tile_dims");
   if (!sizes)
     return sizes.takeError();
@@ -60,7 +60,7 @@ static llvm::Error readTiles(const TesseraArray &array, Layout &layout) {
   return llvm::Error::success();
 }
 
-static llvm::Expected<Layout> readLayout(const TesseraArray &array) {
+static llvm::Expected<Layout> readLayout(const TesseraRuntimeArray &array) {
   auto order = read(array.minorToMajor, "minor_to_major");
   if (!order)
     return order.takeError();
@@ -73,7 +73,7 @@ static llvm::Expected<Layout> readLayout(const TesseraArray &array) {
   return layout;
 }
 
-static llvm::Expected<Side> readArray(const TesseraArray *array,
+static llvm::Expected<Side> readArray(const TesseraRuntimeArray *array,
                                       llvm::StringRef field) {
   if (!array)
     return makeNullError(field);
@@ -109,7 +109,7 @@ static llvm::Expected<Side> readText(const char *text, llvm::StringRef field) {
 }
 
 static llvm::Expected<Options>
-readOptions(const TesseraRelayoutOptions *options) {
+readOptions(const TesseraRuntimeOptions *options) {
   if (!options)
     return Options();
   int64_t bytes = options->vectorBytes;
@@ -127,8 +127,8 @@ readOptions(const TesseraRelayoutOptions *options) {
 //===----------------------------------------------------------------------===//
 
 static TesseraError *create(llvm::Expected<Side> src, llvm::Expected<Side> dst,
-                            const TesseraRelayoutOptions *options,
-                            TesseraRelayout **result) {
+                            const TesseraRuntimeOptions *options,
+                            TesseraRuntimeRelayout **result) {
   if (!src || !dst) {
     // One error is enough to say.
     llvm::Error error = src ? dst.takeError() : src.takeError();
@@ -142,36 +142,41 @@ static TesseraError *create(llvm::Expected<Side> src, llvm::Expected<Side> dst,
   auto relayout = Relayout::get(std::move(*src), std::move(*dst), *read);
   if (!relayout)
     return wrapError(relayout.takeError());
-  *result = new TesseraRelayout{std::move(*relayout)};
+  *result = new TesseraRuntimeRelayout{std::move(*relayout)};
   return nullptr;
 }
 
-TesseraError *tesseraRelayoutCreate(const char *source, const char *destination,
-                                    const TesseraRelayoutOptions *options,
-                                    TesseraRelayout **relayout) {
+TesseraError *tesseraRuntimeRelayoutCreate(const char *source,
+                                           const char *destination,
+                                           const TesseraRuntimeOptions *options,
+                                           TesseraRuntimeRelayout **relayout) {
   return create(readText(source, "source"),
                 readText(destination, "destination"), options, relayout);
 }
 
-TesseraError *tesseraRelayoutCreateOfArrays(
-    const TesseraArray *source, const TesseraArray *destination,
-    const TesseraRelayoutOptions *options, TesseraRelayout **relayout) {
+TesseraError *tesseraRuntimeRelayoutCreateOfArrays(
+    const TesseraRuntimeArray *source, const TesseraRuntimeArray *destination,
+    const TesseraRuntimeOptions *options, TesseraRuntimeRelayout **relayout) {
   return create(readArray(source, "source"),
                 readArray(destination, "destination"), options, relayout);
 }
 
-void tesseraRelayoutDestroy(TesseraRelayout *relayout) { delete relayout; }
+void tesseraRuntimeRelayoutDestroy(TesseraRuntimeRelayout *relayout) {
+  delete relayout;
+}
 
-int64_t tesseraRelayoutGetSourceBytes(const TesseraRelayout *relayout) {
+int64_t
+tesseraRuntimeRelayoutGetSourceBytes(const TesseraRuntimeRelayout *relayout) {
   return relayout->relayout.srcBytes();
 }
 
-int64_t tesseraRelayoutGetDestinationBytes(const TesseraRelayout *relayout) {
+int64_t tesseraRuntimeRelayoutGetDestinationBytes(
+    const TesseraRuntimeRelayout *relayout) {
   return relayout->relayout.dstBytes();
 }
 
-void tesseraRelayoutPrint(const TesseraRelayout *relayout,
-                          TesseraTextCallback callback, void *userData) {
+void tesseraRuntimeRelayoutPrint(const TesseraRuntimeRelayout *relayout,
+                                 TesseraTextCallback callback, void *userData) {
   CallbackStream os(callback, userData);
   relayout->relayout.print(os);
 }
@@ -207,11 +212,11 @@ static llvm::Error checkRun(const Relayout &relayout, const void *src,
   return llvm::Error::success();
 }
 
-TesseraError *tesseraRelayoutRunShare(const TesseraRelayout *relayout,
-                                      const void *source, size_t sourceBytes,
-                                      void *destination,
-                                      size_t destinationBytes, int64_t share,
-                                      int64_t shares) {
+TesseraError *
+tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
+                               const void *source, size_t sourceBytes,
+                               void *destination, size_t destinationBytes,
+                               int64_t share, int64_t shares) {
   if (llvm::Error error = checkRun(relayout->relayout, source, sourceBytes,
                                    destination, destinationBytes))
     return wrapError(std::move(error));
@@ -224,9 +229,10 @@ TesseraError *tesseraRelayoutRunShare(const TesseraRelayout *relayout,
   return nullptr;
 }
 
-TesseraError *tesseraRelayoutRun(const TesseraRelayout *relayout,
-                                 const void *source, size_t sourceBytes,
-                                 void *destination, size_t destinationBytes) {
-  return tesseraRelayoutRunShare(relayout, source, sourceBytes, destination,
-                                 destinationBytes, 0, 1);
+TesseraError *tesseraRuntimeRelayoutRun(const TesseraRuntimeRelayout *relayout,
+                                        const void *source, size_t sourceBytes,
+                                        void *destination,
+                                        size_t destinationBytes) {
+  return tesseraRuntimeRelayoutRunShare(relayout, source, sourceBytes,
+                                        destination, destinationBytes, 0, 1);
 }

@@ -9,6 +9,7 @@
 // RUN: tessera-capi-runtime-test | FileCheck %s
 
 #include "tessera-c/Runtime.h"
+#include "tessera-c/Compile.h" // The two headers have no name in common.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,10 +32,11 @@ static bool failed(TesseraError *error) {
   return true;
 }
 
-static TesseraRelayout *create(const char *source, const char *destination,
-                               const TesseraRelayoutOptions *options) {
-  TesseraRelayout *relayout = NULL;
-  failed(tesseraRelayoutCreate(source, destination, options, &relayout));
+static TesseraRuntimeRelayout *create(const char *source,
+                                      const char *destination,
+                                      const TesseraRuntimeOptions *options) {
+  TesseraRuntimeRelayout *relayout = NULL;
+  failed(tesseraRuntimeRelayoutCreate(source, destination, options, &relayout));
   return relayout;
 }
 
@@ -50,25 +52,26 @@ static void testTiles(void) {
   for (int i = 0; i < kRows * kColumns; ++i)
     rows[i] = (uint16_t)(100 + i);
   memset(tiles, 0xFF, sizeof(tiles));
-  TesseraRelayoutOptions options = {0};
+  TesseraRuntimeOptions options = {0};
   options.zeroPadding = true;
-  TesseraRelayout *to =
+  TesseraRuntimeRelayout *to =
       create("bf16[3,5]", "bf16[3,5]{1,0:T(4,4)(2,1)}", &options);
-  TesseraRelayout *from =
+  TesseraRuntimeRelayout *from =
       create("bf16[3,5]{1,0:T(4,4)(2,1)}", "bf16[3,5]", NULL);
   printf("%" PRId64 " bytes to %" PRId64 "\n",
-         tesseraRelayoutGetSourceBytes(to),
-         tesseraRelayoutGetDestinationBytes(to));
-  failed(tesseraRelayoutRun(to, rows, sizeof(rows), tiles, sizeof(tiles)));
+         tesseraRuntimeRelayoutGetSourceBytes(to),
+         tesseraRuntimeRelayoutGetDestinationBytes(to));
+  failed(
+      tesseraRuntimeRelayoutRun(to, rows, sizeof(rows), tiles, sizeof(tiles)));
   for (int i = 0; i < kTiled; ++i)
     printf("%d%s", tiles[i], i % 8 == 7 ? "\n" : " ");
   // In shares that the caller runs.
   for (int64_t share = 0; share < 3; ++share)
-    failed(tesseraRelayoutRunShare(from, tiles, sizeof(tiles), back,
-                                   sizeof(back), share, 3));
+    failed(tesseraRuntimeRelayoutRunShare(from, tiles, sizeof(tiles), back,
+                                          sizeof(back), share, 3));
   printf("the same: %d\n", memcmp(rows, back, sizeof(rows)) == 0);
-  tesseraRelayoutDestroy(to);
-  tesseraRelayoutDestroy(from);
+  tesseraRuntimeRelayoutDestroy(to);
+  tesseraRuntimeRelayoutDestroy(from);
 }
 // CHECK-LABEL: @tiles
 // CHECK-NEXT: 30 bytes to 64
@@ -90,28 +93,28 @@ static void testArrays(void) {
   int64_t dims[] = {kRows, kColumns}, order[] = {1, 0};
   int64_t tileDims[] = {4, 4, 2, 1}, strides[] = {-2 * kPitch, 2};
   size_t tileDimSizes[] = {2, 2};
-  TesseraArray source = {0};
+  TesseraRuntimeArray source = {0};
   source.elementType = "bf16";
   source.dimensions = numbers(dims, 2);
   source.byteStrides = numbers(strides, 2);
   source.byteOffset = 2 * (kRows - 1) * kPitch;
-  TesseraArray destination = {0};
+  TesseraRuntimeArray destination = {0};
   destination.elementType = "bf16";
   destination.dimensions = numbers(dims, 2);
   destination.minorToMajor = numbers(order, 2);
   destination.tileDims = numbers(tileDims, 4);
   destination.tileDimSizes = tileDimSizes;
   destination.numTiles = 2;
-  TesseraRelayout *relayout = NULL;
-  if (failed(tesseraRelayoutCreateOfArrays(&source, &destination, NULL,
-                                           &relayout)))
+  TesseraRuntimeRelayout *relayout = NULL;
+  if (failed(tesseraRuntimeRelayoutCreateOfArrays(&source, &destination, NULL,
+                                                  &relayout)))
     return;
-  failed(
-      tesseraRelayoutRun(relayout, rows, sizeof(rows), tiles, sizeof(tiles)));
+  failed(tesseraRuntimeRelayoutRun(relayout, rows, sizeof(rows), tiles,
+                                   sizeof(tiles)));
   for (int i = 0; i < 24; ++i)
     printf("%d%s", tiles[i], i % 8 == 7 ? "\n" : " ");
-  tesseraRelayoutPrint(relayout, print, stdout);
-  tesseraRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutPrint(relayout, print, stdout);
+  tesseraRuntimeRelayoutDestroy(relayout);
 }
 // CHECK-LABEL: @arrays
 // CHECK-NEXT: 114 107 115 108 116 109 117 110
@@ -137,7 +140,7 @@ static void testHostileTexts(void) {
          NULL);
   create(NULL, "f32[2]", NULL);
   create("f32[2]", NULL, NULL);
-  TesseraRelayoutOptions options = {0};
+  TesseraRuntimeOptions options = {0};
   options.vectorBytes = 48;
   create("f32[2]", "f32[2]", &options);
   options.vectorBytes = 0;
@@ -161,15 +164,15 @@ static void testHostileTexts(void) {
 // CHECK-NEXT: invalid: invalid streamedBytes: expected 0 or more, found -1
 
 // Each call changes one field of arrays that are right, and puts it back.
-static TesseraArray gSource, gDestination;
+static TesseraRuntimeArray gSource, gDestination;
 
 static void tryArrays(void) {
-  TesseraRelayout *relayout = NULL;
-  TesseraArray source = gSource, destination = gDestination;
-  if (!failed(tesseraRelayoutCreateOfArrays(&source, &destination, NULL,
-                                            &relayout)))
+  TesseraRuntimeRelayout *relayout = NULL;
+  TesseraRuntimeArray source = gSource, destination = gDestination;
+  if (!failed(tesseraRuntimeRelayoutCreateOfArrays(&source, &destination, NULL,
+                                                   &relayout)))
     printf("right\n");
-  tesseraRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutDestroy(relayout);
 }
 
 static void testHostileArrays(void) {
@@ -177,7 +180,7 @@ static void testHostileArrays(void) {
   int64_t dims[] = {3, 5}, order[] = {0, 1}, tileDims[] = {2, 2};
   int64_t strides[] = {20, 4};
   size_t tileDimSizes[] = {2};
-  TesseraArray right = {0};
+  TesseraRuntimeArray right = {0};
   right.elementType = "f32";
   right.dimensions = numbers(dims, 2);
   right.minorToMajor = numbers(order, 2);
@@ -272,9 +275,9 @@ static void testHostileArrays(void) {
   gDestination.byteStrides = numbers(strides, 2);
   tryArrays();
   // CHECK-NEXT: unsupported: unsupported byte strides: expected those of the source alone, found strides of the destination
-  TesseraRelayout *relayout = NULL;
-  failed(tesseraRelayoutCreateOfArrays(NULL, &right, NULL, &relayout));
-  failed(tesseraRelayoutCreateOfArrays(&right, NULL, NULL, &relayout));
+  TesseraRuntimeRelayout *relayout = NULL;
+  failed(tesseraRuntimeRelayoutCreateOfArrays(NULL, &right, NULL, &relayout));
+  failed(tesseraRuntimeRelayoutCreateOfArrays(&right, NULL, NULL, &relayout));
   // CHECK-NEXT: invalid: invalid source: expected a pointer, found null
   // CHECK-NEXT: invalid: invalid destination: expected a pointer, found null
 }
@@ -283,23 +286,23 @@ static void testBuffers(void) {
   printf("@buffers\n");
   float from[16] = {0}, to[16] = {0};
   from[0] = 1;
-  TesseraRelayout *relayout = create("f32[4,4]", "f32[4,4]{0,1}", NULL);
-  failed(tesseraRelayoutRun(relayout, from, 63, to, 64));
-  failed(tesseraRelayoutRun(relayout, from, 64, to, 0));
-  failed(tesseraRelayoutRun(relayout, NULL, 64, to, 64));
-  failed(tesseraRelayoutRun(relayout, from, 64, NULL, 64));
-  failed(tesseraRelayoutRun(relayout, from, 64, from, 64));
-  failed(tesseraRelayoutRun(relayout, from, 64, from + 15, 64));
-  failed(tesseraRelayoutRunShare(relayout, from, 64, to, 64, -1, 4));
-  failed(tesseraRelayoutRunShare(relayout, from, 64, to, 64, 4, 4));
-  failed(tesseraRelayoutRunShare(relayout, from, 64, to, 64, 0, 0));
+  TesseraRuntimeRelayout *relayout = create("f32[4,4]", "f32[4,4]{0,1}", NULL);
+  failed(tesseraRuntimeRelayoutRun(relayout, from, 63, to, 64));
+  failed(tesseraRuntimeRelayoutRun(relayout, from, 64, to, 0));
+  failed(tesseraRuntimeRelayoutRun(relayout, NULL, 64, to, 64));
+  failed(tesseraRuntimeRelayoutRun(relayout, from, 64, NULL, 64));
+  failed(tesseraRuntimeRelayoutRun(relayout, from, 64, from, 64));
+  failed(tesseraRuntimeRelayoutRun(relayout, from, 64, from + 15, 64));
+  failed(tesseraRuntimeRelayoutRunShare(relayout, from, 64, to, 64, -1, 4));
+  failed(tesseraRuntimeRelayoutRunShare(relayout, from, 64, to, 64, 4, 4));
+  failed(tesseraRuntimeRelayoutRunShare(relayout, from, 64, to, 64, 0, 0));
   printf("nothing was written: %d\n", to[0] == 0);
-  tesseraRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutDestroy(relayout);
   relayout = create("f32[0,4]", "f32[0,4]{0,1}", NULL);
-  if (!failed(tesseraRelayoutRun(relayout, NULL, 0, NULL, 0)))
+  if (!failed(tesseraRuntimeRelayoutRun(relayout, NULL, 0, NULL, 0)))
     printf("nothing to move\n");
-  tesseraRelayoutDestroy(relayout);
-  tesseraRelayoutDestroy(NULL);
+  tesseraRuntimeRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutDestroy(NULL);
 }
 // CHECK-LABEL: @buffers
 // CHECK-NEXT: invalid: invalid buffer of the source: expected at least 64 bytes, found 63

@@ -48,7 +48,7 @@ def mlir_modules():
 def shape_pairs():
     """Pairs of shapes in the tests of relayouts."""
     pair = re.compile(r'pair\(\s*"([^"]+)",\s*"([^"]+)"\)')
-    for text in read_all(source / "unittests" / "Compile", ".h"):
+    for text in read_all(source / "unittests", ".h"):
         yield from pair.findall(text)
 
 

@@ -28,11 +28,11 @@ using namespace tessera;
 
 namespace {
 struct DestroyRelayout {
-  void operator()(TesseraRelayout *relayout) const {
-    tesseraRelayoutDestroy(relayout);
+  void operator()(TesseraRuntimeRelayout *relayout) const {
+    tesseraRuntimeRelayoutDestroy(relayout);
   }
 };
-using Handle = std::unique_ptr<TesseraRelayout, DestroyRelayout>;
+using Handle = std::unique_ptr<TesseraRuntimeRelayout, DestroyRelayout>;
 
 /// The text of an error, which is destroyed; nothing for none.
 std::string take(TesseraError *error) {
@@ -44,11 +44,11 @@ std::string take(TesseraError *error) {
 }
 
 Handle create(const Shape &source, const Shape &destination,
-              const TesseraRelayoutOptions &options = {}) {
-  TesseraRelayout *relayout = nullptr;
-  EXPECT_EQ(take(tesseraRelayoutCreate(source.toString().c_str(),
-                                       destination.toString().c_str(), &options,
-                                       &relayout)),
+              const TesseraRuntimeOptions &options = {}) {
+  TesseraRuntimeRelayout *relayout = nullptr;
+  EXPECT_EQ(take(tesseraRuntimeRelayoutCreate(source.toString().c_str(),
+                                              destination.toString().c_str(),
+                                              &options, &relayout)),
             "");
   return Handle(relayout);
 }
@@ -139,8 +139,8 @@ public:
   }
   bool oneIn(int64_t n) { return number(1, n) == 1; }
 
-  TesseraRelayoutOptions options() {
-    TesseraRelayoutOptions result = {};
+  TesseraRuntimeOptions options() {
+    TesseraRuntimeOptions result = {};
     result.zeroPadding = oneIn(3);
     result.vectorBytes = oneIn(4) ? 0 : int64_t(16) << number(0, 2);
     result.streamedBytes = oneIn(3) ? 1 : 0;
@@ -153,13 +153,13 @@ public:
   }
 
   /// Runs it at once, or in shares in any order.
-  void run(const TesseraRelayout *relayout, GuardedPages &input,
+  void run(const TesseraRuntimeRelayout *relayout, GuardedPages &input,
            GuardedPages &output) {
     if (oneIn(2)) {
-      ASSERT_EQ(
-          take(tesseraRelayoutRun(relayout, input.data(), input.bytes().size(),
-                                  output.data(), output.bytes().size())),
-          "");
+      ASSERT_EQ(take(tesseraRuntimeRelayoutRun(
+                    relayout, input.data(), input.bytes().size(), output.data(),
+                    output.bytes().size())),
+                "");
       return;
     }
     std::vector<int64_t> shares(number(1, 9));
@@ -167,17 +167,17 @@ public:
       shares[i] = i;
     std::shuffle(shares.begin(), shares.end(), engine);
     for (int64_t share : shares)
-      ASSERT_EQ(take(tesseraRelayoutRunShare(
+      ASSERT_EQ(take(tesseraRuntimeRelayoutRunShare(
                     relayout, input.data(), input.bytes().size(), output.data(),
                     output.bytes().size(), share, shares.size())),
                 "");
   }
 
-  void check(const TesseraRelayout *relayout, int64_t sourceBytes,
+  void check(const TesseraRuntimeRelayout *relayout, int64_t sourceBytes,
              int64_t sourceBits, SourceBits getSourceBit, const ModelSide &to,
              bool zeroPadding) {
-    ASSERT_EQ(tesseraRelayoutGetSourceBytes(relayout), sourceBytes);
-    ASSERT_EQ(tesseraRelayoutGetDestinationBytes(relayout), to.bytes);
+    ASSERT_EQ(tesseraRuntimeRelayoutGetSourceBytes(relayout), sourceBytes);
+    ASSERT_EQ(tesseraRuntimeRelayoutGetDestinationBytes(relayout), to.bytes);
     for (Placement placement : kPlacements) {
       GuardedPages input(sourceBytes, placement);
       GuardedPages output(to.bytes, placement);
@@ -198,7 +198,7 @@ public:
   void check(const Shape &source, const Shape &destination) {
     SCOPED_TRACE(source.toString() + " to " + destination.toString() +
                  ", TESSERA_SEED=" + std::to_string(testSeed()));
-    TesseraRelayoutOptions chosen = options();
+    TesseraRuntimeOptions chosen = options();
     Handle relayout = create(source, destination, chosen);
     ASSERT_TRUE(relayout);
     ModelSide from(source), to(destination);
@@ -318,7 +318,7 @@ struct ArrayOfShape {
   std::string type;
   llvm::SmallVector<int64_t> dims, order, tileDims;
   llvm::SmallVector<size_t> tileDimSizes;
-  TesseraArray array = {};
+  TesseraRuntimeArray array = {};
 };
 
 /// Strides of a source: in any order, with gaps, from the last to the first,
@@ -362,16 +362,16 @@ struct RandomStrides {
 /// A pair whose source has the strides `strides`.
 static void checkStrided(const Shape &destination, const RandomStrides &strides,
                          Runner &runner) {
-  TesseraRelayoutOptions options = runner.options();
+  TesseraRuntimeOptions options = runner.options();
   ModelSide to(destination);
   Shape plain = Shape::array(destination.elementType(), to.shape.dimensions(),
                              Layout::descending(to.shape.rank()));
   ArrayOfShape source(plain), target(destination);
   source.array.byteStrides = {strides.strides.data(), strides.strides.size()};
   source.array.byteOffset = strides.offset;
-  TesseraRelayout *relayout = nullptr;
-  ASSERT_EQ(take(tesseraRelayoutCreateOfArrays(&source.array, &target.array,
-                                               &options, &relayout)),
+  TesseraRuntimeRelayout *relayout = nullptr;
+  ASSERT_EQ(take(tesseraRuntimeRelayoutCreateOfArrays(
+                &source.array, &target.array, &options, &relayout)),
             "");
   Handle handle(relayout);
   auto indices = allIndices(to.shape.dimensions());
@@ -411,9 +411,9 @@ TEST(Runtime, StridedSources) {
   }
 }
 
-static std::string print(const TesseraRelayout *relayout) {
+static std::string print(const TesseraRuntimeRelayout *relayout) {
   std::string text;
-  tesseraRelayoutPrint(
+  tesseraRuntimeRelayoutPrint(
       relayout,
       [](const char *data, size_t length, void *to) {
         static_cast<std::string *>(to)->append(data, length);
@@ -439,9 +439,9 @@ TEST(Runtime, StructsAreTexts) {
       continue;
     SCOPED_TRACE(source.toString() + " to " + destination.toString());
     ArrayOfShape from(source), to(destination);
-    TesseraRelayout *relayout = nullptr;
-    ASSERT_EQ(take(tesseraRelayoutCreateOfArrays(&from.array, &to.array,
-                                                 nullptr, &relayout)),
+    TesseraRuntimeRelayout *relayout = nullptr;
+    ASSERT_EQ(take(tesseraRuntimeRelayoutCreateOfArrays(&from.array, &to.array,
+                                                        nullptr, &relayout)),
               "");
     Handle handle(relayout);
     EXPECT_EQ(print(relayout), print(create(source, destination).get()));
@@ -460,8 +460,9 @@ TEST(Runtime, ThreadsShareHandles) {
     SCOPED_TRACE(source);
     Handle relayout = create(llvm::cantFail(parseShape(source)),
                              llvm::cantFail(parseShape(destination)));
-    size_t size = tesseraRelayoutGetDestinationBytes(relayout.get());
-    std::vector<uint8_t> input(tesseraRelayoutGetSourceBytes(relayout.get()));
+    size_t size = tesseraRuntimeRelayoutGetDestinationBytes(relayout.get());
+    std::vector<uint8_t> input(
+        tesseraRuntimeRelayoutGetSourceBytes(relayout.get()));
     runner.fill(input);
     constexpr int kThreads = 8;
     std::vector<std::vector<uint8_t>> outputs(kThreads + 1);
@@ -476,12 +477,13 @@ TEST(Runtime, ThreadsShareHandles) {
     };
     runAll([&](int i) {
       outputs[i].resize(size);
-      take(tesseraRelayoutRun(relayout.get(), input.data(), input.size(),
-                              outputs[i].data(), size));
+      take(tesseraRuntimeRelayoutRun(relayout.get(), input.data(), input.size(),
+                                     outputs[i].data(), size));
     });
     runAll([&](int i) {
-      take(tesseraRelayoutRunShare(relayout.get(), input.data(), input.size(),
-                                   outputs.back().data(), size, i, kThreads));
+      take(tesseraRuntimeRelayoutRunShare(relayout.get(), input.data(),
+                                          input.size(), outputs.back().data(),
+                                          size, i, kThreads));
     });
     for (const std::vector<uint8_t> &output : outputs)
       EXPECT_TRUE(output == outputs.front());

@@ -5,14 +5,15 @@
 #include <stdio.h>
 
 int main(void) {
-  TesseraRelayout *relayout = NULL;
+  TesseraRuntimeRelayout *relayout = NULL;
   int rows[6] = {0, 1, 2, 3, 4, 5}, columns[6];
-  if (tesseraRelayoutCreate("s32[2,3]", "s32[2,3]{0,1}", NULL, &relayout) ||
-      tesseraRelayoutRun(relayout, rows, sizeof(rows), columns,
-                         sizeof(columns)))
+  if (tesseraRuntimeRelayoutCreate("s32[2,3]", "s32[2,3]{0,1}", NULL,
+                                   &relayout) ||
+      tesseraRuntimeRelayoutRun(relayout, rows, sizeof(rows), columns,
+                                sizeof(columns)))
     return 1;
   for (int i = 0; i < 6; ++i)
     printf("%d ", columns[i]);
-  tesseraRelayoutDestroy(relayout);
+  tesseraRuntimeRelayoutDestroy(relayout);
   return 0;
 }
