@@ -415,6 +415,8 @@ template <int Unit> TESSERA_INLINE void transposeBlock(const Block &block) {
 /// in the first-level cache; and of the rows that are streamed at once.
 constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
 constexpr int64_t kStreamedRowBytes = 128;
+/// Of runs of columns that are staged.
+constexpr int64_t kStagedRunBytes = 512;
 
 /// As much of a side as a block takes; what is left is no less than `smallest`.
 TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
@@ -450,6 +452,30 @@ template <int Unit> void streamRows(const Block &whole) {
   }
 }
 
+/// Rows whose columns begin anywhere in a line: a long run of each of some
+/// columns is put together in a buffer, and its whole lines are streamed.
+template <int Unit> void stageRows(const Block &whole) {
+  constexpr int64_t kRows = kStagedRunBytes / Unit, kColumns = kLineUnits<Unit>;
+  char buffer[kColumns * kStagedRunBytes];
+  for (int64_t r = 0, rows; r < whole.rows; r += rows) {
+    rows = least(kRows, whole.rows - r);
+    for (int64_t c = 0; c < whole.columns; c += kColumns) {
+      Block block = whole;
+      block.rows = rows;
+      block.columns = least(kColumns, whole.columns - c);
+      block.src += r * whole.srcPitch + c * Unit;
+      block.dst = buffer;
+      block.dstPitch = kStagedRunBytes;
+      for (int64_t k = 0; k < rows; ++k)
+        __builtin_prefetch(block.src + k * block.srcPitch + kPrefetchBytes);
+      transposeBlock<Unit>(block);
+      for (int64_t k = 0; k < block.columns; ++k)
+        streamRun(buffer + k * kStagedRunBytes,
+                  whole.dst + (c + k) * whole.dstPitch + r * Unit, rows * Unit);
+    }
+  }
+}
+
 /// Rows up to where lines begin and behind the last whole one go through the
 /// caches.
 template <int Unit> void transposeStreamed(const Block &whole) {
@@ -458,7 +484,7 @@ template <int Unit> void transposeStreamed(const Block &whole) {
   int64_t lines = whole.rows - head / Unit;
   if (!isOnLine(whole.dstPitch) || head % Unit != 0 || lines < kLine ||
       whole.columns * Unit < kLaneBytes)
-    return transposeBlocks<Unit>(whole);
+    return stageRows<Unit>(whole);
   auto part = [&](int64_t begin, int64_t count) {
     Block block = whole;
     block.src += begin * whole.srcPitch;
@@ -519,27 +545,47 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
     write<IsStreamed>(dst + k * pitch, runs[k]);
 }
 
-/// `units` units of each row, of which there is at least a register.
+/// Bytes of each row that are prefetched ahead where rows are streamed.
+constexpr int64_t kRowPrefetchBytes = 2048;
+
+/// Rows of at least a register.
 template <int Unit, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveTiles(const Block &block) {
   constexpr int64_t kUnits = Bytes / Unit;
-  int64_t last = block.columns - kUnits;
-  for (int64_t c = 0; c < last; c += kUnits)
+  auto moveTile = [&](int64_t c) {
     interleaveTile<Unit, Bytes, Ways, IsStreamed>(
         block.src + c * Unit, block.srcPitch, block.dst + c * Ways * Unit);
-  interleaveTile<Unit, Bytes, Ways, IsStreamed>(
-      block.src + last * Unit, block.srcPitch, block.dst + last * Ways * Unit);
+  };
+  if (IsStreamed)
+    for (int64_t r = 0; r < Ways; ++r)
+      for (int64_t i = 0; i < block.columns * Unit; i += kLineBytes)
+        __builtin_prefetch(block.src + r * block.srcPitch + i +
+                           kRowPrefetchBytes);
+  int64_t c = 0;
+  for (; c + 4 * kUnits <= block.columns; c += 4 * kUnits) {
+    TESSERA_UNROLL
+    for (int i = 0; i < 4; ++i)
+      moveTile(c + i * kUnits);
+  }
+  for (; c < block.columns; c += kUnits)
+    moveTile(least(c, block.columns - kUnits));
 }
 
 template <int Unit, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTiles(const Block &block) {
   constexpr int64_t kUnits = Bytes / Unit;
-  int64_t last = block.rows - kUnits;
-  for (int64_t r = 0; r < last; r += kUnits)
+  auto moveTile = [&](int64_t r) {
     deinterleaveTile<Unit, Bytes, Ways, IsStreamed>(
         block.src + r * Ways * Unit, block.dst + r * Unit, block.dstPitch);
-  deinterleaveTile<Unit, Bytes, Ways, IsStreamed>(
-      block.src + last * Ways * Unit, block.dst + last * Unit, block.dstPitch);
+  };
+  int64_t r = 0;
+  for (; r + 4 * kUnits <= block.rows; r += 4 * kUnits) {
+    TESSERA_UNROLL
+    for (int i = 0; i < 4; ++i)
+      moveTile(r + i * kUnits);
+  }
+  for (; r < block.rows; r += kUnits)
+    moveTile(least(r, block.rows - kUnits));
 }
 
 template <int Unit, int Ways>

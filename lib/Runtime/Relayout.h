@@ -38,7 +38,7 @@ public:
 
   /// Does part `share` of `shares` of the work. Parts may run at once, in any
   /// order. Buffers are as long as they must be, and do not overlap.
-  void run(const char *src, char *dst, int64_t share, int64_t shares) const;
+  void run(const char *from, char *to, int64_t share, int64_t shares) const;
 
   void print(llvm::raw_ostream &os) const;
 
@@ -47,9 +47,9 @@ private:
       : src(std::move(src)), srcAxes(std::move(srcAxes)),
         dstAxes(std::move(dstAxes)), bits(bits) {}
 
-  void runMove(const Move &move, const char *src, char *dst, int64_t share,
+  void runMove(const Move &move, const char *from, char *to, int64_t share,
                int64_t shares) const;
-  void runPositions(const char *src, char *dst, int64_t share,
+  void runPositions(const char *from, char *to, int64_t share,
                     int64_t shares) const;
   int64_t getSrcBit(llvm::ArrayRef<int64_t> index) const;
 

@@ -76,6 +76,10 @@ def main():
     options = ["", "vector=32", "vector=64 nontemporal=0", "vector=16 address=4 threads=3"]
     write("relayout", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
 
+    options = ["", "vector=32 zero=1", "streamed=1 shares=3", "address=5 strides=40,4 offset=80",
+               "dims=4,9 order=0,1 tiles=2,4,2,1 lengths=2,2 bits=4"]  # fmt: skip
+    write("runtime", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
+
     calls = [
         f"shape 0 {a}\nshape 1 {b}\nlook 0\nposition 0 1,1 7\ndraw 0 {i} {i // 2} 1\n"
         f"explain 1 {i}\ndefault 0 2 tpu_v5e\nbitcast 0 1 {i}\nemit 0 1 {i} f\n"

@@ -1,0 +1,286 @@
+//===- RuntimeFuzzer.cpp - Relayouts at run time --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first two lines of an input are shapes, behind them may be options, and
+// fields that replace those of the source, which is then a struct:
+//
+//   bf16[35,70]{1,0:T(8,128)(2,1)}
+//   bf16[35,70]{0,1}
+//   vector=32 streamed=1 shares=3 zero=1 address=5 strides=-140,2 offset=4760
+//
+// It is refused with a message, or every bit of the destination must be what
+// the model of tiles says. Buffers have the sizes that the handle asks for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fuzzing.h"
+
+#include "../RandomLayouts.h"
+#include "../Runtime/RuntimeModel.h"
+#include "tessera/Layout/Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cstring>
+#include <memory>
+
+using namespace tessera;
+using namespace tessera::fuzz;
+using llvm::StringRef;
+
+static constexpr int64_t kMaxBytes = 1 << 13;
+
+namespace {
+using Numbers = llvm::SmallVector<int64_t>;
+
+/// A third line.
+struct Choices {
+  TesseraRuntimeOptions options = {};
+  int64_t shares = 1, address = 0;
+  std::optional<Numbers> dims, order, tiles, lengths, strides;
+  std::optional<int64_t> bits, offset;
+
+  bool isStruct() const {
+    return dims || order || tiles || lengths || strides || bits || offset;
+  }
+};
+
+struct DestroyRelayout {
+  void operator()(TesseraRuntimeRelayout *relayout) const {
+    tesseraRuntimeRelayoutDestroy(relayout);
+  }
+};
+using Handle = std::unique_ptr<TesseraRuntimeRelayout, DestroyRelayout>;
+} // namespace
+
+static Numbers readNumbers(StringRef text) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  Numbers values;
+  for (StringRef part : parts)
+    if (int64_t value; !part.getAsInteger(10, value))
+      values.push_back(value);
+  return values;
+}
+
+static Choices readChoices(StringRef line) {
+  Choices choices;
+  llvm::SmallVector<StringRef> words;
+  llvm::SplitString(line, words);
+  for (StringRef word : words) {
+    auto [key, text] = word.split('=');
+    Numbers values = readNumbers(text);
+    int64_t first = values.empty() ? 0 : values.front();
+    if (key == "vector")
+      choices.options.vectorBytes = first;
+    else if (key == "streamed")
+      choices.options.streamedBytes = first;
+    else if (key == "zero")
+      choices.options.zeroPadding = first != 0;
+    else if (key == "shares")
+      choices.shares = std::clamp<int64_t>(first, 1, 64);
+    else if (key == "address")
+      choices.address = first & 127;
+    else if (key == "dims")
+      choices.dims = values;
+    else if (key == "order")
+      choices.order = values;
+    else if (key == "tiles")
+      choices.tiles = values;
+    else if (key == "lengths")
+      choices.lengths = values;
+    else if (key == "strides")
+      choices.strides = values;
+    else if (key == "bits")
+      choices.bits = first;
+    else if (key == "offset")
+      choices.offset = first;
+  }
+  return choices;
+}
+
+/// True without an error; else looks at it.
+static bool succeeds(TesseraError *error) {
+  if (!error)
+    return true;
+  require(*tesseraErrorGetMessage(error) != 0, "an error without a message");
+  tesseraErrorDestroy(error);
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A buffer that begins anywhere and ends where its memory does.
+struct Buffer {
+  Buffer(int64_t size, int64_t address)
+      : memory(new uint8_t[size + address]), size(size), address(address) {
+    for (int64_t i = 0; i < size; ++i)
+      data()[i] = static_cast<uint8_t>(i * 37 + address + 11);
+  }
+  uint8_t *data() { return memory.get() + address; }
+  llvm::ArrayRef<uint8_t> bytes() { return {data(), size_t(size)}; }
+
+  std::unique_ptr<uint8_t[]> memory;
+  int64_t size, address;
+};
+} // namespace
+
+static void runShares(const TesseraRuntimeRelayout *relayout, Buffer &src,
+                      Buffer &dst, int64_t shares) {
+  for (int64_t share = shares - 1; share >= 0; --share)
+    require(succeeds(tesseraRuntimeRelayoutRunShare(relayout, src.data(),
+                                                    src.size, dst.data(),
+                                                    dst.size, share, shares)),
+            "buffers of the right sizes are refused");
+}
+
+static void require(Buffer &found, llvm::ArrayRef<uint8_t> expected,
+                    StringRef text) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    require(found.bytes()[i] == expected[i],
+            "byte " + llvm::Twine(i) + " is " +
+                llvm::Twine(int(found.bytes()[i])) + ", expected " +
+                llvm::Twine(int(expected[i])) + ": " + text);
+}
+
+/// A relayout of two texts: every bit is compared.
+static void runTexts(const Shape &source, const Shape &destination,
+                     const Choices &choices, StringRef text) {
+  TesseraRuntimeRelayout *made = nullptr;
+  if (!succeeds(tesseraRuntimeRelayoutCreate(source.toString().c_str(),
+                                             destination.toString().c_str(),
+                                             &choices.options, &made)))
+    return;
+  Handle relayout(made);
+  int64_t srcBytes = tesseraRuntimeRelayoutGetSourceBytes(made);
+  int64_t dstBytes = tesseraRuntimeRelayoutGetDestinationBytes(made);
+  if (srcBytes > kMaxBytes || dstBytes > kMaxBytes)
+    return;
+  Buffer src(srcBytes, choices.address), dst(dstBytes, choices.address / 2);
+  ModelSide from(source), to(destination);
+  std::vector<uint8_t> expected = getExpected(
+      src.bytes(), dst.bytes(),
+      [&](size_t i) { return from.positions[i] * from.bits; }, from.bits, to,
+      choices.options.zeroPadding);
+  runShares(made, src, dst, choices.shares);
+  require(dst, expected, text);
+}
+
+/// A relayout from a struct of any numbers: sanitizers look at its accesses.
+static void runStruct(const Shape &source, const Shape &destination,
+                      const Choices &choices) {
+  ArrayOfShape from(source), to(destination);
+  auto wrap = [](const std::optional<Numbers> &numbers, TesseraInt64s &field) {
+    if (numbers)
+      field = {numbers->data(), numbers->size()};
+  };
+  wrap(choices.dims, from.array.dimensions);
+  wrap(choices.order, from.array.minorToMajor);
+  wrap(choices.tiles, from.array.tileDims);
+  wrap(choices.strides, from.array.byteStrides);
+  std::vector<size_t> lengths;
+  if (choices.lengths) {
+    lengths.assign(choices.lengths->begin(), choices.lengths->end());
+    from.array.tileDimSizes = lengths.data();
+    from.array.numTiles = lengths.size();
+  }
+  from.array.elementBits = choices.bits.value_or(from.array.elementBits);
+  from.array.byteOffset = choices.offset.value_or(0);
+  TesseraRuntimeRelayout *made = nullptr;
+  if (!succeeds(tesseraRuntimeRelayoutCreateOfArrays(&from.array, &to.array,
+                                                     &choices.options, &made)))
+    return;
+  Handle relayout(made);
+  int64_t srcBytes = tesseraRuntimeRelayoutGetSourceBytes(made);
+  int64_t dstBytes = tesseraRuntimeRelayoutGetDestinationBytes(made);
+  require(srcBytes >= 0 && dstBytes >= 0, "a negative size");
+  if (srcBytes > kMaxBytes || dstBytes > kMaxBytes)
+    return;
+  Buffer src(srcBytes, choices.address), dst(dstBytes, choices.address / 2);
+  runShares(made, src, dst, choices.shares);
+}
+
+void tessera::fuzz::runInput(StringRef text) {
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n', /*MaxSplit=*/2, /*KeepEmpty=*/false);
+  if (lines.size() < 2)
+    return;
+  Choices choices = readChoices(lines.size() > 2 ? lines[2] : "");
+  auto source = parseShape(lines[0]), destination = parseShape(lines[1]);
+  if (!source || !destination || !source->isArray() ||
+      !destination->isArray()) {
+    // The texts as they are: an answer, whatever it is.
+    llvm::consumeError(source ? llvm::Error::success() : source.takeError());
+    llvm::consumeError(destination ? llvm::Error::success()
+                                   : destination.takeError());
+    TesseraRuntimeRelayout *made = nullptr;
+    succeeds(tesseraRuntimeRelayoutCreate(lines[0].str().c_str(),
+                                          lines[1].str().c_str(),
+                                          &choices.options, &made));
+    tesseraRuntimeRelayoutDestroy(made);
+    return;
+  }
+  if (choices.isStruct())
+    runStruct(*source, *destination, choices);
+  else
+    runTexts(*source, *destination, choices, text);
+}
+
+//===----------------------------------------------------------------------===//
+// Mutations
+//===----------------------------------------------------------------------===//
+
+/// A pair with every feature of the notation.
+static std::string makePair(Random &random) {
+  RandomLayouts layouts(random.next(), /*maxPositions=*/512);
+  auto dims = layouts.dimensions();
+  PrimitiveType type = layouts.elementType();
+  auto side = [&] {
+    return Shape::array(type, dims, layouts.layout(dims, type)).toString();
+  };
+  return side() + "\n" + side() + "\n";
+}
+
+static std::string makeChoices(Random &random) {
+  std::string text;
+  auto add = [&](StringRef key, int64_t value) {
+    text += key.str() + "=" + std::to_string(value) + " ";
+  };
+  if (!random.oneIn(3))
+    add("vector", 16 << random.number(0, 2));
+  if (random.oneIn(2))
+    add("streamed", 1);
+  if (random.oneIn(3))
+    add("zero", 1);
+  if (random.oneIn(3))
+    add("shares", random.number(1, 5));
+  if (random.oneIn(2))
+    add("address", random.number(0, 127));
+  if (random.oneIn(4))
+    text += "strides=" + std::to_string(random.number(-9, 40)) + "," +
+            std::to_string(random.number(-4, 8)) +
+            " offset=" + std::to_string(random.number(0, 500));
+  return text;
+}
+
+std::string tessera::fuzz::mutateInput(StringRef text,
+                                       const TokenMutator &mutator,
+                                       Random &random) {
+  if (random.oneIn(2))
+    return makePair(random) + makeChoices(random);
+  if (random.oneIn(2))
+    return mutator.mutate(text, random);
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n', /*MaxSplit=*/2, /*KeepEmpty=*/false);
+  if (lines.size() < 2)
+    return mutator.mutate(text, random);
+  return (lines[0] + "\n" + lines[1] + "\n").str() + makeChoices(random);
+}
