@@ -8,6 +8,7 @@
 
 #include "tessera/Report/Report.h"
 
+#include "Placement.h"
 #include "Suggest.h"
 
 #include "tessera/Layout/Size.h"
@@ -243,11 +244,17 @@ void ReportBuilder::addLiveBytes() {
 /// Arguments and results are there all the time, each rounded up, and a table
 /// where the result is a tuple.
 void ReportBuilder::addProgramBytes() {
-  LiveBytes temporaries =
-      countLive([](const ReportBuffer &buffer) { return !buffer.isBoundary; });
-  if (auto main = temporaries.find(0);
-      main != temporaries.end() && !main->second.empty())
-    report.temporaryBytes = *llvm::max_element(main->second);
+  if (auto places = placeTemporaries(input, bufferBytes)) {
+    report.temporaries = std::move(*places);
+    for (const ReportPlace &place : report.temporaries)
+      report.temporaryBytes = std::max(report.temporaryBytes,
+                                       addSaturated(place.offset, place.bytes));
+  } else {
+    LiveBytes live = countLive(
+        [](const ReportBuffer &buffer) { return !buffer.isBoundary; });
+    if (auto main = live.find(0); main != live.end() && !main->second.empty())
+      report.temporaryBytes = *llvm::max_element(main->second);
+  }
   report.programBytes = report.temporaryBytes;
   if (input.result->isTuple())
     report.programBytes = addSaturated(report.programBytes, kGranule);

@@ -1,6 +1,7 @@
 """Live bytes, arguments and outputs are the TPU compiler's, for modules of what
 it does in place, of loops and branches, of split configurations, and of arrays
-in the host's memory; so is, within 1 %, the memory that two larger programs need.
+in the host's memory; so is, within 1 %, the memory that three larger programs need,
+one of which has gaps between its temporaries.
 memory.json has its figures; peak_bytes are of its buffer assignment, space by
 space (Inputs/buffer_assignment.py), and program_bytes what program-bytes.py says.
 

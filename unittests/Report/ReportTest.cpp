@@ -16,8 +16,12 @@
 #include "tessera/HLO/Parser.h"
 #include "tessera/Layout/Text.h"
 
+#include "TestCounts.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <random>
 
 using namespace tessera;
 using testing::ElementsAre;
@@ -339,6 +343,80 @@ ENTRY e {
 })");
   // p and the loop's state; within it a and b, while c is the state again.
   EXPECT_THAT(getLive(report, 0), ElementsAre(1, 1, 2, 2, 4, 2));
+}
+
+TEST(Report, OutputsHaveMemoryBeforeTheyAreMade) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[512] custom-call(p), custom_call_target="f"
+  b = f32[256] custom-call(a), custom_call_target="f"
+  ROOT c = f32[1024] custom-call(b), custom_call_target="f"
+})");
+  // The argument and a and b; or the argument, b and the result.
+  EXPECT_EQ(report.spaces[0].peakBytes, 6 * 1024);
+  EXPECT_EQ(report.temporaryBytes, 3 * 1024);
+  EXPECT_EQ(report.programBytes, 8 * 1024);
+}
+
+TEST(Report, GapsThatFitNothingAreNeeded) {
+  Report report = reportOn(R"(ENTRY e {
+  p = f32[256] parameter(0)
+  a = f32[256] custom-call(p), custom_call_target="f"
+  b = f32[512] custom-call(a), custom_call_target="f"
+  c = f32[512] custom-call(b), custom_call_target="f"
+  d = f32[256] custom-call(c), custom_call_target="f"
+  ROOT e = f32[256] custom-call(d), custom_call_target="f"
+})");
+  // c does not fit where a was, d does, and lies in front of b's place.
+  std::vector<int64_t> offsets;
+  for (const ReportPlace &place : report.temporaries)
+    offsets.push_back(place.offset / 1024);
+  EXPECT_THAT(offsets, ElementsAre(0, 1, 3, 0));
+  EXPECT_EQ(report.temporaryBytes, 5 * 1024);
+}
+
+TEST(Report, PlacesDoNotOverlap) {
+  std::mt19937 rng(testSeed());
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(rng);
+  };
+  for (int round = 0; round < testCount(2000); ++round) {
+    ReportInput input;
+    input.result = std::make_shared<Shape>();
+    size_t numTimelines = pick(1, 3);
+    for (size_t t = 0; t < numTimelines; ++t) {
+      ReportTimeline &timeline = input.timelines.emplace_back();
+      timeline.steps.resize(pick(1, 12));
+      int64_t last = static_cast<int64_t>(timeline.steps.size()) - 1;
+      for (int64_t i = pick(0, 12); i > 0; --i) {
+        int64_t begin = pick(0, last), end = pick(begin, last);
+        ReportValue &value = input.values.emplace_back();
+        value.shape = std::make_shared<Shape>(
+            Shape::array(PrimitiveType::F32, {pick(0, 9)}));
+        timeline.buffers.push_back(
+            {value.shape, begin, end, input.values.size() - 1});
+      }
+      if (t > 0)
+        timeline.children.emplace_back(pick(0, last), pick(0, t - 1));
+    }
+    int64_t last =
+        static_cast<int64_t>(input.timelines.back().steps.size()) - 1;
+    Report report = llvm::cantFail(makeReport(std::move(input)));
+    ASSERT_GE(report.temporaryBytes,
+              report.spaces.empty() ? 0 : report.spaces[0].peakBytes);
+    for (const ReportPlace &place : report.temporaries) {
+      ASSERT_TRUE(0 <= place.begin && place.begin <= place.end &&
+                  place.end <= last);
+      ASSERT_TRUE(0 <= place.offset && place.bytes > 0);
+      for (const ReportPlace &other : report.temporaries) {
+        bool meet = place.begin < other.begin && other.begin <= place.end;
+        bool overlap = place.offset < other.offset + other.bytes &&
+                       other.offset < place.offset + place.bytes;
+        ASSERT_FALSE(&place != &other && meet && overlap)
+            << "seed " << testSeed();
+      }
+    }
+  }
 }
 
 TEST(Report, RelayoutsAndBitcasts) {

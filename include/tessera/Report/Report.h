@@ -208,6 +208,15 @@ struct SpaceReport {
   int64_t scopedPeakStep = 0;
 };
 
+/// Where a temporary of main memory could be, and when: steps of the program.
+struct ReportPlace {
+  size_t value = 0; ///< Index of Report::values.
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
 struct Report {
   std::string name;
   bool isScheduled = true;
@@ -216,10 +225,13 @@ struct Report {
   int64_t argumentBytes = 0;
   int64_t outputBytes = 0;
   /// Of main memory, where scheduled: what the program needs beside arguments
-  /// and results at one time, and all that it needs, where arguments and
-  /// results that share memory count once.
+  /// and results, with the gaps between what is placed there, and all that it
+  /// needs, where arguments and results that share memory count once.
   int64_t temporaryBytes = 0;
   int64_t programBytes = 0;
+  /// As they begin. Empty where they are too many to be placed; then
+  /// temporaryBytes is without gaps.
+  std::vector<ReportPlace> temporaries;
   /// Arguments and outputs in the host's memory.
   int64_t hostArgumentBytes = 0;
   int64_t hostOutputBytes = 0;

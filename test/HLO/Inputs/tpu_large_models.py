@@ -1,6 +1,6 @@
 """Programs whose arrays are as large as those of models, for the TPU compiler.
 
-They need 20 MB to some gigabytes of main memory. There what the compiler adds to
+They need 12 MB to 2 GB of main memory. There what the compiler adds to
 the bytes of arrays, places that begin at multiples of 16 KiB and tables of
 tuples, is little.
 """
@@ -309,9 +309,9 @@ def larger_branches(i, x, y):
     return lax.cond(i > 0, lambda: jnp.sin(x @ y) @ x, lambda: x + y)
 
 
-@program("f32[1024,1024]")
+@program("f32[2048,2048]")
 def large_cholesky(a):
-    return jnp.linalg.cholesky(a @ a.T + jnp.eye(1024))
+    return jnp.linalg.cholesky(a @ a.T + jnp.eye(2048))
 
 
 

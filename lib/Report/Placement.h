@@ -1,0 +1,26 @@
+//===- Placement.h - Places of temporaries in memory ------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_REPORT_PLACEMENT_H
+#define TESSERA_LIB_REPORT_PLACEMENT_H
+
+#include "tessera/Report/Report.h"
+
+namespace tessera {
+
+/// Places for the temporaries of main memory, where `bytes` has the size of
+/// each buffer of each timeline. They are placed one by one as they begin, the
+/// larger first, each in the smallest gap that holds it, as the TPU compiler
+/// does. Nothing where calls within calls take too many steps to be followed.
+std::optional<std::vector<ReportPlace>>
+placeTemporaries(const ReportInput &input,
+                 llvm::ArrayRef<std::vector<int64_t>> bytes);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_REPORT_PLACEMENT_H
