@@ -16,11 +16,14 @@ import xla_cpu
 from test_counts import test_count, test_seed
 
 # By bits of the type: what functions, and what sums may differ by.
-NEAR = {"f64": 1e-9, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2}
+NEAR = {"f64": 1e-9, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2, "c128": 1e-9, "c64": 2e-5}
 PER_MODULE = 10
 
 
 def is_same(found, expected, name, how):
+    if name in random_hlo.COMPLEX:
+        scale = np.abs(expected[np.isfinite(expected)]).max(initial=1)
+        return np.allclose(found, expected, NEAR[name], NEAR[name] * scale, equal_nan=True)
     if name not in random_hlo.FLOATS and name not in random_hlo.TINY:
         return np.array_equal(found, expected)
     with np.errstate(invalid="ignore"):  # of NaN

@@ -359,26 +359,29 @@ TEST(HloParser, HostileTexts) {
 TEST(HloParser, RowsOfOpcodesSayWhatTheyTake) {
   std::string text = R"(HloModule m
 
-ENTRY %main (x: f32[4,4]) -> f32[4,4] {
-  %x = f32[4,4]{1,0} parameter(0)
-  ROOT %c = f32[4,4]{1,0} cholesky(%x), lower=true
+ENTRY %main (x: f32[6,4], w: f32[3,4,5], sizes: s32[3]) -> f32[6,5] {
+  %x = f32[6,4]{1,0} parameter(0)
+  %w = f32[3,4,5]{2,1,0} parameter(1)
+  %sizes = s32[3]{0} parameter(2)
+  ROOT %d = f32[6,5]{1,0} ragged-dot(%x, %w, %sizes), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}
 }
 
 )";
   std::unique_ptr<Module> module = parseGood(text);
   ASSERT_TRUE(module);
-  EXPECT_EQ(module->entry()->root()->opcode, Opcode::Cholesky);
+  EXPECT_EQ(module->entry()->root()->opcode, Opcode::RaggedDot);
   // The printer writes the layouts of the entry, which the text left out.
-  EXPECT_NE(module->toString().find("cholesky(%x), lower=true"),
+  EXPECT_NE(module->toString().find("ragged-dot(%x, %w, %sizes), "
+                                    "lhs_contracting_dims={1}"),
             std::string::npos);
   auto change = [&](llvm::StringRef from, llvm::StringRef to) {
     std::string changed = text;
     changed.replace(changed.find(from.str()), from.size(), to.str());
     return parseBad(changed);
   };
-  EXPECT_FALSE(change("lower=true", "lower=7").empty());
-  EXPECT_FALSE(change("lower=true", "upper=true").empty());
-  EXPECT_FALSE(change("cholesky(%x)", "cholesky(%x, %x)").empty());
+  EXPECT_FALSE(change("lhs_ragged_dims={0}", "lhs_ragged_dims=x").empty());
+  EXPECT_FALSE(change("lhs_ragged_dims", "ragged_dims").empty());
+  EXPECT_FALSE(change("(%x, %w, %sizes)", "(%x, %w)").empty());
 }
 
 // No prefix crashes, and only whole computations are accepted.

@@ -52,7 +52,8 @@ using EmitElements = std::function<Elements(
 using ConvertInstruction = std::function<mlir::LogicalResult(
     HLOConverter &converter, InstructionOp op)>;
 
-/// What is known of each opcode. Others than ours may be added.
+/// What is known of each opcode, and of each custom call by
+/// `custom-call:TARGET`. Others than ours may be added.
 struct InstructionConversions {
   llvm::StringMap<EmitElements> elements;
   llvm::StringMap<ConvertInstruction> instructions;
@@ -69,6 +70,8 @@ void populateScatterConversions(InstructionConversions &conversions);
 void populateSortConversions(InstructionConversions &conversions);
 void populateControlConversions(InstructionConversions &conversions);
 void populateAsyncConversions(InstructionConversions &conversions);
+void populateCustomCallConversions(InstructionConversions &conversions);
+void populateLinearAlgebraConversions(InstructionConversions &conversions);
 
 /// All of the above.
 void populateHLOToLinalgConversions(InstructionConversions &conversions);
@@ -89,8 +92,16 @@ llvm::SmallVector<mlir::RankedTensorType> getLeafTypes(mlir::Type type);
 /// The arrays in types, without the sign of integers.
 llvm::SmallVector<mlir::Type> getSignlessLeaves(mlir::TypeRange types);
 
-/// A custom call of TopK: the first elements of an order, and their indices.
-mlir::LogicalResult convertTopK(HLOConverter &converter, InstructionOp op);
+/// Hands the operands on as what the result consists of.
+mlir::LogicalResult convertForward(HLOConverter &converter, InstructionOp op);
+
+/// Calls a computation with the operands.
+mlir::LogicalResult convertCallOf(HLOConverter &converter, InstructionOp op,
+                                  mlir::func::FuncOp computation);
+
+/// The element at an index of the operands behind each other along a dimension.
+Elements emitConcatenation(HLOConverter &converter, InstructionOp op,
+                           mlir::ValueRange index, int64_t dimension);
 
 /// `slice-start`, `slice-done` and the like of any opcode.
 mlir::LogicalResult convertAsyncStep(HLOConverter &converter, InstructionOp op);
@@ -218,6 +229,10 @@ private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult materialize(InstructionOp op, EmitElements emit);
+  Elements emitElements(InstructionOp op, const EmitElements &emit,
+                        mlir::ValueRange index);
+  /// The type of scalars that stand for elements of a type.
+  mlir::Type getScalarType(mlir::Type type) const;
   mlir::LogicalResult convertOther(mlir::Operation *op);
   mlir::LogicalResult convertScalar(mlir::Operation *op);
   void setPlaceholders(mlir::Operation *op);

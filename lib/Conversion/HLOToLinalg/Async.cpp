@@ -98,12 +98,11 @@ static bool isParallel(InstructionOp op) {
   auto header = module ? module->getAttrOfType<DictionaryAttr>(
                              TesseraHLODialect::getAttributesAttrName())
                        : DictionaryAttr();
-  for (StringRef name : {"replica_count", "num_partitions"}) {
+  StringRef names[] = {"replica_count", "num_partitions"};
+  return llvm::any_of(names, [&](StringRef name) {
     auto text = header ? header.getAs<StringAttr>(name) : StringAttr();
-    if (text && text.getValue() != "1")
-      return true;
-  }
-  return false;
+    return text && text.getValue() != "1";
+  });
 }
 
 /// The groups of a collective, and whether its one participant gets what it

@@ -10,7 +10,6 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -23,7 +22,7 @@ using namespace tessera::hlo;
 //===----------------------------------------------------------------------===//
 
 /// `tuple` and what else hands its operands on.
-static LogicalResult convertForward(HLOConverter &c, InstructionOp op) {
+LogicalResult hlo::convertForward(HLOConverter &c, InstructionOp op) {
   SmallVector<Value> leaves = c.getAllLeaves(op.getOperands());
   SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (leaves.size() != types.size())
@@ -74,11 +73,8 @@ static LogicalResult convertCopyDone(HLOConverter &c, InstructionOp op) {
 // Calls, loops, branches
 //===----------------------------------------------------------------------===//
 
-static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
-                                 StringRef attribute) {
-  func::FuncOp computation = c.getComputation(op, attribute);
-  if (!computation)
-    return failure();
+LogicalResult hlo::convertCallOf(HLOConverter &c, InstructionOp op,
+                                 func::FuncOp computation) {
   SmallVector<Value> arguments = c.getAllLeaves(op.getOperands());
   SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (c.isScalar()) {
@@ -95,6 +91,12 @@ static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
                            computation.getSymName());
   c.setLeaves(op.getResult(), c.call(computation, arguments, types));
   return success();
+}
+
+static LogicalResult convertCall(HLOConverter &c, InstructionOp op,
+                                 StringRef attribute) {
+  func::FuncOp computation = c.getComputation(op, attribute);
+  return computation ? convertCallOf(c, op, computation) : failure();
 }
 
 static LogicalResult convertFusion(HLOConverter &c, InstructionOp op) {
@@ -210,37 +212,6 @@ static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// custom-call
-//===----------------------------------------------------------------------===//
-
-/// Memory without contents; zeros, so that runs are alike.
-static LogicalResult convertAllocateBuffer(HLOConverter &c, InstructionOp op) {
-  SmallVector<Value> leaves;
-  for (Type type : getSignlessLeaves(op.getType())) {
-    auto tensor = cast<RankedTensorType>(type);
-    if (!tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
-      return emitUnsupported(op, "shape", "numbers of static shape");
-    Value empty = EmptyOp::create(c.b, type, ValueRange());
-    Value zero = createScalar(c.b, tensor.getElementType(), 0);
-    leaves.push_back(linalg::FillOp::create(c.b, zero, empty).getResult(0));
-  }
-  c.setLeaves(op.getResult(), leaves);
-  return success();
-}
-
-static LogicalResult convertCustomCall(HLOConverter &c, InstructionOp op) {
-  StringRef target = getText(op, "custom_call_target").trim('"');
-  if (target == "AllocateBuffer")
-    return convertAllocateBuffer(c, op);
-  if (target == "TopK")
-    return convertTopK(c, op);
-  // A promise about its operand.
-  if (target == "AssumeGatherIndicesInBound")
-    return convertForward(c, op);
-  return emitUnsupported(op, "target", "one that is converted", target);
-}
-
 void hlo::populateControlConversions(InstructionConversions &conversions) {
   llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
   for (StringRef opcode :
@@ -253,5 +224,4 @@ void hlo::populateControlConversions(InstructionConversions &conversions) {
   table["call"] = convertToApply;
   table["while"] = convertWhile;
   table["conditional"] = convertConditional;
-  table["custom-call"] = convertCustomCall;
 }

@@ -205,47 +205,53 @@ LogicalResult HLOConverter::convertOp(Operation *op) {
   return isScalar() ? convertScalar(op) : convertOther(op);
 }
 
+/// The name by which the conversion of an instruction is found.
+static std::string getConversionName(InstructionOp op) {
+  if (op.getOpcode() != "custom-call")
+    return op.getOpcode().str();
+  return ("custom-call:" + getText(op, "custom_call_target").trim('"')).str();
+}
+
 /// How many operands of the opcode are arrays, which its conversion asks for
 /// their shapes.
-static size_t countArrays(InstructionOp op,
+static size_t countArrays(InstructionOp op, StringRef name,
                           const InstructionConversions &conversions) {
   bool takesArrays =
-      llvm::is_contained({"scatter", "select-and-scatter", "sort"},
-                         op.getOpcode()) ||
-      conversions.elements.contains(op.getOpcode());
+      llvm::is_contained({"scatter", "select-and-scatter", "sort"}, name) ||
+      name.starts_with("custom-call:") || conversions.elements.contains(name);
   if (takesArrays)
     return op.getOperands().size();
-  bool isCall = op.getOpcode() == "conditional" ||
-                getText(op, "custom_call_target") == "\"TopK\"";
-  return isCall && !op.getOperands().empty() ? 1 : 0;
+  bool isConditional = op.getOpcode() == "conditional";
+  return isConditional && !op.getOperands().empty() ? 1 : 0;
 }
 
 /// Whether operands and result are what conversions take for granted.
-static LogicalResult checkTypes(InstructionOp op,
+static LogicalResult checkTypes(InstructionOp op, StringRef name,
                                 const InstructionConversions &conversions) {
   auto isArray = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.hasStaticShape();
   };
-  size_t count = countArrays(op, conversions);
+  size_t count = countArrays(op, name, conversions);
   if (!llvm::all_of(op.getOperands().take_front(count).getTypes(), isArray))
     return emitUnsupported(op, "operands", "arrays of static shape");
   // Several results are those of reductions alone.
-  bool isOne = !op.getOpcode().starts_with("reduce") &&
-               (conversions.elements.contains(op.getOpcode()) ||
-                op.getOpcode() == "select-and-scatter");
+  bool isReduction = name == "reduce" || name == "reduce-window";
+  bool isOne = !isReduction && (conversions.elements.contains(name) ||
+                                name == "select-and-scatter");
   if (isOne && !isArray(op.getType()))
     return emitUnsupported(op, "result", "an array of static shape");
   return success();
 }
 
 LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
-  if (failed(checkTypes(op, conversions)))
+  std::string key = getConversionName(op);
+  if (failed(checkTypes(op, key, conversions)))
     return failure();
-  if (auto whole = conversions.instructions.find(op.getOpcode());
+  if (auto whole = conversions.instructions.find(key);
       whole != conversions.instructions.end())
     return whole->second(*this, op);
-  auto found = conversions.elements.find(op.getOpcode());
+  auto found = conversions.elements.find(key);
   std::optional<OpcodeName> name = parseOpcodeName(op.getOpcode());
   bool isAsync =
       name && (name->asyncWrapped || name->opcode == Opcode::AsyncStart ||
@@ -255,6 +261,9 @@ LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
     return convertAsyncStep(*this, op);
   if (op.getOpcode() == "constant")
     return emitUnsupported(op, "literal", "all elements", "{...}");
+  if (found == conversions.elements.end() && op.getOpcode() == "custom-call")
+    return emitUnsupported(op, "target", "one that is converted",
+                           StringRef(key).substr(strlen("custom-call:")));
   if (found == conversions.elements.end())
     return emitUnsupported(op, "opcode", "one that is converted",
                            op.getOpcode());
@@ -264,11 +273,29 @@ LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
   if (array && array.getRank() != 0)
     return emitUnsupported(op, "computation on scalars", "scalars alone",
                            "an array");
-  Elements elements = found->second(*this, op, ValueRange());
+  Elements elements = emitElements(op, found->second, ValueRange());
   if (failed(elements))
     return failure();
   setLeaves(op.getResult(), *elements);
   return success();
+}
+
+/// The elements as ones of the result's types: any instruction of the TPU
+/// compiler may change the precision of floating-point numbers.
+Elements HLOConverter::emitElements(InstructionOp op, const EmitElements &emit,
+                                    ValueRange index) {
+  Elements elements = emit(*this, op, index);
+  SmallVector<RankedTensorType> types = getLeafTypes(op.getType());
+  if (failed(elements))
+    return failure();
+  for (auto [element, type] : llvm::zip(*elements, types)) {
+    Type wanted = getScalarType(getSignlessType(type.getElementType()));
+    if (isa<FloatType>(wanted) && isa<FloatType>(element.getType()))
+      element = hlo::convertScalar(b, element, false, wanted, false);
+    if (!element || element.getType() != wanted)
+      return emitUnsupported(op, "result", "elements of the operands' type");
+  }
+  return elements;
 }
 
 LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
@@ -298,7 +325,7 @@ LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
         SmallVector<Value> index;
         for (int64_t dim = 0; dim < rank; ++dim)
           index.push_back(linalg::IndexOp::create(b, dim));
-        Elements elements = emit(*this, op, index);
+        Elements elements = emitElements(op, emit, index);
         isEmitted = succeeded(elements);
         b.setLoc(loc);
         linalg::YieldOp::create(b, isEmitted ? ValueRange(*elements)
@@ -409,7 +436,10 @@ Value HLOConverter::getElement(Value array, ValueRange index) {
 }
 
 Type HLOConverter::getElementType(Value array) const {
-  Type type = getSignlessType(getArrayType(array).getElementType());
+  return getScalarType(getSignlessType(getArrayType(array).getElementType()));
+}
+
+Type HLOConverter::getScalarType(Type type) const {
   bool isNarrow = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
   return isScalar() && widen && isNarrow ? Float32Type::get(b.getContext())
                                          : type;
@@ -518,6 +548,8 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateSortConversions(conversions);
   populateControlConversions(conversions);
   populateAsyncConversions(conversions);
+  populateCustomCallConversions(conversions);
+  populateLinearAlgebraConversions(conversions);
 }
 
 LogicalResult

@@ -9,6 +9,7 @@
 #include "tessera/Conversion/HLOToLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -22,7 +23,13 @@ using Scalars = std::function<Value(ImplicitLocOpBuilder &b, ValueRange values,
 
 /// What an opcode is on numbers of each kind; empty where it is not defined.
 struct ScalarOp {
-  Scalars onFloats, onIntegers;
+  Scalars onFloats, onIntegers, onComplex = {};
+
+  const Scalars &get(Type type) const {
+    if (isa<ComplexType>(type))
+      return onComplex;
+    return isa<FloatType>(type) ? onFloats : onIntegers;
+  }
 };
 } // namespace
 
@@ -118,6 +125,14 @@ static Value emitIntegerSign(ImplicitLocOpBuilder &b, ValueRange x,
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x[0], zero);
   Value sign = arith::SelectOp::create(b, isNegative, minusOne, one);
   return arith::SelectOp::create(b, isZero(b, x[0]), zero, sign);
+}
+
+/// The upper half of a product that has twice as many bits.
+static Value emitHighProduct(ImplicitLocOpBuilder &b, ValueRange x,
+                             bool isUnsigned) {
+  if (isUnsigned)
+    return arith::MulUIExtendedOp::create(b, x[0], x[1]).getHigh();
+  return arith::MulSIExtendedOp::create(b, x[0], x[1]).getHigh();
 }
 
 /// A shift by less than the width; by more, all bits have left.
@@ -217,9 +232,8 @@ static Value emitOnScalars(HLOConverter &c, InstructionOp op,
     (void)emitUnsupported(op, "operands", "elements of one type");
     return {};
   }
-  const Scalars &emit =
-      isa<FloatType>(type) ? scalarOp.onFloats : scalarOp.onIntegers;
-  if (!emit || !isa<FloatType, IntegerType>(type)) {
+  const Scalars &emit = scalarOp.get(type);
+  if (!emit || !isa<FloatType, IntegerType, ComplexType>(type)) {
     (void)emitUnsupported(op, "element type",
                           "one that the opcode is defined for", toString(type));
     return {};
@@ -308,9 +322,19 @@ static Elements emitCompare(HLOConverter &c, InstructionOp op,
                           bool isUnsigned) {
     return compareIntegers(b, direction, x[0], x[1], isUnsigned);
   };
+  auto emitComplex = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) -> Value {
+    if (direction == "EQ")
+      return complex::EqualOp::create(b, x[0], x[1]);
+    if (direction == "NE")
+      return complex::NotEqualOp::create(b, x[0], x[1]);
+    (void)emitUnsupported(op, "direction", "EQ or NE of complex numbers",
+                          direction);
+    return {};
+  };
   SmallVector<Value> values{getOperand(c, op, 0, index),
                             getOperand(c, op, 1, index)};
-  Value result = emitOnScalars(c, op, {emit, emitIntegers}, values);
+  Value result =
+      emitOnScalars(c, op, {emit, emitIntegers, emitComplex}, values);
   if (!result)
     return failure();
   return SmallVector<Value>{result};
@@ -360,6 +384,92 @@ static Elements emitClamp(HLOConverter &c, InstructionOp op, ValueRange index) {
   return SmallVector<Value>{result};
 }
 
+static Value getFirst(ImplicitLocOpBuilder &, ValueRange x, bool) {
+  return x[0];
+}
+
+namespace {
+/// The bits of a floating-point number, as numbers of other precisions need
+/// them: sign, then `exponentBits`, then `mantissaBits`.
+struct FloatBits {
+  ImplicitLocOpBuilder &b;
+  IntegerType type;
+  int64_t mantissaBits, exponentBits;
+
+  FloatBits(ImplicitLocOpBuilder &b, FloatType type)
+      : b(b), type(b.getIntegerType(type.getWidth())),
+        mantissaBits(type.getFPMantissaWidth() - 1),
+        exponentBits(type.getWidth() - type.getFPMantissaWidth()) {}
+
+  Value constant(uint64_t value) const {
+    return arith::ConstantOp::create(
+        b, b.getIntegerAttr(type, APInt(type.getWidth(), value)));
+  }
+  Value keep(Value bits, uint64_t mask) const {
+    return arith::AndIOp::create(b, bits, constant(mask));
+  }
+  uint64_t exponentMask() const {
+    return llvm::maskTrailingOnes<uint64_t>(exponentBits) << mantissaBits;
+  }
+
+  /// Rounds to even.
+  Value roundMantissa(Value bits, int64_t newBits) const {
+    int64_t dropped = mantissaBits - newBits;
+    if (dropped <= 0)
+      return bits;
+    uint64_t last = uint64_t(1) << dropped;
+    Value isOdd =
+        arith::ShRUIOp::create(b, keep(bits, last), constant(dropped));
+    Value bias = arith::AddIOp::create(b, isOdd, constant((last >> 1) - 1));
+    return keep(arith::AddIOp::create(b, bits, bias), ~(last - 1));
+  }
+
+  /// What is too large becomes infinite, and what is too small zero.
+  Value limitExponent(Value bits, int64_t newBits) const {
+    if (newBits >= exponentBits)
+      return bits;
+    int64_t bias = (int64_t(1) << (exponentBits - 1)) - 1;
+    int64_t newBias = (int64_t(1) << (newBits - 1)) - 1;
+    Value exponent = keep(bits, exponentMask());
+    Value zero = keep(bits, uint64_t(1) << (type.getWidth() - 1));
+    Value infinity = arith::OrIOp::create(b, zero, constant(exponentMask()));
+    auto is = [&](arith::CmpIPredicate predicate, int64_t limit) -> Value {
+      return arith::CmpIOp::create(b, predicate, exponent,
+                                   constant(uint64_t(limit) << mantissaBits));
+    };
+    bits = arith::SelectOp::create(
+        b, is(arith::CmpIPredicate::ugt, bias + newBias), infinity, bits);
+    return arith::SelectOp::create(
+        b, is(arith::CmpIPredicate::ule, bias - newBias), zero, bits);
+  }
+};
+} // namespace
+
+/// The number that another precision has for it, in the type that it has.
+static Elements emitReducePrecision(HLOConverter &c, InstructionOp op,
+                                    ValueRange index) {
+  int64_t exponentBits = getInteger(op, "exponent_bits", 0);
+  int64_t mantissaBits = getInteger(op, "mantissa_bits", -1);
+  if (exponentBits < 1 || exponentBits > 64 || mantissaBits < 0)
+    return emitUnsupported(op, "precision", "bits of exponent and mantissa",
+                           Twine(exponentBits) + " and " + Twine(mantissaBits));
+  auto emit = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) -> Value {
+    FloatBits number(b, cast<FloatType>(x[0].getType()));
+    Value bits = arith::BitcastOp::create(b, number.type, x[0]);
+    bits = number.roundMantissa(bits, mantissaBits);
+    bits = number.limitExponent(bits, exponentBits);
+    Value isNaN =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x[0], x[0]);
+    Value reduced = arith::BitcastOp::create(b, x[0].getType(), bits);
+    return arith::SelectOp::create(b, isNaN, x[0], reduced);
+  };
+  Value result =
+      emitOnScalars(c, op, {emit, {}}, {getOperand(c, op, 0, index)});
+  if (!result)
+    return failure();
+  return SmallVector<Value>{result};
+}
+
 static Elements emitMap(HLOConverter &c, InstructionOp op, ValueRange index) {
   SmallVector<Value> values;
   for (unsigned i = 0; i < op.getOperands().size(); ++i)
@@ -371,9 +481,35 @@ static Elements emitMap(HLOConverter &c, InstructionOp op, ValueRange index) {
 // All opcodes
 //===----------------------------------------------------------------------===//
 
+/// What upstream knows of complex numbers.
+static Scalars getComplexFunction(StringRef opcode) {
+  return llvm::StringSwitch<Scalars>(opcode)
+      .Case("abs", create<complex::AbsOp>)
+      .Case("add", create<complex::AddOp>)
+      .Case("atan2", create<complex::Atan2Op>)
+      .Case("cosine", create<complex::CosOp>)
+      .Case("divide", create<complex::DivOp>)
+      .Case("exponential", create<complex::ExpOp>)
+      .Case("exponential-minus-one", create<complex::Expm1Op>)
+      .Case("log", create<complex::LogOp>)
+      .Case("log-plus-one", create<complex::Log1pOp>)
+      .Case("multiply", create<complex::MulOp>)
+      .Case("negate", create<complex::NegOp>)
+      .Case("power", create<complex::PowOp>)
+      .Case("rsqrt", create<complex::RsqrtOp>)
+      .Case("sign", create<complex::SignOp>)
+      .Case("sine", create<complex::SinOp>)
+      .Case("sqrt", create<complex::SqrtOp>)
+      .Case("subtract", create<complex::SubOp>)
+      .Case("tan", create<complex::TanOp>)
+      .Case("tanh", create<complex::TanhOp>)
+      .Default({});
+}
+
 static void addFloatFunctions(llvm::StringMap<EmitElements> &table) {
   auto add = [&](StringRef opcode, Scalars emit) {
-    table[opcode] = onElements({std::move(emit), {}});
+    table[opcode] =
+        onElements({std::move(emit), {}, getComplexFunction(opcode)});
   };
   add("acos", create<math::AcosOp>);
   add("acosh", create<math::AcoshOp>);
@@ -414,6 +550,7 @@ static void addIntegerFunctions(llvm::StringMap<EmitElements> &table) {
     return arith::XOrIOp::create(b, x[0], createScalar(b, x[0].getType(), -1));
   });
   add("count-leading-zeros", create<math::CountLeadingZerosOp>);
+  add("mulhi", emitHighProduct);
   add("popcnt", create<math::CtPopOp>);
   add("shift-left", emitShift<arith::ShLIOp>);
   add("shift-right-arithmetic", emitShift<arith::ShRSIOp>);
@@ -430,7 +567,8 @@ static Value onIntegersOrBits(ImplicitLocOpBuilder &b, ValueRange x,
 
 static void addFunctions(llvm::StringMap<EmitElements> &table) {
   auto add = [&](StringRef opcode, Scalars onFloats, Scalars onIntegers) {
-    table[opcode] = onElements({std::move(onFloats), std::move(onIntegers)});
+    table[opcode] = onElements({std::move(onFloats), std::move(onIntegers),
+                                getComplexFunction(opcode)});
   };
   add("add", create<arith::AddFOp>,
       onIntegersOrBits<arith::AddIOp, arith::OrIOp>);
@@ -463,4 +601,17 @@ void hlo::populateElementwiseConversions(InstructionConversions &conversions) {
   table["select"] = emitSelect;
   table["clamp"] = emitClamp;
   table["map"] = emitMap;
+  table["reduce-precision"] = emitReducePrecision;
+  table["complex"] =
+      onElements({[](ImplicitLocOpBuilder &b, ValueRange x, bool) -> Value {
+                    Type type = ComplexType::get(x[0].getType());
+                    return complex::CreateOp::create(b, type, x[0], x[1]);
+                  },
+                  {}});
+  table["real"] = onElements({getFirst, {}, create<complex::ReOp>});
+  table["imag"] = onElements({[](ImplicitLocOpBuilder &b, ValueRange x, bool) {
+                                return createScalar(b, x[0].getType(), 0);
+                              },
+                              {},
+                              create<complex::ImOp>});
 }

@@ -211,9 +211,8 @@ static Elements emitConcatenate(HLOConverter &c, InstructionOp op,
   });
 }
 
-static Elements emitConcatenateAll(HLOConverter &c, InstructionOp op,
-                                   ValueRange index) {
-  SmallVector<int64_t> dimensions = getIntegers(op, "dimensions");
+Elements hlo::emitConcatenation(HLOConverter &c, InstructionOp op,
+                                ValueRange index, int64_t dimension) {
   // Each stands in a branch of the one before.
   constexpr size_t maxOperands = 256;
   if (op.getOperands().size() > maxOperands)
@@ -221,9 +220,15 @@ static Elements emitConcatenateAll(HLOConverter &c, InstructionOp op,
                            Twine(op.getOperands().size()));
   if (op.getOperands().empty())
     return emitUnsupported(op, "operands", "at least one", "none");
+  return emitConcatenate(c, op, index, dimension, 0, 0);
+}
+
+static Elements emitConcatenateAll(HLOConverter &c, InstructionOp op,
+                                   ValueRange index) {
+  SmallVector<int64_t> dimensions = getIntegers(op, "dimensions");
   if (failed(checkDimensions(op, dimensions, 1, index.size())))
     return failure();
-  return emitConcatenate(c, op, index, dimensions.front(), 0, 0);
+  return emitConcatenation(c, op, index, dimensions.front());
 }
 
 void hlo::populateMoveConversions(InstructionConversions &conversions) {

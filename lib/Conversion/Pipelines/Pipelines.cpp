@@ -103,6 +103,8 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createCheckAffineDivisors());
   manager.addPass(createLowerAffinePass());
   manager.addPass(createExpandSmallFloats());
+  // Functions of complex numbers; what is left has a form in LLVM.
+  manager.addPass(createConvertComplexToStandardPass());
   if (options.threads > 1) {
     ConvertSCFToOpenMPPassOptions parallelOptions;
     parallelOptions.numThreads = options.threads;

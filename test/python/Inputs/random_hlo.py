@@ -33,6 +33,7 @@ TINY = {
     "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
     "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
 }
+COMPLEX = {"c64": np.complex64, "c128": np.complex128}
 FLOATS = ["bf16", "f16", "f32", "f64"]
 WIDE = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
 INTEGERS = ["s4", "u4", *WIDE]
@@ -40,7 +41,7 @@ TILES = ["", "", "T(8,128)", "T(4,128)", "T(8,128)(2,1)", "T(2,3)", "T(3,4)(2,1)
 
 
 def bits(name):
-    digits = name.removeprefix("bf").lstrip("sufpred").split("e")[0]
+    digits = name.removeprefix("bf").lstrip("csufpred").split("e")[0]
     return int(digits) if digits else 1
 
 
@@ -63,8 +64,10 @@ class Module:
 
     def values(self, name, dims, edges=True, low=None, high=None):
         """An array of random elements, some of them on the edge of the type."""
-        dtype, rng = (TYPES | TINY)[name], np.random.default_rng(self.random.getrandbits(32))
+        dtype, rng = (TYPES | TINY | COMPLEX)[name], np.random.default_rng(self.random.getrandbits(32))
         size = int(np.prod(dims))
+        if name in COMPLEX:
+            return np.asarray(rng.normal(0, 2, dims) + 1j * rng.normal(0, 2, dims)).astype(dtype)
         if name == "pred":
             return rng.integers(0, 2, dims).astype(bool)
         if name in FLOATS or name in TINY:
@@ -226,6 +229,46 @@ def integer_power(m):
 def float_function(m):
     opcode, name, dims = m.random.choice(["power", "atan2"]), m.random.choice(FLOATS), m.dims()
     m.op(name, dims, opcode, [m.array(name, dims), m.array(name, dims)], result="near")
+
+
+def reduce_precision(m):
+    name, dims = m.random.choice(FLOATS), m.dims()
+    exponent, mantissa = m.random.randrange(1, 9), m.random.randrange(0, 24)
+    attributes = f"exponent_bits={exponent}, mantissa_bits={mantissa}"
+    m.op(name, dims, "reduce-precision", [m.array(name, dims)], attributes)
+
+
+# Of sums and products, and of functions.
+COMPLEX_BINARY = ["add", "subtract", "multiply", "divide"]
+COMPLEX_UNARY = [
+    "cosine", "exponential", "exponential-minus-one", "log", "log-plus-one", "negate", "rsqrt", "sign", "sine",
+    "sqrt", "tan", "tanh",
+]  # fmt: skip
+
+
+def complex_(m):
+    """Without edges, where the two parts need not be alike."""
+    name, dims = m.random.choice(sorted(COMPLEX)), m.dims()
+    opcode = m.random.choice([*COMPLEX_BINARY, *COMPLEX_UNARY])
+    operands = [m.array(name, dims) for _ in range(1 + (opcode in COMPLEX_BINARY))]
+    m.op(name, dims, opcode, operands, result="near")
+
+
+def complex_parts(m):
+    name, dims = m.random.choice(sorted(COMPLEX)), m.dims()
+    part = "f32" if name == "c64" else "f64"
+    opcode = m.random.choice(["complex", "real", "imag", "abs", "compare", "select", "copy"])
+    if opcode == "complex":
+        m.op(name, dims, opcode, [m.array(part, dims), m.array(part, dims)])
+    elif opcode == "compare":
+        direction = f"direction={m.random.choice(['EQ', 'NE'])}"
+        m.op("pred", dims, opcode, [m.array(name, dims), m.array(name, dims)], direction)
+    elif opcode == "select":
+        m.op(name, dims, opcode, [m.array("pred", dims), m.array(name, dims), m.array(name, dims)])
+    elif opcode == "copy":
+        m.op(name, dims, opcode, [m.array(name, dims)])
+    else:
+        m.op(part, dims, opcode, [m.array(name, dims)], result="near")
 
 
 def compare(m):
@@ -474,6 +517,44 @@ def convert_tiny(m):
     m.op(target, dims, "convert", [m.array(source, dims)])
 
 
+# --- linear algebra ---------------------------------------------------------------
+
+
+def matrices(m, name, rows, columns, batch):
+    """Random ones that are no edge cases, with large diagonals."""
+    array = m.values(name, (*batch, rows, columns), edges=False)
+    return array + (20 * np.eye(rows, columns)).astype(array.dtype)
+
+
+def cholesky(m):
+    name, n, batch = m.random.choice(["f32", "f64"]), m.random.randrange(1, 8), m.dims(m.random.randrange(2), 3)
+    array = matrices(m, name, n, n, batch)
+    lower = m.random.random() < 0.5
+    array = array @ np.swapaxes(array, -1, -2)
+    text = m.op(name, array.shape, "cholesky", [m.parameter(name, array)], f"lower={str(lower).lower()}")
+    # The other triangle is of no meaning.
+    m.results.pop()
+    keep = np.broadcast_to(np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T, array.shape)
+    zeros = m.parameter(name, np.zeros(array.shape, array.dtype))
+    m.op(name, array.shape, "select", [m.parameter("pred", keep), text, zeros], result="sum")
+
+
+def triangular_solve(m):
+    name, n, batch = m.random.choice(["f32", "f64"]), m.random.randrange(1, 8), m.dims(m.random.randrange(2), 3)
+    left, lower, unit = (m.random.random() < 0.5 for _ in range(3))
+    matrix = matrices(m, name, n, n, batch)
+    if unit:
+        matrix /= 100
+    other = m.random.randrange(1, 6)
+    right = m.values(name, (*batch, n, other) if left else (*batch, other, n), edges=False)
+    transpose = m.random.choice(["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
+    flags = f"left_side={left}, lower={lower}, unit_diagonal={unit}".lower()
+    m.op(
+        name, right.shape, "triangular-solve", [m.parameter(name, matrix), m.parameter(name, right)],
+        f"{flags}, transpose_a={transpose}", result="sum",
+    )  # fmt: skip
+
+
 REDUCERS = {
     "add": FLOATS + WIDE,
     "multiply": WIDE,
@@ -619,5 +700,6 @@ KINDS = [
     unary, function, is_finite, binary, binary, integer_power, float_function, compare, select, clamp, convert,
     convert, bitcast_convert, map_, broadcast, transpose, reverse, reshape, copy, slice_, iota,
     pad, concatenate, dynamic_slice, dynamic_update_slice, gather, reduce, reduce_window,
-    convolution, dot, scatter, sort, select_and_scatter, convert_tiny,
+    convolution, dot, scatter, sort, select_and_scatter, convert_tiny, reduce_precision, complex_,
+    complex_parts, cholesky, triangular_solve,
 ]  # fmt: skip

@@ -1,0 +1,170 @@
+"""What the TPU compiler makes of parts of models, run, against the values of the
+same functions by XLA's CPU backend in double precision.
+
+REQUIRES: jaxlib, libtpu, tessera-python
+RUN: %python %s
+
+usage: tpu-values.py [--target TARGET] [--keep FOLDER] [NAME...]
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import sys
+import zlib
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "HLO" / "Inputs"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "Inputs"))
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+import test_counts  # noqa: E402
+import tpu_models  # noqa: E402
+from jax.experimental import topologies  # noqa: E402
+from jaxlib import _hlo  # noqa: E402
+
+import tessera as ts  # noqa: E402
+
+# Otherwise the text rounds operands of products to bf16.
+jax.config.update("jax_default_matmul_precision", "highest")
+
+# More elements than that take minutes.
+MAX_ELEMENTS = 1_500_000
+
+# Where the last bit of a number decides: chaos, and rounding to integers.
+UNSTABLE = {"donated_loop", "fractal", "dynamic_quantization"}
+# What says that it is unsupported, and why.
+UNSUPPORTED = {"eigenvalues": "EighTpu"}
+
+WIDE = {"float32": np.float64, "complex64": np.complex128}
+
+
+def count_elements(program):
+    return sum(int(np.prod(a.shape)) for a in program.arguments)
+
+
+def get_names():
+    return [
+        name
+        for name, program in tpu_models.PROGRAMS.items()
+        if name not in UNSTABLE and count_elements(program) <= MAX_ELEMENTS
+    ]
+
+
+def compile_program(name, devices):
+    """The text of a program, with all elements of its constants; None where the
+    compiler refuses it."""
+    try:
+        compiled = tpu_models.lower(name, devices).compile()
+    except jax.errors.JaxRuntimeError as error:
+        print(f"{name}: not compiled: {str(error)[:100]}")
+        return None
+    options = _hlo.HloPrintOptions()
+    options.print_large_constants = True
+    return compiled.runtime_executable().hlo_modules()[0].to_string(options)
+
+
+def draw(rng, argument):
+    """Small numbers, so that errors do not grow, and small integers from 0 on."""
+    dtype = np.dtype(argument.dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, argument.shape).astype(dtype)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return rng.integers(0, 7, argument.shape).astype(dtype)
+    numbers = rng.standard_normal(argument.shape) / 8
+    if dtype.kind == "c":
+        numbers = numbers + 1j * rng.standard_normal(argument.shape) / 8
+    return np.asarray(numbers).astype(dtype)
+
+
+def evaluate(function, arguments, dtypes):
+    """The results in double precision, of the types that the program has; in
+    single precision where the program insists on it, or draws random numbers."""
+    if any(a.dtype == np.uint32 for a in arguments):
+        return [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*arguments))]
+    wide = [a.astype(WIDE.get(a.dtype.name, a.dtype)) for a in arguments]
+    try:
+        with jax.enable_x64(True):
+            results = jax.tree.leaves(jax.jit(function)(*wide))
+    except TypeError:
+        results = jax.tree.leaves(jax.jit(function)(*arguments))
+    return [np.asarray(r).astype(d) for r, d in zip(results, dtypes, strict=True)]
+
+
+def to_numbers(array):
+    kind = np.complex128 if array.dtype.kind == "c" else np.float64
+    return array.astype(kind)
+
+
+def describe_difference(found, expected, element_type):
+    """What is wrong, or None. Sums are as exact as the largest of them lets."""
+    if found.dtype.kind in "biu" or "int" in found.dtype.name:
+        wrong = found != expected
+    else:
+        expected = to_numbers(expected)
+        scale = max(1, np.abs(expected[np.isfinite(expected)]).max(initial=0))
+        is_f32 = element_type in ("f32", "c64", "f64")
+        tolerance = {"rtol": 1e-3, "atol": 1e-4 * scale} if is_f32 else {"rtol": 0, "atol": 2e-2 * scale}
+        wrong = ~np.isclose(to_numbers(found), expected, equal_nan=True, **tolerance)
+    if not wrong.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{wrong.sum()} of {wrong.size}, at {at} it is {found[at]}, expected {expected[at]}"
+
+
+def run(name, text):
+    """What differs, or what was said to be unsupported; empty if all is right."""
+    program = tpu_models.PROGRAMS[name]
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    arguments = [draw(rng, a) for a in program.arguments]
+    dtypes = [leaf.dtype for leaf in jax.tree.leaves(jax.eval_shape(program.function, *program.arguments))]
+    try:
+        module = ts.Program(text)
+    except ts.UnsupportedError as error:
+        reason = UNSUPPORTED.get(name)
+        return "" if reason and reason in str(error) else str(error)[:600]
+    results = module(*(a.view(s.dtype) for a, s in zip(arguments, module.inputs, strict=True)))
+    results = results if isinstance(results, tuple) else (results,)
+    expected = evaluate(program.function, arguments, dtypes)
+    differences = []
+    for number, (result, shape) in enumerate(zip(results, module.outputs)):
+        wrong = describe_difference(result.view(dtypes[number]), expected[number], shape.element_type)
+        if wrong:
+            differences.append(f"out{number}: {wrong}")
+    return "; ".join(differences)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--target", choices=tpu_models.TOPOLOGIES)
+    parser.add_argument("--keep", type=pathlib.Path)
+    options = parser.parse_args()
+    targets = [options.target] if options.target else [*tpu_models.TOPOLOGIES]
+    tried, failures = 0, []
+    for target in targets:
+        names = options.names or get_names()
+        if not options.names and not test_counts.is_full_test():
+            names = random.Random(target).sample(names, 6)
+        topology = topologies.get_topology_desc(
+            platform="tpu", topology_name=tpu_models.TOPOLOGIES[target]
+        )
+        for name in names:
+            text = compile_program(name, topology.devices)
+            if text is None:
+                continue
+            if options.keep:
+                options.keep.mkdir(exist_ok=True)
+                (options.keep / f"{target}-{name}.hlo").write_text(text)
+            tried += 1
+            wrong = run(name, text)
+            if wrong:
+                failures.append(f"{target} {name}: {wrong}")
+                print(failures[-1], flush=True)
+    print(f"{tried - len(failures)} of {tried} modules are right")
+    assert tried
+    sys.exit(bool(failures))
+
+
+main()
