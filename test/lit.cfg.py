@@ -91,6 +91,8 @@ if config.tessera_has_python:
     config.environment["PYTHONPATH"] = os.path.join(
         config.tessera_obj_root, "python_packages"
     )
+if "clang" in os.path.basename(config.tessera_cxx):
+    config.available_features.add("clang")
 clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
 if os.path.exists(clang_format):
     config.available_features.add("clang-format")

@@ -16,8 +16,9 @@
 #ifndef TESSERA_LIB_RUNTIME_KERNELS_H
 #define TESSERA_LIB_RUNTIME_KERNELS_H
 
-#include <cstddef>
-#include <cstdint>
+// No header of C++, so that no inline function of one is compiled here.
+#include <stddef.h> // NOLINT(modernize-deprecated-headers)
+#include <stdint.h> // NOLINT(modernize-deprecated-headers)
 
 namespace tessera::runtime {
 

@@ -18,8 +18,6 @@
 
 #include "Kernels.h"
 
-#include <utility>
-
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -107,14 +105,24 @@ TESSERA_INLINE void fence() {
 #endif
 }
 
+/// The numbers from 0 to below `Count`.
+template <int... I> struct Indices {};
+#if __has_builtin(__make_integer_seq)
+template <typename, int... I> using IndicesOf = Indices<I...>;
+template <int Count>
+using FirstIndices = __make_integer_seq<IndicesOf, int, Count>;
+#else
+template <int Count> using FirstIndices = Indices<__integer_pack(Count)...>;
+#endif
+
 /// Units of `a` and `b` in the order of Order::at.
 template <typename Order, typename V, int... I>
-TESSERA_INLINE V shuffle(V a, V b, std::integer_sequence<int, I...>) {
+TESSERA_INLINE V shuffle(V a, V b, Indices<I...>) {
   return __builtin_shufflevector(a, b, Order::at(I)...);
 }
 template <typename Order, int Count, typename V>
 TESSERA_INLINE V shuffle(V a, V b) {
-  return shuffle<Order>(a, b, std::make_integer_sequence<int, Count>());
+  return shuffle<Order>(a, b, FirstIndices<Count>());
 }
 
 /// Units of two registers in turns, within each group of `Group` units; the
@@ -406,8 +414,9 @@ template <int Unit> TESSERA_INLINE void transposeBlock(const Block &block) {
     return transposeUnits<Unit>(block);
   if (block.rows * Unit >= kVectorBytes)
     return transposeTiles<Unit, kVectorBytes, false>(block);
-  if (kVectorBytes > 32 && block.rows * Unit >= 32)
-    return transposeTiles<Unit, 32, false>(block);
+  if constexpr (kVectorBytes > 32)
+    if (block.rows * Unit >= 32)
+      return transposeTiles<Unit, 32, false>(block);
   transposeTiles<Unit, kLaneBytes, false>(block);
 }
 
