@@ -26,12 +26,6 @@ using namespace tessera;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A buffer from its first moment to its last.
-struct Piece {
-  int64_t begin, end;
-  ReportPlace place;
-};
-
 /// Puts the timelines that run within steps in front of these.
 class Flattener {
 public:
@@ -39,14 +33,14 @@ public:
             llvm::ArrayRef<std::vector<int64_t>> bytes)
       : input(input), bytes(bytes) {}
 
-  std::optional<std::vector<Piece>> flatten();
+  /// Places without offsets, and the number of moments.
+  std::vector<ReportPlace> flatten(int64_t &numMoments);
 
 private:
-  /// A timeline that runs from `moment` on, within `step` of the program; -1
-  /// for the program itself.
+  /// A timeline that runs from `moment` on.
   struct Run {
     size_t timeline;
-    int64_t moment, step;
+    int64_t moment;
   };
 
   bool countMoments();
@@ -57,7 +51,7 @@ private:
   /// Of each timeline, with what runs within it.
   std::vector<int64_t> moments;
   std::vector<Run> runs;
-  std::vector<Piece> pieces;
+  std::vector<ReportPlace> places;
 };
 } // namespace
 
@@ -86,8 +80,7 @@ void Flattener::addRun(const Run &run) {
   for (int64_t step = 0, n = timeline.steps.size(); step < n; ++step) {
     begins.push_back(moment);
     for (; child < children.size() && children[child].first == step; ++child) {
-      runs.push_back(
-          {children[child].second, moment, run.step < 0 ? step : run.step});
+      runs.push_back({children[child].second, moment});
       moment += moments[children[child].second];
     }
     ends.push_back(moment++);
@@ -97,23 +90,22 @@ void Flattener::addRun(const Run &run) {
     bool isInMain = buffer.shape->layoutOrDefault().memorySpace == 0;
     if (size == 0 || buffer.isBoundary || !isInMain)
       continue;
-    int64_t begin = run.step < 0 ? buffer.begin : run.step;
-    int64_t end = run.step < 0 ? buffer.end : run.step;
-    pieces.push_back({begins[buffer.begin], ends[buffer.end],
-                      ReportPlace{buffer.value, begin, end, 0, size}});
+    places.push_back(
+        {buffer.value, begins[buffer.begin], ends[buffer.end], 0, size});
   }
 }
 
-std::optional<std::vector<Piece>> Flattener::flatten() {
+std::vector<ReportPlace> Flattener::flatten(int64_t &numMoments) {
   if (!countMoments())
-    return std::nullopt;
-  runs.push_back({input.timelines.size() - 1, 0, -1});
+    return {};
+  numMoments = moments.back();
+  runs.push_back({input.timelines.size() - 1, 0});
   while (!runs.empty()) {
     Run run = runs.back();
     runs.pop_back();
     addRun(run);
   }
-  return std::move(pieces);
+  return std::move(places);
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,32 +174,27 @@ void Heap::giveBack(int64_t offset, int64_t size) {
     addGap(offset, size);
 }
 
-std::optional<std::vector<ReportPlace>>
-tessera::placeTemporaries(const ReportInput &input,
-                          llvm::ArrayRef<std::vector<int64_t>> bytes) {
-  std::optional<std::vector<Piece>> pieces = Flattener(input, bytes).flatten();
-  if (!pieces)
-    return std::nullopt;
-  auto rank = [](const Piece &piece) {
-    return std::tuple(piece.begin, -piece.place.bytes, piece.place.value,
-                      piece.end);
+void tessera::placeTemporaries(const ReportInput &input,
+                               llvm::ArrayRef<std::vector<int64_t>> bytes,
+                               Report &report) {
+  std::vector<ReportPlace> &places = report.temporaries;
+  places = Flattener(input, bytes).flatten(report.moments);
+  auto rank = [](const ReportPlace &place) {
+    return std::tuple(place.begin, -place.bytes, place.value, place.end);
   };
-  llvm::sort(*pieces, [&](const Piece &lhs, const Piece &rhs) {
+  llvm::sort(places, [&](const ReportPlace &lhs, const ReportPlace &rhs) {
     return rank(lhs) < rank(rhs);
   });
   Heap heap;
   // The last moment of what is there, and its number.
   using End = std::pair<int64_t, size_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-  std::vector<ReportPlace> places;
-  for (const Piece &piece : *pieces) {
-    for (; !ends.empty() && ends.top().first < piece.begin; ends.pop()) {
+  for (auto [number, place] : llvm::enumerate(places)) {
+    for (; !ends.empty() && ends.top().first < place.begin; ends.pop()) {
       const ReportPlace &gone = places[ends.top().second];
       heap.giveBack(gone.offset, gone.bytes);
     }
-    places.push_back(piece.place);
-    places.back().offset = heap.take(piece.place.bytes);
-    ends.push({piece.end, places.size() - 1});
+    place.offset = heap.take(place.bytes);
+    ends.push({place.end, number});
   }
-  return places;
 }

@@ -16,10 +16,11 @@ namespace tessera {
 /// Places for the temporaries of main memory, where `bytes` has the size of
 /// each buffer of each timeline. They are placed one by one as they begin, the
 /// larger first, each in the smallest gap that holds it, as the TPU compiler
-/// does. Nothing where calls within calls take too many steps to be followed.
-std::optional<std::vector<ReportPlace>>
-placeTemporaries(const ReportInput &input,
-                 llvm::ArrayRef<std::vector<int64_t>> bytes);
+/// does. None, and no moments, where calls within calls take too many steps to
+/// be followed.
+void placeTemporaries(const ReportInput &input,
+                      llvm::ArrayRef<std::vector<int64_t>> bytes,
+                      Report &report);
 
 } // namespace tessera
 

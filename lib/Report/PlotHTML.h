@@ -19,6 +19,9 @@ void printLivePlots(const Report &report,
                     llvm::ArrayRef<ReportCapacity> capacities,
                     llvm::raw_ostream &os);
 
+/// Temporaries of main memory at their places, step by step, to be zoomed.
+void printPlaces(const Report &report, llvm::raw_ostream &os);
+
 /// Bytes that each step reads and writes against the cycles that it takes.
 void printCyclesPlot(const Report &report, llvm::raw_ostream &os);
 

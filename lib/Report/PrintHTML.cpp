@@ -390,6 +390,7 @@ void tessera::printReportHTML(const Report &report, raw_ostream &os,
   printSums(report, os);
   printSpaces(report, os);
   printLivePlots(report, capacities, os);
+  printPlaces(report, os);
   printPeaks(report, os, limit);
   printCyclesPlot(report, os);
   printGroups(report, ReportGrouping::Source, os, limit);

@@ -244,12 +244,11 @@ void ReportBuilder::addLiveBytes() {
 /// Arguments and results are there all the time, each rounded up, and a table
 /// where the result is a tuple.
 void ReportBuilder::addProgramBytes() {
-  if (auto places = placeTemporaries(input, bufferBytes)) {
-    report.temporaries = std::move(*places);
-    for (const ReportPlace &place : report.temporaries)
-      report.temporaryBytes = std::max(report.temporaryBytes,
-                                       addSaturated(place.offset, place.bytes));
-  } else {
+  placeTemporaries(input, bufferBytes, report);
+  for (const ReportPlace &place : report.temporaries)
+    report.temporaryBytes = std::max(report.temporaryBytes,
+                                     addSaturated(place.offset, place.bytes));
+  if (report.moments == 0) {
     LiveBytes live = countLive(
         [](const ReportBuffer &buffer) { return !buffer.isBoundary; });
     if (auto main = live.find(0); main != live.end() && !main->second.empty())

@@ -399,17 +399,15 @@ TEST(Report, PlacesDoNotOverlap) {
       if (t > 0)
         timeline.children.emplace_back(pick(0, last), pick(0, t - 1));
     }
-    int64_t last =
-        static_cast<int64_t>(input.timelines.back().steps.size()) - 1;
     Report report = llvm::cantFail(makeReport(std::move(input)));
     ASSERT_GE(report.temporaryBytes,
               report.spaces.empty() ? 0 : report.spaces[0].peakBytes);
     for (const ReportPlace &place : report.temporaries) {
       ASSERT_TRUE(0 <= place.begin && place.begin <= place.end &&
-                  place.end <= last);
+                  place.end < report.moments);
       ASSERT_TRUE(0 <= place.offset && place.bytes > 0);
       for (const ReportPlace &other : report.temporaries) {
-        bool meet = place.begin < other.begin && other.begin <= place.end;
+        bool meet = place.begin <= other.end && other.begin <= place.end;
         bool overlap = place.offset < other.offset + other.bytes &&
                        other.offset < place.offset + place.bytes;
         ASSERT_FALSE(&place != &other && meet && overlap)

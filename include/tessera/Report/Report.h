@@ -208,7 +208,9 @@ struct SpaceReport {
   int64_t scopedPeakStep = 0;
 };
 
-/// Where a temporary of main memory could be, and when: steps of the program.
+/// Where a temporary of main memory could be, and from which moment to which.
+/// Moments are the steps of the program in a line with those that run within a
+/// step, which come before it.
 struct ReportPlace {
   size_t value = 0; ///< Index of Report::values.
   int64_t begin = 0;
@@ -232,6 +234,8 @@ struct Report {
   /// As they begin. Empty where they are too many to be placed; then
   /// temporaryBytes is without gaps.
   std::vector<ReportPlace> temporaries;
+  /// How many moments there are.
+  int64_t moments = 0;
   /// Arguments and outputs in the host's memory.
   int64_t hostArgumentBytes = 0;
   int64_t hostOutputBytes = 0;
