@@ -43,6 +43,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
 th { color: var(--soft); font-weight: 600; font-size: .85rem; }
 td.number, th.number { text-align: right; white-space: nowrap;
   font-variant-numeric: tabular-nums; }
+td:has(code) { min-width: 16rem; }
 .advice { background: var(--panel); border-left: 3px solid var(--bar);
   padding: .3rem .6rem; margin-top: .3rem; }
 .scroll { overflow-x: auto; }

@@ -26,6 +26,11 @@ static std::string formatSigned(int64_t number) {
   return (number > 0 ? "+" : "") + std::to_string(number);
 }
 
+/// The same for a page, with thousands.
+static std::string formatGrowth(int64_t number) {
+  return (number > 0 ? "+" : "") + formatNumber(number);
+}
+
 static std::string describe(const ReportValue &value) {
   return "%" + value.name + " = " + value.shape->toString() + " " +
          value.operation + ", line " + std::to_string(value.line);
@@ -151,7 +156,7 @@ static void printSumsHTML(llvm::ArrayRef<ChangedSum> sums,
       {{"before", true}, {"after", true}, {"growth", true}, {"sum", false}});
   for (const ChangedSum &sum : sums)
     table.row({formatSize(sum.before), formatSize(sum.after),
-               formatSigned(sum.growth()), html::escape(sum.name)});
+               formatGrowth(sum.growth()), html::escape(sum.name)});
 }
 
 static void printChangedHTML(llvm::ArrayRef<ChangedValue> values,
@@ -168,7 +173,7 @@ static void printChangedHTML(llvm::ArrayRef<ChangedValue> values,
   for (const ChangedValue &value : values)
     table.row({formatSize(value.before->allocatedBytes),
                formatSize(value.after->allocatedBytes),
-               formatSigned(value.growth()),
+               formatGrowth(value.growth()),
                describeChange(value.before->value, value.after->value),
                describeHTML(value.before->value) + "<br>&rarr; " +
                    describeHTML(value.after->value)});
