@@ -44,6 +44,12 @@ typedef struct TesseraRuntimeOptions {
   /// Bytes of a destination from which on stores bypass the caches; 0: half of
   /// the last-level cache, at most 16 MiB.
   int64_t streamedBytes;
+  /// Parts of the arrays, a slice for each dimension as in Python,
+  /// `8:16,:,0:128:2`; null: the whole array. Buffers and shapes are those of
+  /// the whole arrays; the parts have the same sizes. Nothing outside of a part
+  /// of the destination is written, no padding either.
+  const char *sourceBox;
+  const char *destinationBox;
 } TesseraRuntimeOptions;
 
 /// An array as PJRT describes it (PJRT_Buffer_MemoryLayout).

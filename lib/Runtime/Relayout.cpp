@@ -112,7 +112,8 @@ getPadding(const Shape &shape, int64_t bits, const Options &options) {
 
 llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
                                        const Options &options) {
-  if (llvm::Error error = checkRelayout(src.shape, dst.shape))
+  if (llvm::Error error =
+          checkRelayout({src.shape, src.box}, {dst.shape, dst.box}))
     return std::move(error);
   if (dst.strided)
     return unsupportedError("byte strides", "those of the source alone",
@@ -133,13 +134,16 @@ llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
   llvm::Expected<int64_t> dstBytes = getBytes(dst, bits.dst);
   if (!dstBytes)
     return dstBytes.takeError();
-  Relayout result(std::move(src), std::move(*from), std::move(*to), bits);
+  Relayout result(std::move(src), std::move(*from), std::move(dst),
+                  std::move(*to), bits);
   result.sizeOfSrc = *srcBytes;
   result.sizeOfDst = *dstBytes;
-  result.padding = getPadding(dst.shape, bits.dst, options);
+  if (result.dst.box.empty())
+    result.padding = getPadding(result.dst.shape, bits.dst, options);
   result.kernels = &getKernels(options.vectorBytes);
-  auto schedule = Schedule::get(result.src, result.srcAxes, result.dstAxes,
-                                bits, result.padding.has_value());
+  auto schedule =
+      Schedule::get(result.src, result.srcAxes, result.dst, result.dstAxes,
+                    bits, result.padding.has_value());
   if (!schedule) {
     llvm::consumeError(schedule.takeError());
     return result;
@@ -292,7 +296,27 @@ void Relayout::run(const char *from, char *to, int64_t share,
 // Position by position
 //===----------------------------------------------------------------------===//
 
-int64_t Relayout::getSrcBit(llvm::ArrayRef<int64_t> index) const {
+/// The number of the index `i` within a slice; nothing for one beside it.
+static std::optional<int64_t> getNumber(const Slice &slice, int64_t i) {
+  int64_t number = (i - slice.begin) / slice.step;
+  bool isIn = i >= slice.begin && (i - slice.begin) % slice.step == 0 &&
+              number < slice.count;
+  return isIn ? std::optional(number) : std::nullopt;
+}
+
+std::optional<int64_t>
+Relayout::getSrcBit(llvm::ArrayRef<int64_t> dstIndex) const {
+  llvm::SmallVector<int64_t, 6> index(dstIndex);
+  if (!dst.box.empty())
+    for (auto [i, slice] : llvm::zip_equal(index, dst.box)) {
+      std::optional<int64_t> number = getNumber(slice, i);
+      if (!number)
+        return std::nullopt;
+      i = *number;
+    }
+  if (!src.box.empty())
+    for (auto [i, slice] : llvm::zip_equal(index, src.box))
+      i = slice.begin + i * slice.step;
   if (!src.strided)
     return srcAxes.linearIndex(index) * bits.src;
   int64_t byte = src.strided->offset;
@@ -328,13 +352,15 @@ void Relayout::runPositions(const char *from, char *to, int64_t share,
     auto index = dstAxes.logicalIndex(at);
     if (!index && !value)
       continue;
-    int64_t dstBit = at * bits.dst;
-    const char *src = index ? from : value;
-    int64_t srcBit = index ? getSrcBit(*index) : 0;
+    std::optional<int64_t> element = index ? getSrcBit(*index) : std::nullopt;
+    if (index && !element) // Outside of the part.
+      continue;
+    int64_t dstBit = at * bits.dst, srcBit = element.value_or(0);
+    const char *src = element ? from : value;
     if (isWhole)
       std::memcpy(to + dstBit / 8, src + srcBit / 8, bits.dst / 8);
     else
-      copyBits(src, srcBit, to, dstBit, index ? bits : ElementBits(bits.dst));
+      copyBits(src, srcBit, to, dstBit, element ? bits : ElementBits(bits.dst));
   }
 }
 

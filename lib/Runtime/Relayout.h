@@ -43,17 +43,20 @@ public:
   void print(llvm::raw_ostream &os) const;
 
 private:
-  Relayout(Side src, AxisList srcAxes, AxisList dstAxes, ElementBits bits)
-      : src(std::move(src)), srcAxes(std::move(srcAxes)),
+  Relayout(Side src, AxisList srcAxes, Side dst, AxisList dstAxes,
+           ElementBits bits)
+      : src(std::move(src)), dst(std::move(dst)), srcAxes(std::move(srcAxes)),
         dstAxes(std::move(dstAxes)), bits(bits) {}
 
   void runMove(const Move &move, const char *from, char *to, int64_t share,
                int64_t shares) const;
   void runPositions(const char *from, char *to, int64_t share,
                     int64_t shares) const;
-  int64_t getSrcBit(llvm::ArrayRef<int64_t> index) const;
+  /// Where the element for that index of the destination begins; nothing for
+  /// one outside of the part that is moved.
+  std::optional<int64_t> getSrcBit(llvm::ArrayRef<int64_t> dstIndex) const;
 
-  Side src;
+  Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;
   int64_t sizeOfSrc = 0, sizeOfDst = 0;

@@ -105,7 +105,7 @@ static llvm::Expected<Side> readText(const char *text, llvm::StringRef field) {
   llvm::Expected<Shape> shape = parseShape(text);
   if (!shape)
     return shape.takeError();
-  return Side{std::move(*shape), std::nullopt};
+  return Side{std::move(*shape)};
 }
 
 static llvm::Expected<Options>
@@ -126,6 +126,27 @@ readOptions(const TesseraRuntimeOptions *options) {
 // Handles
 //===----------------------------------------------------------------------===//
 
+/// The part of an array that is meant; what is no array is refused later.
+static llvm::Error readBox(const char *text, llvm::StringRef field,
+                           Side &side) {
+  if (!text || !side.shape.isArray())
+    return llvm::Error::success();
+  llvm::Expected<Box> box = parseBox(text, side.shape, field);
+  if (!box)
+    return box.takeError();
+  side.box = std::move(*box);
+  return llvm::Error::success();
+}
+
+static llvm::Error readBoxes(const TesseraRuntimeOptions *options, Side &src,
+                             Side &dst) {
+  if (!options)
+    return llvm::Error::success();
+  if (llvm::Error error = readBox(options->sourceBox, "sourceBox", src))
+    return error;
+  return readBox(options->destinationBox, "destinationBox", dst);
+}
+
 static TesseraError *create(llvm::Expected<Side> src, llvm::Expected<Side> dst,
                             const TesseraRuntimeOptions *options,
                             TesseraRuntimeRelayout **result) {
@@ -139,6 +160,8 @@ static TesseraError *create(llvm::Expected<Side> src, llvm::Expected<Side> dst,
   llvm::Expected<Options> read = readOptions(options);
   if (!read)
     return wrapError(read.takeError());
+  if (llvm::Error error = readBoxes(options, *src, *dst))
+    return wrapError(std::move(error));
   auto relayout = Relayout::get(std::move(*src), std::move(*dst), *read);
   if (!relayout)
     return wrapError(relayout.takeError());

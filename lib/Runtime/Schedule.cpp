@@ -200,7 +200,7 @@ static llvm::Error addFills(const AxisList &axes, const ElementBits &bits,
 }
 
 llvm::Expected<Schedule> Schedule::get(const Side &src, const AxisList &srcAxes,
-                                       const AxisList &dstAxes,
+                                       const Side &dst, const AxisList &dstAxes,
                                        ElementBits bits, bool fillPadding) {
   if (srcAxes.size() > kMaxAxes || dstAxes.size() > kMaxAxes)
     return unsupportedError(
@@ -208,7 +208,8 @@ llvm::Expected<Schedule> Schedule::get(const Side &src, const AxisList &srcAxes,
   PlanSide from = src.strided
                       ? PlanSide::getStrided(srcAxes, src.strided->strides)
                       : PlanSide(srcAxes);
-  auto nests = splitElements(from, dstAxes, kMaxRuntimeNests);
+  from.box = src.box;
+  auto nests = splitElements(from, {dstAxes, dst.box}, kMaxRuntimeNests);
   if (!nests)
     return nests.takeError();
   Schedule schedule;

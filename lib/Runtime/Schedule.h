@@ -41,7 +41,9 @@ struct ByteStrides {
 /// in place of one.
 struct Side {
   Shape shape;
-  std::optional<ByteStrides> strided;
+  /// The part of it that is moved; none for the whole array.
+  Box box = {};
+  std::optional<ByteStrides> strided = std::nullopt;
 };
 
 /// A nest with its kernel; distances in bytes.
@@ -75,8 +77,8 @@ class Schedule {
 public:
   /// Error: *unsupported* where there are no strided nests.
   static llvm::Expected<Schedule> get(const Side &src, const AxisList &srcAxes,
-                                      const AxisList &dstAxes, ElementBits bits,
-                                      bool fillPadding);
+                                      const Side &dst, const AxisList &dstAxes,
+                                      ElementBits bits, bool fillPadding);
 
   /// Lets moves of long runs bypass the caches.
   void streamStores();

@@ -146,6 +146,13 @@ static void testHostileTexts(void) {
   options.vectorBytes = 0;
   options.streamedBytes = -1;
   create("f32[2]", "f32[2]", &options);
+  options.streamedBytes = 0;
+  options.sourceBox = "0:9";
+  create("f32[2]", "f32[2]", &options);
+  options.sourceBox = "0:1";
+  create("f32[2]", "f32[2]", &options);
+  options.destinationBox = ":,:";
+  create("f32[2]", "f32[2]", &options);
 }
 // CHECK-LABEL: @texts
 // CHECK-NEXT: invalid: invalid dimensions: {{.*}}found the end of the text {{.*}} at 5
@@ -162,6 +169,9 @@ static void testHostileTexts(void) {
 // CHECK-NEXT: invalid: invalid destination: expected a pointer, found null
 // CHECK-NEXT: invalid: invalid vectorBytes: expected 0, 16, 32 or 64, found 48
 // CHECK-NEXT: invalid: invalid streamedBytes: expected 0 or more, found -1
+// CHECK-NEXT: invalid: invalid sourceBox: expected BEGIN:END or BEGIN:END:STEP within 0:2, STEP 1 or more, found `0:9`
+// CHECK-NEXT: invalid: invalid sizes of the destination: expected 1, found 2
+// CHECK-NEXT: invalid: invalid destinationBox: expected a slice for each of 1 dimensions, found `:,:`
 
 // Each call changes one field of arrays that are right, and puts it back.
 static TesseraRuntimeArray gSource, gDestination;

@@ -18,6 +18,7 @@
 
 #include "tessera-c/Runtime.h"
 
+#include "tessera/Layout/Box.h"
 #include "tessera/Layout/PaddingBits.h"
 #include "tessera/Layout/Size.h"
 
@@ -28,16 +29,19 @@ namespace tessera {
 /// A side as a list of elements of some bits: where each of them lies, in
 /// row-major order, by the model.
 struct ModelSide {
-  explicit ModelSide(const Shape &shape)
-      : shape(shape),
+  explicit ModelSide(const Shape &shape, const Box &box = {})
+      : shape(shape), isWhole(box.empty()),
         bits(getStorageBits(shape.elementType(), shape.layoutOrDefault())) {
     ShapeSize size = llvm::cantFail(getSize(shape));
     bytes = size.bytes;
     numPositions = size.allocatedElements;
-    for (const auto &index : allIndices(shape.dimensions()))
+    for (auto index : allIndices(ArrayPart(shape, box).dimensions())) {
+      for (size_t i = 0; i < box.size(); ++i)
+        index[i] = box[i].begin + index[i] * box[i].step;
       positions.push_back(
           TiledElement(shape.dimensions(), shape.layoutOrDefault(), index)
               .position());
+    }
   }
 
   uint64_t read(llvm::ArrayRef<uint8_t> from, int64_t bit, int64_t bits) const {
@@ -56,6 +60,7 @@ struct ModelSide {
   }
 
   Shape shape;
+  bool isWhole;
   int64_t bits, bytes, numPositions;
   std::vector<int64_t> positions;
 };
@@ -88,7 +93,7 @@ inline std::vector<uint8_t> getExpected(llvm::ArrayRef<uint8_t> input,
     isElement[to.positions[i]] = true;
     copy(getSourceBit(i), to.positions[i] * to.bits, to.bits);
   }
-  if (!padding && !zeroPadding)
+  if (!to.isWhole || (!padding && !zeroPadding))
     return expected;
   llvm::APInt value(to.bits, 0);
   if (padding) {

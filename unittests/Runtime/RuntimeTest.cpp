@@ -18,6 +18,9 @@
 #include "../ShapePairs.h"
 #include "../TestCounts.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
 #include <memory>
 #include <thread>
 
@@ -208,6 +211,62 @@ TEST(Runtime, PackedPairsOfSeveralBlocks) {
   for (int i = 0, count = testCount(2000); i < count; ++i) {
     auto [source, destination] = nextPacked(pairs);
     runner.check(source, destination);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+/// A larger array in which `shape` is a part, often in steps.
+static std::pair<Shape, Box> growAround(const Shape &shape, ShapePairs &pairs) {
+  Box box;
+  llvm::SmallVector<int64_t> sizes;
+  for (int64_t size : shape.dimensions()) {
+    box.push_back({pairs.number(0, 9), size,
+                   pairs.oneIn(5) && size < 40 ? pairs.number(2, 5) : 1});
+    int64_t end = box.back().begin + (size - 1) * box.back().step + 1;
+    sizes.push_back(std::max<int64_t>(end, 0) + pairs.number(0, 3));
+  }
+  Layout layout = shape.layout();
+  for (auto [size, width] :
+       llvm::zip(sizes, layout.paddedDimensions)) // None, or one for each.
+    width = std::max(width, size);
+  return {Shape::array(shape.elementType(), sizes, layout), box};
+}
+
+static std::string printBox(const Box &box) {
+  return llvm::join(
+      llvm::map_range(box,
+                      [](const Slice &slice) {
+                        int64_t last =
+                            slice.begin + (slice.count - 1) * slice.step;
+                        return llvm::formatv("{0}:{1}:{2}", slice.begin,
+                                             last + 1, slice.step)
+                            .str();
+                      }),
+      ",");
+}
+
+TEST(Runtime, PartsOfArrays) {
+  ShapePairs pairs(testSeed());
+  Runner runner(testSeed());
+  for (int i = 0, count = testCount(1000); i < count; ++i) {
+    auto whole = i % 3 == 0 ? nextPacked(pairs) : pairs.next();
+    auto [source, from] = growAround(whole.first, pairs);
+    auto [destination, to] = growAround(whole.second, pairs);
+    std::string fromText = printBox(from), toText = printBox(to);
+    SCOPED_TRACE(source.toString() + " [" + fromText + "] to " +
+                 destination.toString() + " [" + toText +
+                 "], TESSERA_SEED=" + std::to_string(testSeed()));
+    TesseraRuntimeOptions options = runner.options();
+    options.sourceBox = fromText.c_str();
+    options.destinationBox = toText.c_str();
+    Handle relayout = create(source, destination, options);
+    ASSERT_TRUE(relayout);
+    ModelSide src(source, from), dst(destination, to);
+    runner.check(
+        relayout.get(), src.bytes, src.bits,
+        [&](size_t i) { return src.positions[i] * src.bits; }, dst,
+        options.zeroPadding);
     if (HasFatalFailure())
       return;
   }
