@@ -254,9 +254,9 @@ TEST(Runtime, PartsOfArrays) {
     auto [source, from] = growAround(whole.first, pairs);
     auto [destination, to] = growAround(whole.second, pairs);
     std::string fromText = printBox(from), toText = printBox(to);
-    SCOPED_TRACE(source.toString() + " [" + fromText + "] to " +
-                 destination.toString() + " [" + toText +
-                 "], TESSERA_SEED=" + std::to_string(testSeed()));
+    SCOPED_TRACE(ArrayPart(source, from).toString() + " to " +
+                 ArrayPart(destination, to).toString() +
+                 ", TESSERA_SEED=" + std::to_string(testSeed()));
     TesseraRuntimeOptions options = runner.options();
     options.sourceBox = fromText.c_str();
     options.destinationBox = toText.c_str();
