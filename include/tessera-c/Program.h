@@ -36,17 +36,26 @@ typedef struct TesseraProgramArray {
   int64_t bytes;
 } TesseraProgramArray;
 
-/// Compiles the function `entry` of a module, in MLIR's text or bytecode or
-/// HLO's text, by --tessera-hlo-to-linalg and --tessera-to-llvm for this
-/// processor. A null `entry` stands for the one public function with a body,
-/// in HLO the entry computation. Errors: *invalid* where the text has errors or
+/// How a function is compiled; zeros are the defaults.
+typedef struct TesseraProgramOptions {
+  /// The function's name; null for the one public function with a body, in HLO
+  /// the entry computation.
+  const char *entry;
+  /// Whether buffers are filled with NaN and the like before they are written,
+  /// so that padding that is read shows.
+  bool poisonsPadding;
+} TesseraProgramOptions;
+
+/// Compiles a function of a module, in MLIR's text or bytecode or HLO's text,
+/// by --tessera-hlo-to-linalg and --tessera-to-llvm for this processor. Null
+/// `options` are the defaults. Errors: *invalid* where the text has errors or
 /// no such function; *unsupported* for arguments and results that are
 /// neither numbers nor tensors of static shape, and for what the pipeline
 /// refuses. The caller destroys the result.
-TESSERA_C_EXPORT TesseraError *tesseraProgramCompile(const char *module,
-                                                     size_t length,
-                                                     const char *entry,
-                                                     TesseraProgram **program);
+TESSERA_C_EXPORT TesseraError *
+tesseraProgramCompile(const char *module, size_t length,
+                      const TesseraProgramOptions *options,
+                      TesseraProgram **program);
 
 TESSERA_C_EXPORT void tesseraProgramDestroy(TesseraProgram *program);
 

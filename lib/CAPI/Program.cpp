@@ -28,10 +28,15 @@ struct TesseraProgram {
 };
 
 TesseraError *tesseraProgramCompile(const char *module, size_t length,
-                                    const char *entry,
+                                    const TesseraProgramOptions *options,
                                     TesseraProgram **program) {
+  ProgramOptions programOptions;
+  if (options) {
+    programOptions.entry = options->entry ? options->entry : "";
+    programOptions.poisonsPadding = options->poisonsPadding;
+  }
   llvm::Expected<Program> compiled =
-      Program::compile(llvm::StringRef(module, length), entry ? entry : "");
+      Program::compile(llvm::StringRef(module, length), programOptions);
   if (!compiled)
     return wrapError(compiled.takeError());
   *program = new TesseraProgram(std::move(*compiled));

@@ -273,7 +273,8 @@ static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
   return success();
 }
 
-static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
+static LogicalResult lower(ModuleOp module, int64_t vectorBytes,
+                           bool poisonsPadding) {
   PassManager manager(module->getName());
   manager.addPass(createSymbolDCEPass());
   // Operations of arith and math on tensors, which nothing bufferizes.
@@ -283,6 +284,7 @@ static LogicalResult lower(ModuleOp module, int64_t vectorBytes) {
   options.vectorBytes = vectorBytes;
   // Results belong to the caller then, and what was allocated is freed.
   options.deallocate = true;
+  options.poisonPadding = poisonsPadding;
   buildToLLVMPipeline(manager, options);
   return manager.run(module);
 }
@@ -390,13 +392,14 @@ static LogicalResult convertHLO(ModuleOp module) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Program> Program::compile(StringRef text, StringRef entryName) {
+llvm::Expected<Program> Program::compile(StringRef text,
+                                         const ProgramOptions &options) {
   CompileScope scope;
-  return compileOnStack<Program>([&] { return compileHere(text, entryName); });
+  return compileOnStack<Program>([&] { return compileHere(text, options); });
 }
 
-llvm::Expected<Program> Program::compileHere(StringRef text,
-                                             StringRef entryName) {
+llvm::Expected<Program>
+Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   CompileOptions options;
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
@@ -423,7 +426,7 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
     return invalidError("", "module",
                         "MLIR or HLO that can be parsed and verified",
                         llvm::StringRef(messages).rtrim());
-  llvm::Expected<func::FuncOp> entry = findEntry(*module, entryName);
+  llvm::Expected<func::FuncOp> entry = findEntry(*module, programOptions.entry);
   if (!entry)
     return entry.takeError();
 
@@ -459,7 +462,8 @@ llvm::Expected<Program> Program::compileHere(StringRef text,
                  program.numInputBytes, program.numOutputBytes);
   if (failed(verify(*module)) ||
       failed(renameFunctions(*module, options.symbol)) ||
-      failed(lower(*module, target->vectorBytes)))
+      failed(
+          lower(*module, target->vectorBytes, programOptions.poisonsPadding)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
                             llvm::StringRef(messages).rtrim());
 

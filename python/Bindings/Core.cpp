@@ -588,13 +588,14 @@ namespace {
 /// A compiled function on the two buffers; tessera._program fills them.
 class Program {
 public:
-  Program(std::string_view module, const std::optional<std::string> &entry) {
+  Program(std::string_view module, const std::optional<std::string> &entry,
+          bool poisonsPadding) {
     TesseraProgram *compiled = nullptr;
     TesseraError *error;
-    const char *entryText = toC(entry);
+    TesseraProgramOptions options{toC(entry), poisonsPadding};
     {
       nb::gil_scoped_release release;
-      error = tesseraProgramCompile(module.data(), module.size(), entryText,
+      error = tesseraProgramCompile(module.data(), module.size(), &options,
                                     &compiled);
     }
     check(error);
@@ -651,8 +652,9 @@ private:
 
 static void defineProgram(nb::module_ &module) {
   nb::class_<Program>(module, "Program")
-      .def(nb::init<std::string_view, const std::optional<std::string> &>(),
-           "module"_a, "entry"_a = nb::none())
+      .def(nb::init<std::string_view, const std::optional<std::string> &,
+                    bool>(),
+           "module"_a, "entry"_a = nb::none(), "poison_padding"_a = false)
       .def_prop_ro("inputs", &Program::getInputs)
       .def_prop_ro("outputs", &Program::getOutputs)
       .def_prop_ro("input_bytes",

@@ -49,6 +49,11 @@ def main():
         metavar="NAME",
         help="the function; by default the public one, of HLO the entry computation",
     )
+    run.add_argument(
+        "--poison-padding",
+        action="store_true",
+        help="fill memory with NaN and the like first, so that padding that is read shows",
+    )
     run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
     run.add_argument(
         "--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output"
@@ -104,7 +109,9 @@ def run_command(arguments):
     """Runs the function; returns the exit code."""
     if arguments.dump_values is not None or arguments.bisect is not None:
         return run_values(arguments)
-    program = ts.Program(read_text(arguments.module), arguments.entry)
+    program = ts.Program(
+        read_text(arguments.module), arguments.entry, poison_padding=arguments.poison_padding
+    )
     inputs = load_arrays(
         arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
     )
@@ -128,7 +135,7 @@ def run_command(arguments):
 def run_values(arguments):
     """Runs the module for the values of its instructions; returns the exit code."""
     text, instructions, shapes = expose_values(read_text(arguments.module))
-    program = ts.Program(text)
+    program = ts.Program(text, poison_padding=arguments.poison_padding)
     inputs = load_arrays(
         arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
     )

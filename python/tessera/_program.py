@@ -22,13 +22,15 @@ class Program:
       outputs: the same of the results.
     """
 
-    def __init__(self, module, entry=None):
+    def __init__(self, module, entry=None, *, poison_padding=False):
         """Compiles by --tessera-to-llvm.
 
         Args:
           module: the text of MLIR or HLO as a str, or an operation of tessera.ir.
           entry: the function's name; the one public function with a body by default,
             of HLO the entry computation.
+          poison_padding: fills buffers with NaN and the like before they are written,
+            as --tessera-poison-padding does, so that padding that is read shows.
 
         Raises:
           InvalidError: the text has errors, or there is no such function.
@@ -41,7 +43,7 @@ class Program:
                     f"a module is a str or an operation, not {type(module).__name__}"
                 )
             module = str(module)
-        self._program = _tessera.Program(module, entry)
+        self._program = _tessera.Program(module, entry, poison_padding)
         self.inputs = tuple(shape for shape, _, _ in self._program.inputs)
         self.outputs = tuple(shape for shape, _, _ in self._program.outputs)
 

@@ -21,8 +21,9 @@ static void print(const char *data, size_t length, void *file) {
 
 static TesseraProgram *compile(const char *text, const char *entry) {
   TesseraProgram *program = NULL;
+  TesseraProgramOptions options = {entry, /*poisonsPadding=*/entry != NULL};
   TesseraError *error =
-      tesseraProgramCompile(text, strlen(text), entry, &program);
+      tesseraProgramCompile(text, strlen(text), &options, &program);
   if (error) {
     printf("%d: %s\n", tesseraErrorGetKind(error),
            tesseraErrorGetMessage(error));

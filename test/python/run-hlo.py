@@ -1,5 +1,6 @@
 # REQUIRES: tessera-python
 # RUN: %python %s %S/../HLO/Inputs/run | FileCheck %s
+# RUN: %python %s %S/../HLO/Inputs/run --poison-padding | FileCheck %s
 # CHECK: modules: 13 of 13 right
 """Modules as the TPU compiler wrote them, against the values that XLA's CPU backend
 gave for the same functions.
@@ -71,7 +72,8 @@ def is_close(found, expected, shape):
 
 def is_right(path):
     """Whether the program of a text gives the values beside it."""
-    program = ts.Program(path.read_text())
+    poison = "--poison-padding" in sys.argv
+    program = ts.Program(path.read_text(), poison_padding=poison)
     arrays = np.load(path.with_suffix(".npz"))
     inputs = [arrays[f"arg{number}"].view(shape.dtype) for number, shape in enumerate(program.inputs)]
     results = program(*inputs)

@@ -33,13 +33,21 @@ struct ProgramArray {
   int64_t bytes = 0;
 };
 
+/// How a function is compiled.
+struct ProgramOptions {
+  /// The function's name; empty for the one public function with a body, in HLO
+  /// the entry computation.
+  std::string entry;
+  /// Whether buffers are filled with NaN and the like before they are written,
+  /// as by --tessera-poison-padding, so that padding that is read shows.
+  bool poisonsPadding = false;
+};
+
 /// A compiled function; copies share the code. Runs may go on side by side.
 class Program {
 public:
-  /// Compiles the function `entryName` of a module, in MLIR's text or bytecode
-  /// or HLO's text, by --tessera-hlo-to-linalg and --tessera-to-llvm for this
-  /// processor. An empty name stands for the one public function with a body,
-  /// in HLO the entry computation.
+  /// Compiles a function of a module, in MLIR's text or bytecode or HLO's text,
+  /// by --tessera-hlo-to-linalg and --tessera-to-llvm for this processor.
   ///
   /// Tuples are taken apart. Errors: *invalid* where the text has errors or no
   /// such function; *unsupported* for arguments and results that are neither
@@ -47,7 +55,7 @@ public:
   /// are called 256 deep, and for what the pipeline refuses; each with its
   /// diagnostics.
   static llvm::Expected<Program> compile(llvm::StringRef text,
-                                         llvm::StringRef entryName = "");
+                                         const ProgramOptions &options = {});
 
   llvm::ArrayRef<ProgramArray> inputs() const { return inputArrays; }
   llvm::ArrayRef<ProgramArray> outputs() const { return outputArrays; }
@@ -67,7 +75,7 @@ public:
 private:
   Program() = default;
   static llvm::Expected<Program> compileHere(llvm::StringRef text,
-                                             llvm::StringRef entryName);
+                                             const ProgramOptions &options);
 
   std::vector<ProgramArray> inputArrays, outputArrays;
   int64_t numInputBytes = 0, numOutputBytes = 0;

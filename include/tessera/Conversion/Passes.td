@@ -276,6 +276,53 @@ def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
   ];
 }
 
+def PoisonPadding : Pass<"tessera-poison-padding"> {
+  let summary = "Fill new buffers with numbers that nobody expects";
+  let description = [{
+    Behind each `memref.alloc` and `memref.alloca` writes NaN to all elements, to
+    integers all ones, and to types without NaN their largest number. Padding
+    that is read then shows in results. What a layout promises of its padding is
+    written later, and holds.
+
+    It stands behind `--tessera-lower-layouts`, where buffers have the elements of
+    padding too: `poison-padding` of the pipelines. Buffers that are passed to a
+    function are the caller's.
+
+    ```mlir
+    func.func @f() -> memref<8x128xf32> {
+      %m = memref.alloc() : memref<8x128xf32>
+      return %m : memref<8x128xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f() -> memref<8x128xf32> {
+      %c128 = arith.constant 128 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %c0 = arith.constant 0 : index
+      %nan = arith.constant 0x7FC00000 : f32
+      %m = memref.alloc() : memref<8x128xf32>
+      scf.for %i = %c0 to %c8 step %c1 {
+        scf.for %j = %c0 to %c128 step %c1 {
+          memref.store %nan, %m[%i, %j] : memref<8x128xf32>
+        }
+      }
+      return %m : memref<8x128xf32>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"numPoisoned", "buffers-poisoned", "Buffers that were filled">
+  ];
+}
+
 def LiftBranches : Pass<"tessera-lift-branches"> {
   let summary = "Turn branches into structured control flow";
   let description = [{

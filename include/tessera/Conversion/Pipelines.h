@@ -32,6 +32,10 @@ struct ToAffineOptions : mlir::PassPipelineOptions<ToAffineOptions> {
       llvm::cl::desc("Free the buffers that were allocated, by upstream's "
                      "ownership-based deallocation; functions then own none of "
                      "their arguments, and callers all results")};
+  Option<bool> poisonPadding{
+      *this, "poison-padding", llvm::cl::init(false),
+      llvm::cl::desc("Fill new buffers with numbers that nobody expects, as by "
+                     "tessera-poison-padding")};
   Option<bool> stridedBoundaries{
       *this, "strided-boundaries", llvm::cl::init(false),
       llvm::cl::desc(

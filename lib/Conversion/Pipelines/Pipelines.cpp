@@ -53,6 +53,8 @@ addToAffine(OpPassManager &manager, const ToAffineOptions &options,
   LowerLayoutsOptions layoutOptions;
   layoutOptions.stridedBoundaries = options.stridedBoundaries;
   manager.addPass(createLowerLayouts(layoutOptions));
+  if (options.poisonPadding)
+    manager.addPass(createPoisonPadding());
   AssignAddressSpacesOptions spaceOptions;
   spaceOptions.map.assign(addressSpaces.begin(), addressSpaces.end());
   manager.addPass(createAssignAddressSpaces(spaceOptions));
