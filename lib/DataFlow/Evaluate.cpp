@@ -295,8 +295,9 @@ static std::string describePayload(const Instruction &instruction) {
     llvm::consumeError(literal.takeError());
     return instruction.payload.str();
   }
+  // Two of a module need not be equal, those of one name are taken to be.
   if (literal->elided)
-    return "{...}";
+    return kElided.str() + instruction.name.str();
   std::string text = "bits";
   for (uint64_t bits : literal->components)
     text += " " + llvm::utohexstr(bits);

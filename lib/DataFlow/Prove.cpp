@@ -186,6 +186,24 @@ static std::string describeBoundary(const hlo::Module &module) {
          module.entry()->root()->shape->toString(/*printLayout=*/false);
 }
 
+/// The constants without elements that a node is computed from, in the order in
+/// which they were made.
+static std::vector<const Instruction *> findElided(const TermTable &terms,
+                                                   unsigned root) {
+  std::vector<bool> isUsed(root + 1);
+  isUsed[root] = true;
+  // Operands were made before.
+  for (unsigned number = root + 1; number-- > 0;)
+    if (isUsed[number])
+      for (const Term &operand : terms.node(number).operands)
+        isUsed[operand.node] = true;
+  std::vector<const Instruction *> constants;
+  for (unsigned number = 0; number <= root; ++number)
+    if (isUsed[number] && terms.node(number).label.contains(kElided))
+      constants.push_back(terms.node(number).instructions[0]);
+  return constants;
+}
+
 FlowAnswer tessera::proveSameFlow(const hlo::Module &before,
                                   const hlo::Module &after) {
   FlowAnswer result;
@@ -208,5 +226,6 @@ FlowAnswer tessera::proveSameFlow(const hlo::Module &before,
     return DifferenceFinder(terms).find(terms.getWhole(lhs->node),
                                         terms.getWhole(rhs->node));
   result.answer = Answer::Yes;
+  result.assumedEqual = findElided(terms, lhs->node);
   return result;
 }

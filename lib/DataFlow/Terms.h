@@ -36,6 +36,10 @@ struct Term {
   bool operator!=(const Term &other) const { return !(*this == other); }
 };
 
+/// In a label: the elements of a constant, which the text does not have. Its
+/// name follows.
+inline constexpr llvm::StringLiteral kElided = "{...} of %";
+
 struct TermNode {
   enum class Kind : uint8_t {
     Leaf,        ///< A parameter or a constant.

@@ -42,6 +42,12 @@ static void printPosition(const Dump &dump,
 static int print(const FlowAnswer &answer, const Dump &old, const Dump &now) {
   if (answer.answer == Answer::Yes) {
     llvm::outs() << "yes: both compute the same of the same elements\n";
+    if (!answer.assumedEqual.empty())
+      llvm::outs()
+          << "  provided that constants whose elements both dumps left "
+             "out are equal (xla_dump_large_constants keeps them):\n";
+    for (const hlo::Instruction *constant : answer.assumedEqual)
+      printPosition(old, constant);
     return kExitSuccess;
   }
   bool isNo = answer.answer == Answer::No;

@@ -37,6 +37,9 @@ struct FlowAnswer {
     int64_t positions[2] = {0, 0};
   };
   std::optional<Witness> witness;
+  /// Of Yes: constants of the first module whose elements neither text has, and
+  /// that are taken to be those of the same name in the second.
+  std::vector<const hlo::Instruction *> assumedEqual;
 };
 
 /// Whether two verified modules compute the same data flow.

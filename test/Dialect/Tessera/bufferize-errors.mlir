@@ -57,3 +57,18 @@ func.func @pack(%a: tensor<8x16xf32, #tessera.layout<{1,0:T(2,2)}>>, %b: tensor<
       : tensor<8x16xf32, #tessera.layout<{1,0:T(2,2)}>> -> tensor<2x2x4x8xf32>
   return %x : tensor<2x2x4x8xf32>
 }
+
+// -----
+
+// Memrefs have not all elements that tensors may have.
+
+func.func @element(%n: index) {
+  // expected-error @+1 {{unsupported element type: expected one that a memref may have, found !tessera_hlo.token}}
+  %e = tessera.empty(%n) : tensor<12x?x!tessera_hlo.token>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{unsupported element type: expected one that a memref may have, found !tessera_hlo.token}}
+func.func private @argument(tensor<4x!tessera_hlo.token>)

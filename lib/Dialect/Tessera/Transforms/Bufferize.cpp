@@ -323,6 +323,38 @@ static LogicalResult checkFunctionValues(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// The types that a value of the operation may have: results, arguments of its
+/// blocks, and those of a function.
+static SmallVector<Type> getDefinedTypes(Operation *op) {
+  SmallVector<Type> types(op->getResultTypes());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::append_range(types, block.getArgumentTypes());
+  if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+    llvm::append_range(types, function.getArgumentTypes());
+    llvm::append_range(types, function.getResultTypes());
+  }
+  return types;
+}
+
+/// Tensors take elements of any dialect, memrefs do not, and are made
+/// unchecked.
+static LogicalResult checkElementTypes(ModuleOp module) {
+  auto result = module.walk([](Operation *op) -> WalkResult {
+    for (Type type : getDefinedTypes(op)) {
+      auto tensor = dyn_cast<TensorType>(type);
+      if (tensor &&
+          !BaseMemRefType::isValidElementType(tensor.getElementType()))
+        return emitLayoutError(
+            [&] { return op->emitOpError(); },
+            unsupportedError("element type", "one that a memref may have",
+                             debugString(tensor.getElementType())));
+    }
+    return success();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Reports every operation on tensors that has no buffers, by name: what
 /// One-Shot Bufferize says of them is where they are.
 static LogicalResult checkBufferizable(ModuleOp module) {
@@ -370,7 +402,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     alignBuffers(module, options);
     BufferizationState state;
     if (failed(checkFunctionValues(module)) ||
-        failed(checkBufferizable(module)))
+        failed(checkElementTypes(module)) || failed(checkBufferizable(module)))
       return signalPassFailure();
     replaceEmptyTensors(module);
     moveFusedBitcasts(module);
