@@ -475,7 +475,7 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   }
   if (!compiled)
     return compiled.takeError();
-  for (auto [name, address] : getProgramFunctions())
+  for (const auto &[name, address] : getProgramFunctions())
     if (llvm::Error error = compiled->define(name, address))
       return std::move(error);
   auto function = compiled->lookup(options.symbol);

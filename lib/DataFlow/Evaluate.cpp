@@ -158,7 +158,8 @@ static std::string describeAttributes(const Instruction &instruction) {
 }
 
 /// Nobody but who made it knows what a custom call reads, so it has layouts.
-static std::string describeShape(const Instruction &instruction, Shape shape) {
+static std::string describeShape(const Instruction &instruction,
+                                 const Shape &shape) {
   if (instruction.opcode != Opcode::CustomCall)
     return shape.toString(/*printLayout=*/false);
   std::string text;

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_POISONPADDING
@@ -77,7 +78,9 @@ struct PoisonPaddingPass : tessera::impl::PoisonPaddingBase<PoisonPaddingPass> {
   void runOnOperation() override {
     SmallVector<Operation *> allocations;
     getOperation()->walk([&](Operation *op) {
-      if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      // Elsewhere nothing runs, and loops become blocks that nothing holds.
+      if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
+          op->getParentOfType<FunctionOpInterface>())
         allocations.push_back(op);
     });
     for (Operation *allocation : allocations)

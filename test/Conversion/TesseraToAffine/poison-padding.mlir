@@ -52,3 +52,9 @@ func.func @tiled(%a: tensor<3x5xf32>) -> tensor<3x5xf32, #tessera.layout<{1,0:T(
   %t = tessera.relayout %a : tensor<3x5xf32> to tensor<3x5xf32, #tessera.layout<{1,0:T(2,4)}>>
   return %t : tensor<3x5xf32, #tessera.layout<{1,0:T(2,4)}>>
 }
+
+// Outside of functions nothing runs.
+
+// CHECK: memref.alloc() : memref<7xf32>
+// CHECK-NOT: memref.store
+memref.alloc() : memref<7xf32>
