@@ -163,13 +163,15 @@ void NestingScanner::endExpression() {
   levels.back().operators = 0;
 }
 
-/// Skips a string up to its end, or up to the end of the line, where the lexer
-/// gives up.
-void NestingScanner::skipString() {
-  while (!rest.empty() && rest.front() != '"' && rest.front() != '\n')
-    rest = rest.substr(rest.front() == '\\' ? 2 : 1);
-  rest = rest.drop_front(rest.starts_with("\""));
+/// Behind a quotation mark: what is behind the string, or behind the line,
+/// where the lexer gives up.
+static llvm::StringRef dropString(llvm::StringRef text) {
+  while (!text.empty() && text.front() != '"' && text.front() != '\n')
+    text = text.substr(text.front() == '\\' ? 2 : 1);
+  return text.drop_front(text.starts_with("\""));
 }
+
+void NestingScanner::skipString() { rest = dropString(rest); }
 
 void NestingScanner::scanWord() {
   llvm::StringRef word = rest.take_while(isWordCharacter);
@@ -318,6 +320,25 @@ static bool hasEmptyPermutation(llvm::StringRef text) {
   return false;
 }
 
+/// Whether a list within a list may be an empty group of dimensions of
+/// tensor.expand_shape, in any of the ways to write it.
+static bool hasEmptyGroup(llvm::StringRef text) {
+  if (!text.contains("tensor.expand_shape"))
+    return false;
+  char last = '\0';
+  for (text = skipBlanks(text); !text.empty(); text = skipBlanks(text)) {
+    char c = text.front();
+    text = text.drop_front();
+    if (c == '"')
+      text = dropString(text);
+    bool isInner = last == '[' || last == ',';
+    if (c == '[' && isInner && skipBlanks(text).starts_with("]"))
+      return true;
+    last = c;
+  }
+  return false;
+}
+
 llvm::Error tessera::checkParsable(llvm::StringRef text) {
   // What bytecode begins with.
   if (text.starts_with("ML\xEFR"))
@@ -341,5 +362,9 @@ llvm::Error tessera::checkParsable(llvm::StringRef text) {
     return unsupportedError("linalg.transpose",
                             "a permutation of at least one dimension",
                             "an empty one", "use the operand itself");
+  if (hasEmptyGroup(text))
+    return unsupportedError("tensor.expand_shape",
+                            "groups of at least one dimension", "an empty one",
+                            "write no `[]` within lists");
   return llvm::Error::success();
 }
