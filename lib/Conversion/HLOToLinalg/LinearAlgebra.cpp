@@ -138,6 +138,20 @@ getResults(HLOConverter &c, InstructionOp op,
   return types;
 }
 
+/// The result of an instruction that makes square matrices of its operand's;
+/// failure after a diagnostic.
+static FailureOr<RankedTensorType> getSquares(HLOConverter &c,
+                                              InstructionOp op) {
+  RankedTensorType type = getMatrices(op, 0, /*isSquare=*/true);
+  if (!type)
+    return failure();
+  auto types = getResults(
+      c, op, {{SmallVector<int64_t>(type.getShape()), type.getElementType()}});
+  if (failed(types))
+    return failure();
+  return cast<RankedTensorType>(types->front());
+}
+
 static SmallVector<Value> createEmpty(HLOConverter &c, ArrayRef<Type> types) {
   SmallVector<Value> arrays;
   for (Type type : types)
@@ -152,16 +166,12 @@ static SmallVector<Value> createEmpty(HLOConverter &c, ArrayRef<Type> types) {
 /// L of A = L L^T, or, of A's upper triangle, U of U^T U; zeros elsewhere.
 static LogicalResult emitCholesky(HLOConverter &c, InstructionOp op,
                                   bool isLower) {
-  RankedTensorType type = getMatrices(op, 0, /*isSquare=*/true);
-  if (!type)
+  FailureOr<RankedTensorType> type = getSquares(c, op);
+  if (failed(type))
     return failure();
-  Type element = type.getElementType();
-  auto types =
-      getResults(c, op, {{SmallVector<int64_t>(type.getShape()), element}});
-  if (failed(types))
-    return failure();
+  Type element = type->getElementType();
   Value source = c.getLeaves(op.getOperand(0)).front();
-  int64_t n = type.getShape().back();
+  int64_t n = type->getShape().back();
   MatrixBuilder m{c};
   auto at = [&](Value row, Value column) {
     return isLower ? SmallVector<Value>{row, column}
@@ -186,8 +196,8 @@ static LogicalResult emitCholesky(HLOConverter &c, InstructionOp op,
     });
   };
   c.setLeaves(op.getResult(),
-              m.forEachMatrix(type.getShape().drop_back(2),
-                              createEmpty(c, *types), emitMatrix));
+              m.forEachMatrix(type->getShape().drop_back(2),
+                              createEmpty(c, Type(*type)), emitMatrix));
   return success();
 }
 
@@ -296,24 +306,18 @@ static LogicalResult convertTriangularSolve(HLOConverter &c, InstructionOp op) {
 /// The inverses of triangular matrices.
 template <bool isLower>
 static LogicalResult convertInverse(HLOConverter &c, InstructionOp op) {
-  RankedTensorType type = getMatrices(op, 0, /*isSquare=*/true);
-  if (!type)
+  FailureOr<RankedTensorType> type = getSquares(c, op);
+  if (failed(type))
     return failure();
-  Type element = type.getElementType();
-  auto types =
-      getResults(c, op, {{SmallVector<int64_t>(type.getShape()), element}});
-  if (failed(types))
-    return failure();
+  Type element = type->getElementType();
   TriangularSystem system{c, c.getLeaves(op.getOperand(0)).front(),
-                          type.getShape().back(), isLower};
+                          type->getShape().back(), isLower};
   auto getIdentity = [&](MatrixBuilder &m, ValueRange position) {
     return m.select(m.isEqual(position[0], position[1]),
                     createScalar(c.b, element, 1),
                     createScalar(c.b, element, 0));
   };
-  c.setLeaves(
-      op.getResult(),
-      system.solve(cast<RankedTensorType>(types->front()), getIdentity));
+  c.setLeaves(op.getResult(), system.solve(*type, getIdentity));
   return success();
 }
 
@@ -511,16 +515,12 @@ static LogicalResult convertQr(HLOConverter &c, InstructionOp op) {
 /// factors on its diagonal, and above it the products of their vectors, each
 /// column times its negated factor.
 static LogicalResult convertCompactWy(HLOConverter &c, InstructionOp op) {
-  RankedTensorType type = getMatrices(op, 0, /*isSquare=*/true);
-  if (!type)
+  FailureOr<RankedTensorType> type = getSquares(c, op);
+  if (failed(type))
     return failure();
-  Type element = type.getElementType();
-  auto types =
-      getResults(c, op, {{SmallVector<int64_t>(type.getShape()), element}});
-  if (failed(types))
-    return failure();
+  Type element = type->getElementType();
   Value source = c.getLeaves(op.getOperand(0)).front();
-  int64_t n = type.getShape().back();
+  int64_t n = type->getShape().back();
   MatrixBuilder m{c};
   Value zero = createScalar(c.b, element, 0);
   auto emitMatrix = [&](ValueRange arrays) {
@@ -537,8 +537,8 @@ static LogicalResult convertCompactWy(HLOConverter &c, InstructionOp op) {
     });
   };
   c.setLeaves(op.getResult(),
-              m.forEachMatrix(type.getShape().drop_back(2),
-                              createEmpty(c, *types), emitMatrix));
+              m.forEachMatrix(type->getShape().drop_back(2),
+                              createEmpty(c, Type(*type)), emitMatrix));
   return success();
 }
 
