@@ -231,7 +231,8 @@ static llvm::Error checkRun(const Relayout &relayout, const void *src,
   auto to = reinterpret_cast<uintptr_t>(dst);
   if (from < to + relayout.dstBytes() && to < from + relayout.srcBytes())
     return invalidError("", "buffers", "ones that do not overlap",
-                        "ones that do");
+                        "ones that do",
+                        "give the destination memory of its own");
   return llvm::Error::success();
 }
 

@@ -1,8 +1,8 @@
 # REQUIRES: tessera-python
 # RUN: %python %s | FileCheck %s
 # CHECK: {{^[1-9][0-9]*}} results, 0 wrong
-"""Calls of the TPU compiler's own, and mulhi, which XLA's CPU backend does not have,
-against numpy, on random sizes and layouts.
+"""Calls of the TPU compiler's own, mulhi, and instructions that change the precision,
+none of which XLA's CPU backend has, against numpy, on random sizes and layouts.
 
 A case gives the instruction, with its operands as %p0, %p1, ..., the operands, and
 what it should give.
@@ -158,8 +158,23 @@ def high_product(rng, numbers):
     return "mulhi(%p0, %p1)", [x, y], [(product >> info.bits).astype(dtype)]
 
 
+def other_precision(rng, numbers):
+    """Any instruction of the TPU compiler may convert, too."""
+    narrow_type, wide_type = rng.sample([np.float16, np.float32], 2)
+    dims = get_dims(rng)
+    x = numbers.normal(0, 1, dims).astype(narrow_type)
+    order = rng.sample(range(len(dims)), len(dims))
+    instruction, result = rng.choice([
+        ("reverse(%p0), dimensions={0}", x[::-1]),
+        (f"slice(%p0), slice={{{', '.join(f'[0:{d}]' for d in dims)}}}", x),
+        (f"transpose(%p0), dimensions={{{','.join(map(str, order))}}}", x.transpose(order)),
+    ])  # fmt: skip
+    return instruction, [x], [np.ascontiguousarray(result).astype(wide_type)]
+
+
 CASES = [
     cholesky, inverse, lu, qr, compact_wy, split, combine, concatenate, largest, promise, host, high_product,
+    other_precision,
 ]  # fmt: skip
 
 

@@ -129,3 +129,20 @@ TEST(Nesting, IndicesThatAreNoIntegersAreRefused) {
     EXPECT_FALSE(isRefused("linalg.transpose", ("permutation = " + list).str()))
         << list.str();
 }
+
+// Groups of tensor.expand_shape, in any form, but not other lists.
+TEST(Nesting, EmptyGroups) {
+  llvm::StringRef name = "%b = tensor.expand_shape %a ";
+  auto isRefused = [&](llvm::StringRef groups) {
+    return isTooDeep((name + groups).str());
+  };
+  EXPECT_TRUE(isRefused("[[0, 1], []] output_shape [2, 4]"));
+  EXPECT_TRUE(isRefused("[[], [0]]"));
+  EXPECT_TRUE(isRefused("[[0], // \"[\n [ ]]"));
+  EXPECT_TRUE(
+      isTooDeep("#r = [[0], []]\n\"tensor.expand_shape\"(%a) <{r = #r}>"));
+  EXPECT_FALSE(isRefused("[] output_shape [1]"));
+  EXPECT_FALSE(isRefused("[[0, 1], [2]] output_shape [2, 4, %n]"));
+  EXPECT_FALSE(isRefused("[[0]] {note = \"[[], []]\"}"));
+  EXPECT_FALSE(isTooDeep("memref.collapse_shape %a [[0, 1], []]"));
+}

@@ -193,6 +193,8 @@ public:
 
   /// The function that attribute `name` refers to; null after a diagnostic.
   mlir::func::FuncOp getComputation(InstructionOp op, llvm::StringRef name);
+  /// The one of `called_computations`.
+  mlir::func::FuncOp getCalledComputation(InstructionOp op);
   mlir::func::FuncOp getComputation(InstructionOp op,
                                     mlir::FlatSymbolRefAttr name);
 

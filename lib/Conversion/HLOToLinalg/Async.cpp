@@ -122,9 +122,7 @@ static LogicalResult convertCollective(HLOConverter &c, InstructionOp op) {
   if (!isAlone || isParallel(op))
     return emitUnsupported(op, "groups", "one participant",
                            groups.empty() ? "none" : groups);
-  SmallVector<Value> leaves;
-  for (Value operand : op.getOperands())
-    llvm::append_range(leaves, c.getLeaves(operand));
+  SmallVector<Value> leaves = c.getAllLeaves(op.getOperands());
   SmallVector<Type> types = getSignlessLeaves(op.getType());
   bool isSame = leaves.size() == types.size() && !c.isScalar();
   for (size_t i = 0; isSame && i < types.size(); ++i)

@@ -351,9 +351,7 @@ static TypedAttr changeType(TypedAttr value, Type type) {
 /// Operations of `tessera` and `arith` that instructions became when they were
 /// imported.
 LogicalResult HLOConverter::convertOther(Operation *op) {
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    llvm::append_range(operands, getLeaves(operand));
+  SmallVector<Value> operands = getAllLeaves(op->getOperands());
   SmallVector<Type> types = getSignlessLeaves(op->getResultTypes());
   SmallVector<Value> results =
       llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
@@ -498,6 +496,17 @@ func::FuncOp HLOConverter::getComputation(InstructionOp op, StringRef name) {
   if (reference)
     return getComputation(op, reference);
   (void)emitUnsupported(op, name, "the name of a computation", "none");
+  return {};
+}
+
+func::FuncOp HLOConverter::getCalledComputation(InstructionOp op) {
+  DictionaryAttr attributes = op.getHloAttributesAttr();
+  auto names = attributes ? attributes.getAs<ArrayAttr>("called_computations")
+                          : ArrayAttr();
+  if (names && names.size() == 1)
+    return getComputation(op, cast<FlatSymbolRefAttr>(names[0]));
+  (void)emitUnsupported(op, "called_computations", "one",
+                        Twine(names ? names.size() : 0));
   return {};
 }
 

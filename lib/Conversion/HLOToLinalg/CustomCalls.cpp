@@ -39,14 +39,7 @@ static LogicalResult convertAllocateBuffer(HLOConverter &c, InstructionOp op) {
 
 /// A computation that the host runs.
 static LogicalResult convertHostExecute(HLOConverter &c, InstructionOp op) {
-  DictionaryAttr attributes = op.getHloAttributesAttr();
-  auto names = attributes ? attributes.getAs<ArrayAttr>("called_computations")
-                          : ArrayAttr();
-  if (!names || names.size() != 1)
-    return emitUnsupported(op, "called_computations", "one",
-                           Twine(names ? names.size() : 0));
-  func::FuncOp computation =
-      c.getComputation(op, cast<FlatSymbolRefAttr>(names[0]));
+  func::FuncOp computation = c.getCalledComputation(op);
   return computation ? convertCallOf(c, op, computation) : failure();
 }
 

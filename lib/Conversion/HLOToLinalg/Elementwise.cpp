@@ -403,7 +403,7 @@ struct FloatBits {
 
   Value constant(uint64_t value) const {
     return arith::ConstantOp::create(
-        b, b.getIntegerAttr(type, APInt(type.getWidth(), value)));
+        b, b.getIntegerAttr(type, APInt(64, value).trunc(type.getWidth())));
   }
   Value keep(Value bits, uint64_t mask) const {
     return arith::AndIOp::create(b, bits, constant(mask));

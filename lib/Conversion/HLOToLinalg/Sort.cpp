@@ -257,16 +257,12 @@ static bool areFirst(InstructionOp op, ArrayRef<Type> types) {
 
 /// The first elements of an order, and their indices.
 static LogicalResult convertTopK(HLOConverter &c, InstructionOp op) {
-  DictionaryAttr attributes = op.getHloAttributesAttr();
-  auto names = attributes ? attributes.getAs<ArrayAttr>("called_computations")
-                          : ArrayAttr();
   SmallVector<Type> types = getSignlessLeaves(op.getType());
-  if (c.isScalar() || !names || names.size() != 1 || types.size() != 2 ||
-      !areFirst(op, types) ||
+  if (c.isScalar() || types.size() != 2 || !areFirst(op, types) ||
       !cast<RankedTensorType>(types[1]).getElementType().isInteger())
-    return emitUnsupported(op, "operands", "an array and a comparator");
-  func::FuncOp comparator =
-      c.getComputation(op, cast<FlatSymbolRefAttr>(names[0]));
+    return emitUnsupported(
+        op, "operands", "an array, and its first elements and their numbers");
+  func::FuncOp comparator = c.getCalledComputation(op);
   if (!comparator)
     return failure();
   Value array = c.getLeaves(op.getOperand(0)).front();
