@@ -50,8 +50,7 @@ TEST(Nesting, AliasesCount) {
     for (llvm::StringRef middle : {"a", "b-", "c.d$_"}) {
       std::string name = (sigil + middle).str(), text;
       for (int64_t i = 1; i <= kMaxNesting + 1; ++i)
-        text += name + std::to_string(i) + "\n = //\n x<" + name +
-                std::to_string(i - 1) + ">\n";
+        text += llvm::formatv("{0}{1}\n = //\n x<{0}{2}>\n", name, i, i - 1);
       EXPECT_TRUE(isTooDeep(text)) << name;
     }
 }
@@ -79,8 +78,7 @@ TEST(Nesting, LongTextIsRight) {
   for (llvm::StringRef part :
        {"[(<{}>)]", "\"[\" ", "// [\n", "(i32) -> (i32) ", "x = -1\n", "-1, ",
         "x : -1 ", "(d0 >= 0) ", "(d0 <= 0) ",
-        "#a = affine_map<(d0) -> (d0)>\nfunc.func @f(%a : t<#a>, %b : t<#a>) {"
-        "}\n"})
+        "#a = map<(d0) -> (d0)>\nfunc @f(%a : t<#a>, %b : t<#a>) {}\n"})
     EXPECT_FALSE(isTooDeep(repeat(part, 20 * kMaxNesting))) << part.str();
   // Sums are parsed by a loop.
   EXPECT_FALSE(isTooDeep("(" + repeat("d0 mod 3 + ", 2 * kMaxNesting)));
