@@ -60,6 +60,7 @@ COMMANDS = {
     "tessera-hlo print FILE": {"hlo"},
     "tessera-hlo diff FILE FILE": {"hlo"},
     "tessera-hlo advise FILE": {"hlo"},
+    "tessera-hlo expand-bitcasts FILE": {"hlo"},
     "tessera-hlo kernels FILE": {"hlo"},
     "tessera-hlo prove FILE FILE": {"hlo"},
     "tessera-hlo oom FILE": TEXTS,

@@ -34,6 +34,7 @@ SUBCOMMANDS = {
         {"candidates": NONE, "limit": COUNTS, "nodes": COUNTS, "unknown-trips": {"48"}},
     ),
     "tessera-hlo diff": ([HLO, HLO], {"fail-if": NONE, "o": FREE}),
+    "tessera-hlo expand-bitcasts": ([HLO], {"redraw-layouts": COUNTS}),
     "tessera-hlo kernels": ([HLO], {"o": FREE}),
     "tessera-hlo oom": ([f"{FOLDER}/log"], {"limit": COUNTS}),
     "tessera-hlo print": ([HLO], {"separator": FREE, "time": COUNTS}),

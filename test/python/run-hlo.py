@@ -1,6 +1,7 @@
 # REQUIRES: tessera-python
 # RUN: %python %s %S/../HLO/Inputs/run | FileCheck %s
 # RUN: %python %s %S/../HLO/Inputs/run --poison-padding | FileCheck %s
+# RUN: %python %s %S/../HLO/Inputs/run --poison-padding --redraw | FileCheck %s
 # CHECK: modules: 13 of 13 right
 """Modules as the TPU compiler wrote them, against the values that XLA's CPU backend
 gave for the same functions.
@@ -9,15 +10,24 @@ transformer_block rounds the scores of its attention to bf16, which XLA's CPU ba
 did not do, and where two of them are close the softmax tells. So its values come from
 the same function in numpy, with numbers rounded where the text has them in bf16.
 
+With --redraw, bitcasts are expanded and all layouts drawn at random, anew each time;
+`--redraw=20` does that 20 times.
+
 Whoever adds a module puts NAME.hlo and NAME.npz, with arg0, ... and out0, ..., into
 the folder.
 """
 
+import argparse
+import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
 import tessera as ts
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../Inputs"))
+from test_counts import test_seed
 
 BF16 = ts.Shape("bf16[]").dtype
 
@@ -70,10 +80,15 @@ def is_close(found, expected, shape):
     return np.allclose(found, expected, 1e-3, 1e-4, equal_nan=True)
 
 
-def is_right(path):
-    """Whether the program of a text gives the values beside it."""
-    poison = "--poison-padding" in sys.argv
-    program = ts.Program(path.read_text(), poison_padding=poison)
+def redraw(path, seed):
+    """The text of a module in other layouts."""
+    command = ["tessera-hlo", "expand-bitcasts", f"--redraw-layouts={seed % 2**32}", path]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def is_right(path, text, poison):
+    """Whether the program of a text gives the values that belong to `path`."""
+    program = ts.Program(text, poison_padding=poison)
     arrays = np.load(path.with_suffix(".npz"))
     inputs = [arrays[f"arg{number}"].view(shape.dtype) for number, shape in enumerate(program.inputs)]
     results = program(*inputs)
@@ -89,11 +104,17 @@ def is_right(path):
 
 
 def main():
-    paths = sorted(pathlib.Path(sys.argv[1]).glob("*.hlo"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--poison-padding", action="store_true")
+    parser.add_argument("--redraw", type=int, nargs="?", default=0, const=1)
+    options = parser.parse_args()
+    paths = sorted(options.folder.glob("*.hlo"))
     right = 0
     for path in paths:
+        texts = [redraw(path, test_seed() + number) for number in range(options.redraw)]
         try:
-            right += is_right(path)
+            right += all(is_right(path, text, options.poison_padding) for text in texts or [path.read_text()])
         except ts.TesseraError as error:
             print(f"{path.stem}: {str(error)[:2000]}")
     print(f"modules: {right} of {len(paths)} right")

@@ -103,6 +103,7 @@ public:
 
 private:
   friend class ParserImpl;
+  friend class Rewriter;
   llvm::StringRef computationName;
   std::vector<Instruction *> body;
   std::vector<Instruction *> params;
@@ -175,6 +176,7 @@ public:
 
 private:
   friend class ParserImpl;
+  friend class Rewriter;
   llvm::StringRef buffer;
   llvm::StringRef moduleName;
   bool single = false;
