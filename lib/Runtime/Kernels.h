@@ -47,8 +47,8 @@ struct Job {
   const Loop *loops;
   size_t numLoops;
   /// Bytes that are contiguous on both sides.
-  int64_t unit;
-  /// Of a transpose and of bits: units that are contiguous in the destination,
+  int64_t runBytes;
+  /// Of a transpose and of bits: runs that are contiguous in the destination,
   /// and those that are contiguous in the source (or close, of bits; where they
   /// are neighbours in the destination too there are no rows).
   Loop rows, columns;
@@ -68,11 +68,11 @@ struct Job {
 
 using Kernel = void(const Job &job, const char *src, char *dst);
 
-/// Each step of the loops moves or fills one unit.
+/// Each step of the loops moves or fills one run.
 struct KernelTable {
   const char *name;
   Kernel *copy;
-  /// Units of 1, 2, 4, 8 and 16 bytes.
+  /// Runs of 1, 2, 4, 8 and 16 bytes.
   Kernel *transpose;
   Kernel *packBits;
   Kernel *fill;

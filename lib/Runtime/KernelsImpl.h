@@ -41,28 +41,28 @@ constexpr int kLaneBytes = 16;
 // Vectors
 //===----------------------------------------------------------------------===//
 
-template <int Unit> struct UnitType;
-template <> struct UnitType<1> {
+template <int RunBytes> struct RunType;
+template <> struct RunType<1> {
   using Type = uint8_t;
 };
-template <> struct UnitType<2> {
+template <> struct RunType<2> {
   using Type = uint16_t;
 };
-template <> struct UnitType<4> {
+template <> struct RunType<4> {
   using Type = uint32_t;
 };
-template <> struct UnitType<8> {
+template <> struct RunType<8> {
   using Type = uint64_t;
 };
 
-/// `Bytes` bytes as units; units of 16 bytes are moved, never shuffled.
-template <int Unit, int Bytes> struct VectorOf {
-  static constexpr int kSize = Unit > 8 ? 8 : Unit;
-  using Element = typename UnitType<kSize>::Type;
+/// `Bytes` bytes as runs; runs of 16 bytes are moved, never shuffled.
+template <int RunBytes, int Bytes> struct VectorOf {
+  static constexpr int kSize = RunBytes > 8 ? 8 : RunBytes;
+  using Element = typename RunType<kSize>::Type;
   typedef Element Type __attribute__((vector_size(Bytes)));
 };
-template <int Unit, int Bytes>
-using Vector = typename VectorOf<Unit, Bytes>::Type;
+template <int RunBytes, int Bytes>
+using Vector = typename VectorOf<RunBytes, Bytes>::Type;
 using Bytes16 = Vector<8, 16>;
 
 template <typename T> TESSERA_INLINE T load(const char *from) {
@@ -115,7 +115,7 @@ using FirstIndices = __make_integer_seq<IndicesOf, int, Count>;
 template <int Count> using FirstIndices = Indices<__integer_pack(Count)...>;
 #endif
 
-/// Units of `a` and `b` in the order of Order::at.
+/// Runs of `a` and `b` in the order of Order::at.
 template <typename Order, typename V, int... I>
 TESSERA_INLINE V shuffle(V a, V b, Indices<I...>) {
   return __builtin_shufflevector(a, b, Order::at(I)...);
@@ -125,7 +125,7 @@ TESSERA_INLINE V shuffle(V a, V b) {
   return shuffle<Order>(a, b, FirstIndices<Count>());
 }
 
-/// Units of two registers in turns, within each group of `Group` units; the
+/// Runs of two registers in turns, within each group of `Group` runs; the
 /// first or the second half of them.
 template <int Group, int Count, bool IsHigh> struct Unpack {
   static constexpr int at(int i) {
@@ -134,14 +134,14 @@ template <int Group, int Count, bool IsHigh> struct Unpack {
            (k % 2 ? Count : 0);
   }
 };
-/// Every other unit of two registers.
+/// Every other run of two registers.
 template <bool IsOdd> struct EveryOther {
   static constexpr int at(int i) { return 2 * i + (IsOdd ? 1 : 0); }
 };
 
-/// Rounds of unpacking within groups of `Group` units, of registers of `Count`
-/// units: unit i of register k becomes unit k of register i, in each group of
-/// as many units as registers; longer groups become one run.
+/// Rounds of unpacking within groups of `Group` runs, of registers of `Count`
+/// runs: run i of register k becomes run k of register i, in each group of
+/// as many runs as registers; longer groups become one run.
 template <int Group, int Count, int N, typename V>
 TESSERA_INLINE void unpackRegisters(V (&rows)[N]) {
   if constexpr (N > 1) {
@@ -248,7 +248,7 @@ void copyFixedRuns(const Job &job, const char *src, char *dst) {
 }
 
 void copyAnyRuns(const Job &job, const char *src, char *dst) {
-  int64_t size = job.unit;
+  int64_t size = job.runBytes;
   if (size > kLongRun)
     return walk(job.loops, job.numLoops, src, dst,
                 [size](const char *src, char *dst) {
@@ -259,7 +259,7 @@ void copyAnyRuns(const Job &job, const char *src, char *dst) {
 }
 
 void copyRuns(const Job &job, const char *src, char *dst) {
-  int64_t size = job.unit;
+  int64_t size = job.runBytes;
   if (job.isStreamed && size >= 2 * kLineBytes) {
     walk(job.loops, job.numLoops, src, dst,
          [size](const char *src, char *dst) { streamRun(src, dst, size); });
@@ -296,27 +296,29 @@ void copyRuns(const Job &job, const char *src, char *dst) {
 //===----------------------------------------------------------------------===//
 
 /// Sixteen bytes of each of `Lanes` rows, `pitch` apart, in one register.
-template <int Unit, int Bytes>
-TESSERA_INLINE Vector<Unit, Bytes> loadLanes(const char *src, int64_t pitch) {
+template <int RunBytes, int Bytes>
+TESSERA_INLINE Vector<RunBytes, Bytes> loadLanes(const char *src,
+                                                 int64_t pitch) {
   Bytes16 lanes[Bytes / kLaneBytes];
   TESSERA_UNROLL
   for (int i = 0; i < Bytes / kLaneBytes; ++i)
     lanes[i] = load<Bytes16>(src + i * pitch);
-  return load<Vector<Unit, Bytes>>(reinterpret_cast<const char *>(lanes));
+  return load<Vector<RunBytes, Bytes>>(reinterpret_cast<const char *>(lanes));
 }
 
 /// A tile of `Bytes` bytes of each column: register k has row k of each lane,
 /// and rounds of unpacking within lanes make it column k.
-template <int Unit, int Bytes, bool IsStreamed>
+template <int RunBytes, int Bytes, bool IsStreamed>
 TESSERA_INLINE void transposeTile(const char *src, int64_t srcPitch, char *dst,
                                   int64_t dstPitch) {
-  constexpr int kColumns = kLaneBytes / Unit, kUnits = Bytes / Unit;
-  using V = Vector<Unit, Bytes>;
+  constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
+  using V = Vector<RunBytes, Bytes>;
   V rows[kColumns];
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k)
-    rows[k] = loadLanes<Unit, Bytes>(src + k * srcPitch, kColumns * srcPitch);
-  unpackRegisters<kColumns, kUnits>(rows);
+    rows[k] =
+        loadLanes<RunBytes, Bytes>(src + k * srcPitch, kColumns * srcPitch);
+  unpackRegisters<kColumns, kRuns>(rows);
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k)
     write<IsStreamed>(dst + k * dstPitch, rows[k]);
@@ -330,45 +332,47 @@ struct Block {
   int64_t srcPitch, dstPitch;
 };
 
-template <int Unit> TESSERA_INLINE void transposeUnits(const Block &block) {
+template <int RunBytes>
+TESSERA_INLINE void transposeOneByOne(const Block &block) {
   for (int64_t c = 0; c < block.columns; ++c)
     for (int64_t r = 0; r < block.rows; ++r)
-      copyFixed<Unit>(block.src + r * block.srcPitch + c * Unit,
-                      block.dst + c * block.dstPitch + r * Unit);
+      copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
+                          block.dst + c * block.dstPitch + r * RunBytes);
 }
 
-/// Units of a line.
-template <int Unit> constexpr int64_t kLineUnits = kLineBytes / Unit;
+/// Runs of a line.
+template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
 /// Whether rows of a line each would evict one another from the first-level
 /// cache: pages begin at one set, and it has eight ways or a few more.
-template <int Unit> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
+template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
   constexpr int64_t kPage = 4096, kWays = 8;
   int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
-  return sets == 0 || kLineUnits<Unit> / sets > kWays;
+  return sets == 0 || kLineRuns<RunBytes> / sets > kWays;
 }
 
 /// Tiles over all rows, of a line of each or, where `Tiles` is 1, of 16 bytes.
-template <int Unit, int Bytes, bool IsStreamed, int Tiles>
+template <int RunBytes, int Bytes, bool IsStreamed, int Tiles>
 TESSERA_INLINE void transposeRows(const Block &block) {
-  constexpr int64_t kRows = Bytes / Unit, kColumns = kLaneBytes / Unit;
+  constexpr int64_t kRows = Bytes / RunBytes, kColumns = kLaneBytes / RunBytes;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
     for (int i = 0; i < Tiles; ++i)
-      transposeTile<Unit, Bytes, IsStreamed>(
+      transposeTile<RunBytes, Bytes, IsStreamed>(
           block.src + r * block.srcPitch + i * kLaneBytes, block.srcPitch,
-          block.dst + i * kColumns * block.dstPitch + r * Unit, block.dstPitch);
+          block.dst + i * kColumns * block.dstPitch + r * RunBytes,
+          block.dstPitch);
   }
 }
 
 constexpr int64_t kPrefetchBytes = 128;
 
 /// A line of each row, and a line of each column at most.
-template <int Unit, int Bytes, bool IsStreamed>
+template <int RunBytes, int Bytes, bool IsStreamed>
 TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
-  char buffer[kLineUnits<Unit> * kLineBytes];
+  char buffer[kLineRuns<RunBytes> * kLineBytes];
   // The next line of each row: more rows than a processor foresees.
-  if (IsStreamed && Unit > 1)
+  if (IsStreamed && RunBytes > 1)
     for (int64_t r = 0; r < block.rows; ++r)
       __builtin_prefetch(block.src + r * block.srcPitch + kPrefetchBytes);
   if (isGathered) {
@@ -378,46 +382,48 @@ TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
     block.src = buffer;
     block.srcPitch = kLineBytes;
   }
-  transposeRows<Unit, Bytes, IsStreamed, kLineBytes / kLaneBytes>(block);
+  transposeRows<RunBytes, Bytes, IsStreamed, kLineBytes / kLaneBytes>(block);
 }
 
 /// Tiles of `Bytes` bytes of each column. The last ones overlap those before
 /// where sides are no multiple; both sides have a whole tile.
-template <int Unit, int Bytes, bool IsStreamed>
+template <int RunBytes, int Bytes, bool IsStreamed>
 void transposeTiles(const Block &whole) {
-  constexpr int64_t kColumns = kLaneBytes / Unit, kLine = kLineUnits<Unit>;
-  bool isGathered = isInOneSet<Unit>(whole.srcPitch);
+  constexpr int64_t kColumns = kLaneBytes / RunBytes,
+                    kLine = kLineRuns<RunBytes>;
+  bool isGathered = isInOneSet<RunBytes>(whole.srcPitch);
   Block block = whole;
   auto moveTo = [&](int64_t row, int64_t column) {
-    block.src = whole.src + row * whole.srcPitch + column * Unit;
-    block.dst = whole.dst + column * whole.dstPitch + row * Unit;
+    block.src = whole.src + row * whole.srcPitch + column * RunBytes;
+    block.dst = whole.dst + column * whole.dstPitch + row * RunBytes;
   };
   int64_t column = 0;
   for (; column + kLine <= whole.columns; column += kLine) {
     for (int64_t row = 0; row < whole.rows; row += kLine) {
-      int64_t r = least(row, whole.rows - Bytes / Unit);
+      int64_t r = least(row, whole.rows - Bytes / RunBytes);
       block.rows = least(kLine, whole.rows - r);
       moveTo(r, column);
-      transposeLines<Unit, Bytes, IsStreamed>(block, isGathered);
+      transposeLines<RunBytes, Bytes, IsStreamed>(block, isGathered);
     }
   }
   block.rows = whole.rows;
   for (; column < whole.columns; column += kColumns) {
     moveTo(0, least(column, whole.columns - kColumns));
-    transposeRows<Unit, Bytes, IsStreamed, 1>(block);
+    transposeRows<RunBytes, Bytes, IsStreamed, 1>(block);
   }
 }
 
 /// By the widest tiles that there is room for.
-template <int Unit> TESSERA_INLINE void transposeBlock(const Block &block) {
-  if (block.columns * Unit < kLaneBytes || block.rows * Unit < kLaneBytes)
-    return transposeUnits<Unit>(block);
-  if (block.rows * Unit >= kVectorBytes)
-    return transposeTiles<Unit, kVectorBytes, false>(block);
+template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
+  if (block.columns * RunBytes < kLaneBytes ||
+      block.rows * RunBytes < kLaneBytes)
+    return transposeOneByOne<RunBytes>(block);
+  if (block.rows * RunBytes >= kVectorBytes)
+    return transposeTiles<RunBytes, kVectorBytes, false>(block);
   if constexpr (kVectorBytes > 32)
-    if (block.rows * Unit >= 32)
-      return transposeTiles<Unit, 32, false>(block);
-  transposeTiles<Unit, kLaneBytes, false>(block);
+    if (block.rows * RunBytes >= 32)
+      return transposeTiles<RunBytes, 32, false>(block);
+  transposeTiles<RunBytes, kLaneBytes, false>(block);
 }
 
 /// Bytes of a block along the destination and along the source, that both are
@@ -434,37 +440,39 @@ TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
 }
 
 /// In blocks that fit into the first-level cache, along the destination.
-template <int Unit> void transposeBlocks(const Block &whole) {
-  constexpr int64_t kRows = kBlockRowBytes / Unit;
-  constexpr int64_t kColumns = kBlockColumnBytes / Unit;
+template <int RunBytes> void transposeBlocks(const Block &whole) {
+  constexpr int64_t kRows = kBlockRowBytes / RunBytes;
+  constexpr int64_t kColumns = kBlockColumnBytes / RunBytes;
   Block block = whole;
   for (int64_t c = 0; c < whole.columns; c += block.columns) {
-    block.columns = takeBlock(whole.columns - c, kColumns, kLaneBytes / Unit);
+    block.columns =
+        takeBlock(whole.columns - c, kColumns, kLaneBytes / RunBytes);
     for (int64_t r = 0; r < whole.rows; r += block.rows) {
-      block.rows = takeBlock(whole.rows - r, kRows, kVectorBytes / Unit);
-      block.src = whole.src + r * whole.srcPitch + c * Unit;
-      block.dst = whole.dst + c * whole.dstPitch + r * Unit;
-      transposeBlock<Unit>(block);
+      block.rows = takeBlock(whole.rows - r, kRows, kVectorBytes / RunBytes);
+      block.src = whole.src + r * whole.srcPitch + c * RunBytes;
+      block.dst = whole.dst + c * whole.dstPitch + r * RunBytes;
+      transposeBlock<RunBytes>(block);
     }
   }
 }
 
 /// Rows of whole lines of the destination, a few at a time along the source.
-template <int Unit> void streamRows(const Block &whole) {
-  constexpr int64_t kRows = kStreamedRowBytes / Unit;
+template <int RunBytes> void streamRows(const Block &whole) {
+  constexpr int64_t kRows = kStreamedRowBytes / RunBytes;
   Block block = whole;
   for (int64_t r = 0; r < whole.rows; r += kRows) {
     block.rows = least(kRows, whole.rows - r);
     block.src = whole.src + r * whole.srcPitch;
-    block.dst = whole.dst + r * Unit;
-    transposeTiles<Unit, kVectorBytes, true>(block);
+    block.dst = whole.dst + r * RunBytes;
+    transposeTiles<RunBytes, kVectorBytes, true>(block);
   }
 }
 
 /// Rows whose columns begin anywhere in a line: a long run of each of some
 /// columns is put together in a buffer, and its whole lines are streamed.
-template <int Unit> void stageRows(const Block &whole) {
-  constexpr int64_t kRows = kStagedRunBytes / Unit, kColumns = kLineUnits<Unit>;
+template <int RunBytes> void stageRows(const Block &whole) {
+  constexpr int64_t kRows = kStagedRunBytes / RunBytes,
+                    kColumns = kLineRuns<RunBytes>;
   char buffer[kColumns * kStagedRunBytes];
   for (int64_t r = 0, rows; r < whole.rows; r += rows) {
     rows = least(kRows, whole.rows - r);
@@ -472,66 +480,67 @@ template <int Unit> void stageRows(const Block &whole) {
       Block block = whole;
       block.rows = rows;
       block.columns = least(kColumns, whole.columns - c);
-      block.src += r * whole.srcPitch + c * Unit;
+      block.src += r * whole.srcPitch + c * RunBytes;
       block.dst = buffer;
       block.dstPitch = kStagedRunBytes;
       for (int64_t k = 0; k < rows; ++k)
         __builtin_prefetch(block.src + k * block.srcPitch + kPrefetchBytes);
-      transposeBlock<Unit>(block);
+      transposeBlock<RunBytes>(block);
       for (int64_t k = 0; k < block.columns; ++k)
         streamRun(buffer + k * kStagedRunBytes,
-                  whole.dst + (c + k) * whole.dstPitch + r * Unit, rows * Unit);
+                  whole.dst + (c + k) * whole.dstPitch + r * RunBytes,
+                  rows * RunBytes);
     }
   }
 }
 
 /// Rows up to where lines begin and behind the last whole one go through the
 /// caches.
-template <int Unit> void transposeStreamed(const Block &whole) {
-  constexpr int64_t kLine = kLineUnits<Unit>;
+template <int RunBytes> void transposeStreamed(const Block &whole) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
   int64_t head = bytesToLine(whole.dst);
-  int64_t lines = whole.rows - head / Unit;
-  if (!isOnLine(whole.dstPitch) || head % Unit != 0 || lines < kLine ||
-      whole.columns * Unit < kLaneBytes)
-    return stageRows<Unit>(whole);
+  int64_t lines = whole.rows - head / RunBytes;
+  if (!isOnLine(whole.dstPitch) || head % RunBytes != 0 || lines < kLine ||
+      whole.columns * RunBytes < kLaneBytes)
+    return stageRows<RunBytes>(whole);
   auto part = [&](int64_t begin, int64_t count) {
     Block block = whole;
     block.src += begin * whole.srcPitch;
-    block.dst += begin * Unit;
+    block.dst += begin * RunBytes;
     block.rows = count;
     return block;
   };
-  head /= Unit;
+  head /= RunBytes;
   lines = lines / kLine * kLine;
-  transposeBlocks<Unit>(part(0, head));
-  streamRows<Unit>(part(head, lines));
-  transposeBlocks<Unit>(part(head + lines, whole.rows - head - lines));
+  transposeBlocks<RunBytes>(part(0, head));
+  streamRows<RunBytes>(part(head, lines));
+  transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));
 }
 
 //===----------------------------------------------------------------------===//
 // Interleaves: few rows, or few columns
 //===----------------------------------------------------------------------===//
 
-/// A register of each of `Ways` rows, unit by unit in turns.
-template <int Unit, int Bytes, int Ways, bool IsStreamed>
+/// A register of each of `Ways` rows, run by run in turns.
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst) {
-  constexpr int kUnits = Bytes / Unit;
-  using V = Vector<Unit, Bytes>;
+  constexpr int kRuns = Bytes / RunBytes;
+  using V = Vector<RunBytes, Bytes>;
   V rows[Ways];
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     rows[k] = load<V>(src + k * pitch);
-  unpackRegisters<kUnits, kUnits>(rows);
+  unpackRegisters<kRuns, kRuns>(rows);
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     write<IsStreamed>(dst + k * Bytes, rows[k]);
 }
 
-template <int Unit, int Bytes, int Ways, bool IsStreamed>
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
                                      int64_t pitch) {
-  constexpr int kUnits = Bytes / Unit;
-  using V = Vector<Unit, Bytes>;
+  constexpr int kRuns = Bytes / RunBytes;
+  using V = Vector<RunBytes, Bytes>;
   V runs[Ways];
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
@@ -542,8 +551,8 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
     TESSERA_UNROLL
     for (int k = 0; k < Ways / 2; ++k) {
       V a = runs[2 * k], b = runs[2 * k + 1];
-      split[k] = shuffle<EveryOther<false>, kUnits>(a, b);
-      split[k + Ways / 2] = shuffle<EveryOther<true>, kUnits>(a, b);
+      split[k] = shuffle<EveryOther<false>, kRuns>(a, b);
+      split[k + Ways / 2] = shuffle<EveryOther<true>, kRuns>(a, b);
     }
     TESSERA_UNROLL
     for (int k = 0; k < Ways; ++k)
@@ -558,70 +567,72 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
 constexpr int64_t kRowPrefetchBytes = 2048;
 
 /// Rows of at least a register.
-template <int Unit, int Bytes, int Ways, bool IsStreamed>
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveTiles(const Block &block) {
-  constexpr int64_t kUnits = Bytes / Unit;
+  constexpr int64_t kRuns = Bytes / RunBytes;
   auto moveTile = [&](int64_t c) {
-    interleaveTile<Unit, Bytes, Ways, IsStreamed>(
-        block.src + c * Unit, block.srcPitch, block.dst + c * Ways * Unit);
+    interleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
+        block.src + c * RunBytes, block.srcPitch,
+        block.dst + c * Ways * RunBytes);
   };
   if (IsStreamed)
     for (int64_t r = 0; r < Ways; ++r)
-      for (int64_t i = 0; i < block.columns * Unit; i += kLineBytes)
+      for (int64_t i = 0; i < block.columns * RunBytes; i += kLineBytes)
         __builtin_prefetch(block.src + r * block.srcPitch + i +
                            kRowPrefetchBytes);
   int64_t c = 0;
-  for (; c + 4 * kUnits <= block.columns; c += 4 * kUnits) {
+  for (; c + 4 * kRuns <= block.columns; c += 4 * kRuns) {
     TESSERA_UNROLL
     for (int i = 0; i < 4; ++i)
-      moveTile(c + i * kUnits);
+      moveTile(c + i * kRuns);
   }
-  for (; c < block.columns; c += kUnits)
-    moveTile(least(c, block.columns - kUnits));
+  for (; c < block.columns; c += kRuns)
+    moveTile(least(c, block.columns - kRuns));
 }
 
-template <int Unit, int Bytes, int Ways, bool IsStreamed>
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTiles(const Block &block) {
-  constexpr int64_t kUnits = Bytes / Unit;
+  constexpr int64_t kRuns = Bytes / RunBytes;
   auto moveTile = [&](int64_t r) {
-    deinterleaveTile<Unit, Bytes, Ways, IsStreamed>(
-        block.src + r * Ways * Unit, block.dst + r * Unit, block.dstPitch);
+    deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
+        block.src + r * Ways * RunBytes, block.dst + r * RunBytes,
+        block.dstPitch);
   };
   int64_t r = 0;
-  for (; r + 4 * kUnits <= block.rows; r += 4 * kUnits) {
+  for (; r + 4 * kRuns <= block.rows; r += 4 * kRuns) {
     TESSERA_UNROLL
     for (int i = 0; i < 4; ++i)
-      moveTile(r + i * kUnits);
+      moveTile(r + i * kRuns);
   }
-  for (; r < block.rows; r += kUnits)
-    moveTile(least(r, block.rows - kUnits));
+  for (; r < block.rows; r += kRuns)
+    moveTile(least(r, block.rows - kRuns));
 }
 
-template <int Unit, int Ways>
+template <int RunBytes, int Ways>
 TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
-  int64_t size = block.columns * Unit;
+  int64_t size = block.columns * RunBytes;
   // A run of whole lines is streamed; others end in a register that overlaps.
   if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
       isOnLine(size * Ways))
-    return interleaveTiles<Unit, kVectorBytes, Ways, true>(block);
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
   if (size >= kVectorBytes)
-    return interleaveTiles<Unit, kVectorBytes, Ways, false>(block);
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
-    return interleaveTiles<Unit, kLaneBytes, Ways, false>(block);
-  transposeUnits<Unit>(block);
+    return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+  transposeOneByOne<RunBytes>(block);
 }
 
-template <int Unit, int Ways>
+template <int RunBytes, int Ways>
 TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
-  int64_t size = block.rows * Unit;
+  int64_t size = block.rows * RunBytes;
   if (isStreamed && isOnLine(size) && bytesToLine(block.dst) == 0 &&
       isOnLine(block.dstPitch))
-    return deinterleaveTiles<Unit, kVectorBytes, Ways, true>(block);
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
   if (size >= kVectorBytes)
-    return deinterleaveTiles<Unit, kVectorBytes, Ways, false>(block);
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
-    return deinterleaveTiles<Unit, kLaneBytes, Ways, false>(block);
-  transposeUnits<Unit>(block);
+    return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+  transposeOneByOne<RunBytes>(block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -646,57 +657,58 @@ TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,
   });
 }
 
-template <int Unit, int Ways>
+template <int RunBytes, int Ways>
 void interleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
-    interleave<Unit, Ways>(block, isStreamed);
+    interleave<RunBytes, Ways>(block, isStreamed);
   });
   if (isStreamed)
     fence();
 }
 
-template <int Unit, int Ways>
+template <int RunBytes, int Ways>
 void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
-    deinterleave<Unit, Ways>(block, isStreamed);
+    deinterleave<RunBytes, Ways>(block, isStreamed);
   });
   if (isStreamed)
     fence();
 }
 
-template <int Unit>
+template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (!job.isStreamed)
-    return walkBlocks(job, src, dst,
-                      [](const Block &block) { transposeBlocks<Unit>(block); });
+    return walkBlocks(job, src, dst, [](const Block &block) {
+      transposeBlocks<RunBytes>(block);
+    });
   walkBlocks(job, src, dst,
-             [](const Block &block) { transposeStreamed<Unit>(block); });
+             [](const Block &block) { transposeStreamed<RunBytes>(block); });
   fence();
 }
 
-template <int Unit>
+template <int RunBytes>
 void transposeOf(const Job &job, const char *src, char *dst) {
-  if constexpr (Unit <= 8) {
-    if (job.columns.dst == job.rows.count * Unit) {
+  if constexpr (RunBytes <= 8) {
+    if (job.columns.dst == job.rows.count * RunBytes) {
       if (job.rows.count == 2)
-        return interleaveRuns<Unit, 2>(job, src, dst);
+        return interleaveRuns<RunBytes, 2>(job, src, dst);
       if (job.rows.count == 4)
-        return interleaveRuns<Unit, 4>(job, src, dst);
+        return interleaveRuns<RunBytes, 4>(job, src, dst);
     }
-    if (job.rows.src == job.columns.count * Unit) {
+    if (job.rows.src == job.columns.count * RunBytes) {
       if (job.columns.count == 2)
-        return deinterleaveRuns<Unit, 2>(job, src, dst);
+        return deinterleaveRuns<RunBytes, 2>(job, src, dst);
       if (job.columns.count == 4)
-        return deinterleaveRuns<Unit, 4>(job, src, dst);
+        return deinterleaveRuns<RunBytes, 4>(job, src, dst);
     }
   }
-  transposeRuns<Unit>(job, src, dst);
+  transposeRuns<RunBytes>(job, src, dst);
 }
 
 void transpose(const Job &job, const char *src, char *dst) {
-  switch (job.unit) {
+  switch (job.runBytes) {
   case 1:
     return transposeOf<1>(job, src, dst);
   case 2:
@@ -846,7 +858,7 @@ void packBits(const Job &job, const char *src, char *dst) {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// `unit` bytes of the value, or the bits of `mask` of one.
+/// `runBytes` bytes of the value, or the bits of `mask` of one.
 void fill(const Job &job, const char *src, char *dst) {
   if (job.mask != 0xFF)
     return walk(job.loops, job.numLoops, src, dst,
@@ -854,7 +866,7 @@ void fill(const Job &job, const char *src, char *dst) {
                   mergeByte(dst, job.value[0], job.mask);
                 });
   auto value = load<Bytes16>(reinterpret_cast<const char *>(job.value));
-  int64_t size = job.unit;
+  int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
        [value, size](const char *src, char *dst) {
          int64_t i = 0;

@@ -191,13 +191,13 @@ namespace {
 struct PartialMove {
   explicit PartialMove(const Move &move)
       : loops(move.loops), rows(move.rows), columns(move.columns),
-        unit(move.unit), src(move.srcOffset), dst(move.dstOffset) {}
+        runBytes(move.runBytes), src(move.srcOffset), dst(move.dstOffset) {}
 
   void takeShare(const Move &move, int64_t share, int64_t shares);
 
   llvm::SmallVector<Loop, 6> loops;
   Loop rows, columns;
-  int64_t unit, src, dst;
+  int64_t runBytes, src, dst;
 
 private:
   void take(Loop &loop, int64_t step, int64_t share, int64_t shares) {
@@ -213,7 +213,7 @@ private:
 /// longest one. A run is a loop over pages.
 void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
   bool isRun = move.kind == Move::Kind::Copy || move.kind == Move::Kind::Fill;
-  Loop run = {unit, move.kind == Move::Kind::Fill ? 0 : 1, 1};
+  Loop run = {runBytes, move.kind == Move::Kind::Fill ? 0 : 1, 1};
   Loop *best = nullptr;
   int64_t bestSteps = 1, step = 1;
   auto consider = [&](Loop &loop, int64_t size) {
@@ -234,7 +234,7 @@ void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
   }
   if (best)
     take(*best, step, share, shares);
-  unit = best || share == 0 ? (isRun ? run.count : unit) : 0;
+  runBytes = best || share == 0 ? (isRun ? run.count : runBytes) : 0;
 }
 
 static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
@@ -256,7 +256,7 @@ void Relayout::runMove(const Move &move, const char *from, char *to,
   PartialMove part(move);
   if (shares > 1)
     part.takeShare(move, share, shares);
-  bool isEmpty = part.unit == 0 || part.rows.count == 0 ||
+  bool isEmpty = part.runBytes == 0 || part.rows.count == 0 ||
                  part.columns.count == 0 ||
                  llvm::any_of(part.loops,
                               [](const Loop &loop) { return loop.count == 0; });
@@ -265,7 +265,7 @@ void Relayout::runMove(const Move &move, const char *from, char *to,
   Job job = {};
   job.loops = part.loops.data();
   job.numLoops = part.loops.size();
-  job.unit = part.unit;
+  job.runBytes = part.runBytes;
   job.rows = part.rows;
   job.columns = part.columns;
   job.isStreamed = move.isStreamed;

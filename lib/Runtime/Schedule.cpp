@@ -18,8 +18,8 @@ using namespace tessera::runtime;
 static constexpr size_t kMaxRuntimeNests = 4096;
 /// The time that planning takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 64;
-/// Units that are transposed are powers of two up to these bytes.
-static constexpr int64_t kMaxTransposedUnit = 16;
+/// Runs that are transposed are powers of two up to these bytes.
+static constexpr int64_t kMaxTransposedBytes = 16;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 
@@ -43,28 +43,28 @@ static Move makeMove(const StridedNest &nest, int64_t srcBytes,
   return move;
 }
 
-/// Makes neighbours on both sides one unit.
+/// Makes neighbours on both sides one run.
 static void absorbRun(Move &move, int64_t elementBytes) {
-  move.unit = elementBytes;
+  move.runBytes = elementBytes;
   if (move.loops.empty())
     return;
   const Loop &last = move.loops.back();
   if (last.src != elementBytes || last.dst != elementBytes)
     return;
-  move.unit *= last.count;
+  move.runBytes *= last.count;
   move.loops.pop_back();
 }
 
-/// Makes the loops of units that are contiguous in the destination and in the
+/// Makes the loops of runs that are contiguous in the destination and in the
 /// source rows and columns, if there are both.
 static void findTranspose(Move &move) {
-  bool isPowerOf2 = (move.unit & (move.unit - 1)) == 0;
-  if (move.unit > kMaxTransposedUnit || !isPowerOf2)
+  bool isPowerOf2 = (move.runBytes & (move.runBytes - 1)) == 0;
+  if (move.runBytes > kMaxTransposedBytes || !isPowerOf2)
     return;
   Loop *rows = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.dst == move.unit; });
+      move.loops, [&](const Loop &loop) { return loop.dst == move.runBytes; });
   Loop *columns = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.src == move.unit; });
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
   if (rows == move.loops.end() || columns == move.loops.end())
     return;
   move.kind = Move::Kind::Transpose;
@@ -86,9 +86,9 @@ static Move planFill(const StridedNest &nest, int64_t elementBytes) {
   Move move = makeMove(nest, 0, elementBytes);
   move.kind = Move::Kind::Fill;
   move.srcOffset = 0;
-  move.unit = elementBytes;
+  move.runBytes = elementBytes;
   if (!move.loops.empty() && move.loops.back().dst == elementBytes)
-    move.unit *= move.loops.pop_back_val().count;
+    move.runBytes *= move.loops.pop_back_val().count;
   return move;
 }
 
@@ -152,9 +152,10 @@ static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
 
 static Move planPackedFill(const PackedNest &nest) {
   Move move = planFill(nest.strided, 1);
-  if (nest.mask != 0xFF && move.unit != 1) { // Bits are merged byte by byte.
-    move.loops.push_back({move.unit, 0, 1});
-    move.unit = 1;
+  if (nest.mask != 0xFF &&
+      move.runBytes != 1) { // Bits are merged byte by byte.
+    move.loops.push_back({move.runBytes, 0, 1});
+    move.runBytes = 1;
   }
   move.mask = nest.mask;
   return move;
@@ -233,7 +234,8 @@ static bool isInterleave(const Move &move) {
 
 void Schedule::streamStores() {
   for (Move &move : moves) {
-    bool isLong = move.kind == Move::Kind::Copy && move.unit >= kMinStreamedRun;
+    bool isLong =
+        move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other.
@@ -250,8 +252,8 @@ void Schedule::streamStores() {
 //===----------------------------------------------------------------------===//
 
 int64_t Move::numBytes() const {
-  int64_t count =
-      unit * rows.count * columns.count * std::max<int64_t>(bytes.size(), 1);
+  int64_t count = runBytes * rows.count * columns.count *
+                  std::max<int64_t>(bytes.size(), 1);
   for (const Loop &loop : loops)
     count *= loop.count;
   return count;
@@ -278,8 +280,8 @@ static void printLoop(llvm::StringRef name, const Loop &loop,
 }
 
 void Move::print(llvm::raw_ostream &os) const {
-  os << getKindName(kind) << " of " << unit
-     << (unit == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
+  os << getKindName(kind) << " of " << runBytes
+     << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
      << dstOffset << (isStreamed ? ", streamed" : "") << "\n";
   for (const Loop &loop : loops)
     printLoop("for", loop, os);

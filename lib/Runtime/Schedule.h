@@ -57,7 +57,7 @@ struct Move {
 
   Kind kind = Kind::Copy;
   int64_t srcOffset = 0, dstOffset = 0;
-  int64_t unit = 1;
+  int64_t runBytes = 1;
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;

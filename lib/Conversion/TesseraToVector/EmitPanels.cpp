@@ -23,7 +23,7 @@ void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
   if (panel)
     rows += haloRows();
   int64_t size =
-      llvm::divideCeil(nest.panelColumns() * nest.unit, lineElements()) *
+      llvm::divideCeil(nest.panelColumns() * nest.runElements, lineElements()) *
       countTile();
   panelBuffer = getStage(size).memref;
   packPanel(getSource(at), nest.getOffsets(PlanLoop::Role::DstContiguous,
@@ -33,7 +33,7 @@ void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
 
 /// Copies rows into tiles, the lines of all rows one behind the other.
 void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
-  int64_t line = lineElements(), width = nest.panelColumns() * nest.unit;
+  int64_t line = lineElements(), width = nest.panelColumns() * nest.runElements;
   int64_t lines = width / line, remainder = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
   Position tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};

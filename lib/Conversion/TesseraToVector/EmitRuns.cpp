@@ -26,21 +26,21 @@ void NestEmitter::emitStagedCopy(Position from, Position to,
                                  llvm::ArrayRef<int64_t> rows, bool isAligned) {
   int64_t numRows = rows.size();
   if (numRows == 1)
-    return emitNontemporalRun(from, to, nest.unit, isAligned);
+    return emitNontemporalRun(from, to, nest.runElements, isAligned);
   Position stage = getStage();
   auto copyRow = [&](Position row, Position position) {
-    kernels.copy(row, position, nest.unit);
+    kernels.copy(row, position, nest.runElements);
   };
   if (std::optional<int64_t> stride = getUniformStride(rows, 1))
     repeat(numRows, [&](Value i) {
       Position source = advance(from, i, *stride);
-      Position target = advance(stage, i, nest.unit);
+      Position target = advance(stage, i, nest.runElements);
       copyRow(source, target);
     });
   else
     for (auto [i, row] : llvm::enumerate(rows))
-      copyRow(from + row, stage + i * nest.unit);
-  emitNontemporalRun(stage, to, numRows * nest.unit, isAligned);
+      copyRow(from + row, stage + i * nest.runElements);
+  emitNontemporalRun(stage, to, numRows * nest.runElements, isAligned);
 }
 
 int64_t NestEmitter::getCarryStride(size_t depth) const {
@@ -49,7 +49,7 @@ int64_t NestEmitter::getCarryStride(size_t depth) const {
   if (!isCarried())
     return 0;
   if (nest.kernel == KernelKind::Copy)
-    return nest.loops[depth].dstStride == nest.unit ? 1 : 0;
+    return nest.loops[depth].dstStride == nest.runElements ? 1 : 0;
   int64_t stride = nest.blockColumns() * lineElements();
   for (size_t i = nest.loops.size(); i-- > 0;) {
     const PlanLoop &loop = nest.loops[i];
@@ -66,7 +66,7 @@ int64_t NestEmitter::countStage() const {
   if (!isCarried())
     return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
                              : nest.blockRows()) *
-           nest.blockColumns() * nest.unit * nest.numPackedBytes();
+           nest.blockColumns() * nest.runElements * nest.numPackedBytes();
   // What a step of the loop over panels would take.
   int64_t size = nest.blockColumns() * lineElements();
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
@@ -187,7 +187,7 @@ Position NestEmitter::skip(Position position, Value elements) {
 /// run and the last one have masked stores at their ends.
 void NestEmitter::emitCoalescedRun(Position from, Position to,
                                    AffineExpr number) {
-  int64_t line = lineElements(), count = nest.unit;
+  int64_t line = lineElements(), count = nest.runElements;
   emitCopyPrefetch(from, {0}, count);
   if (!kernels.hasMasks())
     return emitNontemporalRun(from, to, count, /*isAligned=*/false);

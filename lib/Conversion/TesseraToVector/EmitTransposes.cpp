@@ -44,7 +44,7 @@ void NestEmitter::emitTranspose(Position from, Position to,
     return emitRowChunks(from, to, rows, columns);
   // In the buffer, columns lie one behind the other.
   Position stage = getStage();
-  int64_t length = rows.size() * nest.unit;
+  int64_t length = rows.size() * nest.runElements;
   Table stageColumns;
   for (size_t i = 0; i < columns.size(); ++i)
     stageColumns.push_back(i * length);
@@ -58,11 +58,11 @@ void NestEmitter::emitTiles(Position from, Position to,
                             bool unrolls) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &part) {
-    Position source = advanceUnits(from, part);
+    Position source = advanceRuns(from, part);
     Position target = advance(to, part.iteration, part.stride);
     kernels.transpose(source, rows, target, part.entries, fillsLines);
   };
-  forEachPart(columns, width, kernels.laneUnits(), unrolls,
+  forEachPart(columns, width, kernels.laneRuns(), unrolls,
               /*overlaps=*/!unrolls, emitTile);
 }
 
@@ -72,8 +72,8 @@ void NestEmitter::emitTiles(Position from, Position to,
 bool NestEmitter::emitSquares(Position from, Position to,
                               llvm::ArrayRef<int64_t> rows,
                               llvm::ArrayRef<int64_t> columns) {
-  int64_t q = kernels.laneUnits(), line = lineElements(),
-          side = line / nest.unit;
+  int64_t q = kernels.laneRuns(), line = lineElements(),
+          side = line / nest.runElements;
   int64_t numRows = rows.size(), numColumns = columns.size();
   int64_t height = std::min(numRows, kSquareRows);
   std::optional<int64_t> columnStride = getUniformStride(columns, 1);
@@ -88,7 +88,8 @@ bool NestEmitter::emitSquares(Position from, Position to,
       rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
       [&](const Part &part) {
         Position first = advance(from, part.iteration, part.stride);
-        Position column = advance(to, part.iteration, height * nest.unit);
+        Position column =
+            advance(to, part.iteration, height * nest.runElements);
         forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
                     /*overlaps=*/false, [&](const Part &set) {
                       Position source =
@@ -100,7 +101,7 @@ bool NestEmitter::emitSquares(Position from, Position to,
           for (int64_t row = 0; row < height; row += side) {
             Position source = advance(stage + row * line, i, line);
             Position target =
-                advance(column + row * nest.unit, i, *columnStride);
+                advance(column + row * nest.runElements, i, *columnStride);
             kernels.splitColumns(source, target, lanes, isNontemporal());
           }
         });
@@ -117,7 +118,7 @@ void NestEmitter::emitGatheredRows(Position from, Position to,
     return;
   int64_t size =
       std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
-  int64_t length = columns.size() * nest.unit;
+  int64_t length = columns.size() * nest.runElements;
   Position stage = getStage();
   auto emitRows = [&](const Part &part) {
     Position first = advance(from, part.iteration, part.stride);
@@ -126,7 +127,7 @@ void NestEmitter::emitGatheredRows(Position from, Position to,
       stageRows.push_back(i * length);
       kernels.copy(first + row, stage + i * length, length);
     }
-    emitTiles(stage, advanceUnits(to, part), stageRows, columns,
+    emitTiles(stage, advanceRuns(to, part), stageRows, columns,
               isNontemporal() && part.begin % size == 0, /*unrolls=*/false);
   };
   forEachPart(rows, size, size, /*unrolls=*/false,
@@ -142,13 +143,13 @@ void NestEmitter::emitLongColumns(Position from, Position to,
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
   auto emitTile = [&](const Part &tile, const Part &part) {
     Position first = advance(from, part.iteration, part.stride);
-    Position column = advanceUnits(to, part);
-    Position source = advanceUnits(first, tile);
+    Position column = advanceRuns(to, part);
+    Position source = advanceRuns(first, tile);
     Position target = advance(column, tile.iteration, tile.stride);
     kernels.transpose(source, part.entries, target, tile.entries,
                       isNontemporal() && part.begin % height == 0);
   };
-  forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
+  forEachPart(columns, width, kernels.laneRuns(), /*unrolls=*/false,
               /*overlaps=*/true, [&](const Part &tile) {
                 forEachPart(rows, height, 1, /*unrolls=*/false,
                             /*overlaps=*/false,
@@ -161,7 +162,7 @@ void NestEmitter::emitRaggedColumns(Position from, Position to,
                                     llvm::ArrayRef<int64_t> rows,
                                     llvm::ArrayRef<int64_t> columns) {
   int64_t width = kernels.registerColumns(rows.size(), columns.size());
-  int64_t length = rows.size() * nest.unit;
+  int64_t length = rows.size() * nest.runElements;
   int64_t pitch = llvm::alignTo(length, lineElements());
   int64_t stride = columns.size() > 1 ? columns[1] : 0;
   Position stage = getStage(width * pitch);
@@ -169,7 +170,7 @@ void NestEmitter::emitRaggedColumns(Position from, Position to,
     Table stageColumns;
     for (size_t i = 0; i < tile.entries.size(); ++i)
       stageColumns.push_back(i * pitch);
-    emitLongColumns(advanceUnits(from, tile), stage, rows, stageColumns);
+    emitLongColumns(advanceRuns(from, tile), stage, rows, stageColumns);
     Position column =
         advance(to + tile.entries.front(), tile.iteration, tile.stride);
     repeat(tile.entries.size(), [&](Value i) {
@@ -178,7 +179,7 @@ void NestEmitter::emitRaggedColumns(Position from, Position to,
       emitRaggedColumn(source, target, length);
     });
   };
-  forEachPart(columns, width, kernels.laneUnits(), /*unrolls=*/false,
+  forEachPart(columns, width, kernels.laneRuns(), /*unrolls=*/false,
               /*overlaps=*/true, emitColumns);
 }
 
@@ -198,7 +199,7 @@ void NestEmitter::emitRaggedColumn(Position from, Position to, int64_t count) {
   emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
   Position source = skip(from, head);
   Position target = skip(to, head);
-  emitAlignedRun(source, target, count - haloRows() * nest.unit);
+  emitAlignedRun(source, target, count - haloRows() * nest.runElements);
 }
 
 void NestEmitter::emitRowChunks(Position from, Position to,
@@ -219,7 +220,7 @@ void NestEmitter::emitRowChunks(Position from, Position to,
     Position first = advance(from, part.iteration, part.stride);
     if (!unrolls && prefetches)
       emitPrefetch(first, part.entries);
-    emitTiles(first, advanceUnits(to, part), part.entries, columns,
+    emitTiles(first, advanceRuns(to, part), part.entries, columns,
               isNontemporal() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
@@ -230,7 +231,7 @@ void NestEmitter::emitRowChunks(Position from, Position to,
 }
 
 bool NestEmitter::isLight(int64_t rows, int64_t columns) const {
-  return trips * rows * columns * nest.unit < numElements / kLightNests;
+  return trips * rows * columns * nest.runElements < numElements / kLightNests;
 }
 
 /// Whether a part of the nest is worth code for each of its tiles: where the
@@ -289,12 +290,12 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
 }
 
 /// Copies the rows of a block side by side in the buffer of the block, once for
-/// each byte of a unit, and transposes them from there as bytes: there is one
+/// each byte of a run, and transposes them from there as bytes: there is one
 /// piece of code for all columns, and but a loop for each byte.
 void NestEmitter::emitPackedTranspose(Position from, Position to,
                                       llvm::ArrayRef<int64_t> rows,
                                       llvm::ArrayRef<int64_t> columns) {
-  int64_t length = columns.size() * nest.unit, run = nest.packedRun();
+  int64_t length = columns.size() * nest.runElements, run = nest.packedRun();
   int64_t numRows = rows.size() * run, numPackedBytes = nest.packedBytes.size();
   Position stage = getStage();
   Table stageRows, positions;
@@ -353,7 +354,7 @@ void NestEmitter::emitPackedRows(size_t number, Position from, Position stage,
 void NestEmitter::emitColumnChunks(Position from, Position to,
                                    llvm::ArrayRef<int64_t> rows,
                                    llvm::ArrayRef<int64_t> columns) {
-  int64_t size = 16 / nest.unit, numColumns = columns.size();
+  int64_t size = 16 / nest.runElements, numColumns = columns.size();
   std::optional<int64_t> stride = getUniformStride(columns, 1);
   if (numColumns <= size || !stride)
     return kernels.transpose(from, rows, to, columns, isNontemporal());
@@ -362,7 +363,7 @@ void NestEmitter::emitColumnChunks(Position from, Position to,
   repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
     Value begin = affine::AffineMinOp::create(
         b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
-    Position source = advance(from, begin, nest.unit);
+    Position source = advance(from, begin, nest.runElements);
     Position target = advance(to, begin, *stride);
     kernels.transpose(source, rows, target, columns.take_front(size),
                       isNontemporal());
@@ -372,7 +373,7 @@ void NestEmitter::emitColumnChunks(Position from, Position to,
 void NestEmitter::emitCarried(Position from, Position to, Position carry,
                               llvm::ArrayRef<int64_t> rows,
                               llvm::ArrayRef<int64_t> columns, int64_t phase) {
-  int64_t line = lineElements(), size = line / nest.unit;
+  int64_t line = lineElements(), size = line / nest.runElements;
   int64_t lines = rows.size() / size;
   emitPrefetch(from, rows);
   Value zero = arith::ConstantIndexOp::create(b, 0), isFirst;
@@ -467,7 +468,7 @@ void NestEmitter::emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows) {
   if (!nest.prefetch || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
-  int64_t width = nest.blockColumns() * nest.unit;
+  int64_t width = nest.blockColumns() * nest.runElements;
   Position ahead = getAhead(from, nest.prefetch * inner.srcStride * inner.step,
                             width + *llvm::max_element(rows));
   for (int64_t row : rows)

@@ -6,20 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A register of each of n rows becomes n registers of a run, or the other way
-// round, in two steps:
+// A register of each of n rows becomes n registers of the interleaved side, or
+// the other way round, in two steps:
 //
 //   1. Rows are interleaved in groups of a power of two, by rounds of shuffles
-//   that
-//      join pairs: a group of w rows is w registers of units w times as wide.
-//   2. Each register of the run gathers its units from all groups, by a shuffle
-//      for every register that has some but the first.
+//      that join pairs: a group of w rows is w registers of runs that are w
+//      times as wide.
+//   2. Each register of the interleaved side gathers its runs from all groups,
+//      by a shuffle for every register that has some but the first.
 //
 // Six rows of four-byte elements are three pairs: 6 shuffles, and 2 for each
-// register of the run. Deinterleaving takes the same steps back.
+// register of the interleaved side. Deinterleaving takes the same steps back.
 //
-// Columns of the run may be further apart than their units. What lies between
-// is a register of padding to gather from, or none at all.
+// Columns may be further apart than they are wide. What lies between is a
+// register of padding to gather from, or none at all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,14 +41,14 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 namespace {
-using RegisterUnits = llvm::SmallVector<RegisterUnit, 64>;
+using RegisterRuns = llvm::SmallVector<RegisterRun, 64>;
 
 /// Rows in groups of powers of two. Registers are numbered like the rows: those
-/// of a group hold its units in order, column by column.
+/// of a group hold its runs in order, column by column.
 class InterleaveGroups {
 public:
   /// Groups of `widest` rows, smaller ones at the end. A register has `size`
-  /// units, and columns lie `pitch` units apart in the run.
+  /// runs, and columns lie `pitch` runs apart where they are interleaved.
   InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t widest)
       : numRows(numRows), pitch(pitch), size(size) {
     for (int64_t first = 0; first < numRows; first += widest) {
@@ -58,11 +58,13 @@ public:
     }
   }
 
-  /// The positions, in groups, of the units of register `reg` of the run; what
-  /// lies between columns is in the register after those of the rows.
-  RegisterUnits getRun(int64_t reg) const;
-  /// The positions, in the run, of the units of register `reg` of a group.
-  RegisterUnits getGroup(int64_t reg) const;
+  /// The positions, in groups, of the runs of register `reg` of the interleaved
+  /// side; what lies between columns is in the register after those of the
+  /// rows.
+  RegisterRuns getInterleaved(int64_t reg) const;
+  /// The positions, on the interleaved side, of the runs of register `reg` of a
+  /// group.
+  RegisterRuns getGroup(int64_t reg) const;
   /// Shuffles that it all takes.
   int64_t countShuffles(bool isInterleave) const;
 
@@ -84,8 +86,8 @@ private:
 };
 } // namespace
 
-RegisterUnits InterleaveGroups::getRun(int64_t reg) const {
-  RegisterUnits positions;
+RegisterRuns InterleaveGroups::getInterleaved(int64_t reg) const {
+  RegisterRuns positions;
   for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
     int64_t column = at / pitch, row = at % pitch;
     if (row >= numRows) {
@@ -93,30 +95,30 @@ RegisterUnits InterleaveGroups::getRun(int64_t reg) const {
       continue;
     }
     const Group &group = findGroup(row);
-    int64_t unit = column * group.width + row - group.first;
-    positions.push_back({group.first + unit / size, unit % size});
+    int64_t run = column * group.width + row - group.first;
+    positions.push_back({group.first + run / size, run % size});
   }
   return positions;
 }
 
-RegisterUnits InterleaveGroups::getGroup(int64_t reg) const {
-  RegisterUnits positions;
+RegisterRuns InterleaveGroups::getGroup(int64_t reg) const {
+  RegisterRuns positions;
   const Group &group = findGroup(reg);
   int64_t begin = (reg - group.first) * size;
-  for (int64_t unit = begin; unit < begin + size; ++unit) {
-    int64_t column = unit / group.width, row = group.first + unit % group.width;
+  for (int64_t run = begin; run < begin + size; ++run) {
+    int64_t column = run / group.width, row = group.first + run % group.width;
     int64_t at = column * pitch + row;
     positions.push_back({at / size, at % size});
   }
   return positions;
 }
 
-/// Registers that units come from, in the order of the first of each. There are
+/// Registers that runs come from, in the order of the first of each. There are
 /// `numRegisters`; positions in others may hold anything.
 static llvm::SmallVector<int64_t, 8>
-getSources(llvm::ArrayRef<RegisterUnit> positions, int64_t numRegisters) {
+getSources(llvm::ArrayRef<RegisterRun> positions, int64_t numRegisters) {
   llvm::SmallVector<int64_t, 8> sources;
-  for (RegisterUnit position : positions)
+  for (RegisterRun position : positions)
     if (position.reg < numRegisters &&
         !llvm::is_contained(sources, position.reg))
       sources.push_back(position.reg);
@@ -124,11 +126,11 @@ getSources(llvm::ArrayRef<RegisterUnit> positions, int64_t numRegisters) {
 }
 
 /// Whether the positions are one register as it is.
-static bool isRegister(llvm::ArrayRef<RegisterUnit> positions) {
+static bool isRegister(llvm::ArrayRef<RegisterRun> positions) {
   return llvm::all_of(llvm::enumerate(positions), [&](auto entry) {
-    RegisterUnit position = entry.value();
+    RegisterRun position = entry.value();
     return position.reg == positions.front().reg &&
-           position.unit == static_cast<int64_t>(entry.index());
+           position.run == static_cast<int64_t>(entry.index());
   });
 }
 
@@ -138,7 +140,7 @@ int64_t InterleaveGroups::countShuffles(bool isInterleave) const {
     count += group.width * llvm::Log2_64(group.width);
   int64_t numRegisters = isInterleave ? pitch : numRows;
   for (int64_t reg = 0; reg < numRegisters; ++reg) {
-    RegisterUnits positions = isInterleave ? getRun(reg) : getGroup(reg);
+    RegisterRuns positions = isInterleave ? getInterleaved(reg) : getGroup(reg);
     if (!isRegister(positions))
       count +=
           std::max<int64_t>(getSources(positions, pitch + 1).size() - 1, 1);
@@ -166,51 +168,51 @@ static InterleaveGroups chooseGroups(int64_t numRows, int64_t pitch,
 // Shuffles
 //===----------------------------------------------------------------------===//
 
-Value VectorKernels::gatherUnits(llvm::ArrayRef<Value> registers,
-                                 llvm::ArrayRef<RegisterUnit> positions) {
+Value VectorKernels::gatherRuns(llvm::ArrayRef<Value> registers,
+                                llvm::ArrayRef<RegisterRun> positions) {
   llvm::SmallVector<int64_t, 8> sources =
       getSources(positions, registers.size());
   Value result = registers[sources.front()];
   if (isRegister(positions))
     return result;
   int64_t size = positions.size();
-  llvm::SmallVector<int64_t, 64> units(size, -1);
+  llvm::SmallVector<int64_t, 64> runs(size, -1);
   auto take = [&](int64_t source, int64_t shift) {
-    for (auto [unit, position] : llvm::zip_equal(units, positions))
+    for (auto [run, position] : llvm::zip_equal(runs, positions))
       if (position.reg == source)
-        unit = position.unit + shift;
+        run = position.run + shift;
   };
   take(sources.front(), 0);
   if (sources.size() == 1)
-    return shuffleUnits(result, result, units);
+    return shuffleRuns(result, result, runs);
   for (int64_t source : llvm::drop_begin(sources)) {
     take(source, size);
-    result = shuffleUnits(result, registers[source], units);
-    for (auto [i, unit] : llvm::enumerate(units))
-      unit = unit < 0 ? -1 : static_cast<int64_t>(i);
+    result = shuffleRuns(result, registers[source], runs);
+    for (auto [i, run] : llvm::enumerate(runs))
+      run = run < 0 ? -1 : static_cast<int64_t>(i);
   }
   return result;
 }
 
-/// Chunks of `width` units of two registers in turn: of their lower halves, or
+/// Chunks of `width` runs of two registers in turn: of their lower halves, or
 /// the upper ones.
-static llvm::SmallVector<int64_t, 64> getZipUnits(int64_t size, int64_t width,
-                                                  bool isUpper) {
-  llvm::SmallVector<int64_t, 64> units;
+static llvm::SmallVector<int64_t, 64> getZippedRuns(int64_t size, int64_t width,
+                                                    bool isUpper) {
+  llvm::SmallVector<int64_t, 64> runs;
   for (int64_t i = 0; i < size; ++i) {
     int64_t chunk = i / width + (isUpper ? size / width : 0);
-    units.push_back(chunk / 2 * width + i % width + chunk % 2 * size);
+    runs.push_back(chunk / 2 * width + i % width + chunk % 2 * size);
   }
-  return units;
+  return runs;
 }
 
-/// Every other chunk of `width` units of two registers, read as one.
-static llvm::SmallVector<int64_t, 64> getUnzipUnits(int64_t size, int64_t width,
-                                                    bool isOdd) {
-  llvm::SmallVector<int64_t, 64> units;
+/// Every other chunk of `width` runs of two registers, read as one.
+static llvm::SmallVector<int64_t, 64>
+getUnzippedRuns(int64_t size, int64_t width, bool isOdd) {
+  llvm::SmallVector<int64_t, 64> runs;
   for (int64_t i = 0; i < size; ++i)
-    units.push_back((i / width * 2 + (isOdd ? 1 : 0)) * width + i % width);
-  return units;
+    runs.push_back((i / width * 2 + (isOdd ? 1 : 0)) * width + i % width);
+  return runs;
 }
 
 void VectorKernels::zipRows(llvm::MutableArrayRef<Value> rows) {
@@ -220,11 +222,11 @@ void VectorKernels::zipRows(llvm::MutableArrayRef<Value> rows) {
   auto first = rows.take_front(half), second = rows.drop_front(half);
   zipRows(first);
   zipRows(second);
-  int64_t size = countUnits(rows.front());
+  int64_t size = countRuns(rows.front());
   llvm::SmallVector<Value, 16> zipped;
   for (auto [a, c] : llvm::zip_equal(first, second))
     for (bool isUpper : {false, true})
-      zipped.push_back(shuffleUnits(a, c, getZipUnits(size, half, isUpper)));
+      zipped.push_back(shuffleRuns(a, c, getZippedRuns(size, half, isUpper)));
   llvm::copy(zipped, rows.begin());
 }
 
@@ -232,12 +234,12 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
   size_t half = zipped.size() / 2;
   if (half == 0)
     return;
-  int64_t size = countUnits(zipped.front());
+  int64_t size = countRuns(zipped.front());
   llvm::SmallVector<Value, 16> rows;
   for (bool isOdd : {false, true})
     for (size_t i = 0; i < half; ++i)
-      rows.push_back(shuffleUnits(zipped[2 * i], zipped[2 * i + 1],
-                                  getUnzipUnits(size, half, isOdd)));
+      rows.push_back(shuffleRuns(zipped[2 * i], zipped[2 * i + 1],
+                                 getUnzippedRuns(size, half, isOdd)));
   llvm::copy(rows, zipped.begin());
   unzipRows(zipped.take_front(half));
   unzipRows(zipped.drop_front(half));
@@ -247,30 +249,30 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-int64_t VectorKernels::interleaveUnits(int64_t length) const {
-  int64_t size = vectorBytes / unitBytes();
-  while (size > length && (size > laneUnits() || !packedBytes.empty()))
+int64_t VectorKernels::interleavedRuns(int64_t length) const {
+  int64_t size = vectorBytes / runBytes();
+  while (size > length && (size > laneRuns() || !packedBytes.empty()))
     size /= 2;
   return size;
 }
 
 Value VectorKernels::fillRegister(Value value, int64_t count) {
   Value vector =
-      vector::BroadcastOp::create(b, getMemoryType(count * unit), value);
-  VectorType type = getWorkType(count * unit);
+      vector::BroadcastOp::create(b, getMemoryType(count * runElements), value);
+  VectorType type = getWorkType(count * runElements);
   if (vector.getType() == type)
     return vector;
   return vector::BitCastOp::create(b, type, vector);
 }
 
-void VectorKernels::storeUnits(Value vector, Position position,
-                               llvm::ArrayRef<bool> isUnit) {
-  VectorType type = getMemoryType(countUnits(vector) * unit);
+void VectorKernels::storeRuns(Value vector, Position position,
+                              llvm::ArrayRef<bool> isRun) {
+  VectorType type = getMemoryType(countRuns(vector) * runElements);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
   llvm::SmallVector<bool, 64> bits;
-  for (bool taken : isUnit)
-    bits.append(unit, taken);
+  for (bool taken : isRun)
+    bits.append(runElements, taken);
   auto maskType = VectorType::get(type.getShape(), b.getI1Type());
   Value mask = arith::ConstantOp::create(
       b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
@@ -279,21 +281,23 @@ void VectorKernels::storeUnits(Value vector, Position position,
                                 llvm::Align(1));
 }
 
-/// Stores a register of a run; what is no unit of a row lies between columns.
+/// Stores a register of the interleaved side; what is no run of a row lies
+/// between columns.
 void VectorKernels::storeBetween(Value vector, Position position,
                                  InterleaveGap gap,
-                                 llvm::ArrayRef<bool> isUnit) {
-  if (gap.filler || !llvm::is_contained(isUnit, false))
+                                 llvm::ArrayRef<bool> isRun) {
+  if (gap.filler || !llvm::is_contained(isRun, false))
     return store(vector, position);
   if (hasMasks())
-    return storeUnits(vector, position, isUnit);
+    return storeRuns(vector, position, isRun);
   // Padding gets back what it holds: it belongs to no other element, and to no
   // other thread, which has columns of its own.
-  llvm::SmallVector<int64_t, 64> units;
-  int64_t size = isUnit.size();
-  for (auto [i, taken] : llvm::enumerate(isUnit))
-    units.push_back(static_cast<int64_t>(i) + (taken ? 0 : size));
-  store(shuffleUnits(vector, load(position, size * unit), units), position);
+  llvm::SmallVector<int64_t, 64> runs;
+  int64_t size = isRun.size();
+  for (auto [i, taken] : llvm::enumerate(isRun))
+    runs.push_back(static_cast<int64_t>(i) + (taken ? 0 : size));
+  store(shuffleRuns(vector, load(position, size * runElements), runs),
+        position);
 }
 
 /// Packed bytes are rows too: those of the first position of all rows before
@@ -302,7 +306,7 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
                                Position dst, int64_t numColumns,
                                InterleaveGap gap, bool isNontemporal) {
   int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
-  int64_t size = interleaveUnits(numColumns), pitch = numRows + gap.units;
+  int64_t size = interleavedRuns(numColumns), pitch = numRows + gap.runs;
   InterleaveGroups groups =
       chooseGroups(numRows, pitch, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
@@ -310,31 +314,31 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
     forEachPackedByte([&](int64_t) {
       for (int64_t row : rows)
         registers.push_back(
-            loadPacked(src + (row + column * unit), size * unit));
+            loadPacked(src + (row + column * runElements), size * runElements));
     });
     for (InterleaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
                                                             group.width));
     if (gap.filler)
       registers.push_back(fillRegister(gap.filler, size));
-    bool isAligned = column % size == 0 && size * unitBytes() == vectorBytes;
+    bool isAligned = column % size == 0 && size * runBytes() == vectorBytes;
     for (int64_t i = 0; i < pitch; ++i) {
-      RegisterUnits positions = groups.getRun(i);
+      RegisterRuns positions = groups.getInterleaved(i);
       // Narrow registers may have room for nothing but what stays as it is.
       int64_t numSources = registers.size();
-      auto isKept = [&](RegisterUnit from) { return from.reg >= numSources; };
+      auto isKept = [&](RegisterRun from) { return from.reg >= numSources; };
       if (llvm::all_of(positions, isKept))
         continue;
-      Value vector = gatherUnits(registers, positions);
-      Position position = dst + (column * pitch + i * size) * unit;
+      Value vector = gatherRuns(registers, positions);
+      Position position = dst + (column * pitch + i * size) * runElements;
       if (isNontemporal && isAligned) {
         store(vector, position, /*isNontemporal=*/true);
         continue;
       }
-      llvm::SmallVector<bool, 64> isUnit;
-      for (RegisterUnit from : positions)
-        isUnit.push_back(from.reg < numRows);
-      storeBetween(vector, position, gap, isUnit);
+      llvm::SmallVector<bool, 64> isRun;
+      for (RegisterRun from : positions)
+        isRun.push_back(from.reg < numRows);
+      storeBetween(vector, position, gap, isRun);
     }
   }
 }
@@ -344,21 +348,22 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
                                                         int64_t pitch,
                                                         int64_t size) {
   // Strands are here what rows are where they are interleaved. No register ends
-  // behind the last unit, however little lies there.
+  // behind the last run, however little lies there.
   int64_t count = pitch * (size - 1) + numStrands;
   auto getBegin = [&](int64_t reg) {
     return std::min(reg * size, count - size);
   };
   InterleaveGroups groups =
       chooseGroups(numStrands, pitch, size, /*isInterleave=*/false);
-  llvm::SmallVector<Value, 16> run, strands;
+  llvm::SmallVector<Value, 16> registers, strands;
   for (int64_t i = 0; i < pitch; ++i)
-    run.push_back(load(src + getBegin(i) * unit, size * unit));
+    registers.push_back(
+        load(src + getBegin(i) * runElements, size * runElements));
   for (int64_t i = 0; i < numStrands; ++i) {
-    RegisterUnits positions = groups.getGroup(i);
-    for (RegisterUnit &position : positions)
-      position.unit += position.reg * size - getBegin(position.reg);
-    strands.push_back(gatherUnits(run, positions));
+    RegisterRuns positions = groups.getGroup(i);
+    for (RegisterRun &position : positions)
+      position.run += position.reg * size - getBegin(position.reg);
+    strands.push_back(gatherRuns(registers, positions));
   }
   for (InterleaveGroups::Group group : groups.groups)
     unzipRows(
@@ -371,23 +376,23 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
 void VectorKernels::deinterleave(Position src, int64_t numRows, int64_t pitch,
                                  Position dst, llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
-  int64_t numColumns = columns.size(), size = interleaveUnits(numRows);
+  int64_t numColumns = columns.size(), size = interleavedRuns(numRows);
   int64_t numParts = packedBytes.empty() ? 1 : packedBytes.front().parts.size();
   int64_t numStrands = numParts * numColumns;
   for (int64_t row : getWindows(numRows, size)) {
-    bool isAligned = row % size == 0 && size * unitBytes() == vectorBytes;
+    bool isAligned = row % size == 0 && size * runBytes() == vectorBytes;
     llvm::SmallDenseMap<int64_t, llvm::SmallVector<Value, 16>, 2> loaded;
     forEachPackedByte([&](int64_t dstOffset) {
       int64_t first = current ? current->parts.front().srcOffset : 0;
       auto &strands = loaded[first];
       if (strands.empty())
-        strands = loadStrands(src + (first + row * pitch * unit), numStrands,
-                              pitch, size);
+        strands = loadStrands(src + (first + row * pitch * runElements),
+                              numStrands, pitch, size);
       for (int64_t i = 0; i < numColumns; ++i) {
         Value value = packParts([&](int64_t offset) {
-          return strands[(offset - first) / unit + i];
+          return strands[(offset - first) / runElements + i];
         });
-        store(value, dst + (dstOffset + columns[i] + row * unit),
+        store(value, dst + (dstOffset + columns[i] + row * runElements),
               isNontemporal && isAligned);
       }
     });

@@ -18,7 +18,7 @@
 using namespace tessera;
 using namespace mlir;
 
-/// Units that an iteration of a loop of gathers moves.
+/// Runs that an iteration of a loop of gathers moves.
 static constexpr int64_t kUnrolledGathers = 8;
 
 /// What LLVM is told of a loop: to unroll it whole, or to leave it.
@@ -117,10 +117,10 @@ int64_t NestEmitter::countTileShuffles() const {
       return loop.role == role && loop.count % loop.step != 0;
     });
   };
-  for (auto [role, units, size] :
+  for (auto [role, runs, size] :
        {std::tuple(PlanLoop::Role::DstContiguous, nest.blockRows(), height),
         std::tuple(PlanLoop::Role::SrcContiguous, nest.blockColumns(), width)})
-    tiles *= 1 + (units % size != 0) + hasRemainder(role);
+    tiles *= 1 + (runs % size != 0) + hasRemainder(role);
   return tiles * kernels.countShuffles(height, width);
 }
 
@@ -166,7 +166,7 @@ int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
       loop.role != PlanLoop::Role::SrcContiguous || !nest.columns.empty() ||
       !nest.packedBytes.empty() || nest.packsPanels || loop.isParallel)
     return remainder;
-  int64_t filled = llvm::alignTo(remainder, kernels.laneUnits());
+  int64_t filled = llvm::alignTo(remainder, kernels.laneRuns());
   return filled <= loop.count ? filled : remainder;
 }
 
@@ -329,7 +329,7 @@ Position NestEmitter::getSource(Offsets at) {
   Position position = {src, createIndex(at.src)};
   if (!nest.shiftStride)
     return position;
-  AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.unit);
+  AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.runElements);
   return skip(position, apply(rows * *nest.shiftStride, createRowHead(at)));
 }
 
@@ -355,7 +355,7 @@ int64_t NestEmitter::getPhase(Offsets at) {
 void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Position to = getDestination(at);
   if (nest.kernel == KernelKind::Fill)
-    return emitFill(to, nest.unit);
+    return emitFill(to, nest.runElements);
   if (nest.kernel == KernelKind::FillBits)
     return emitBits(to, to);
   Position from = getSource(at);
@@ -423,7 +423,8 @@ void NestEmitter::emitBits(Position from, Position to) {
     else
       kernels.merge(src, dst, count, nest.mask);
   };
-  int64_t chunks = nest.unit / kChunkBytes, remainder = nest.unit % kChunkBytes;
+  int64_t chunks = nest.runElements / kChunkBytes,
+          remainder = nest.runElements % kChunkBytes;
   repeat(chunks, [&](Value i) {
     Position source = advance(from, i, kChunkBytes);
     Position target = advance(to, i, kChunkBytes);
@@ -437,7 +438,8 @@ void NestEmitter::emitStreams(Position from, Position to,
                               llvm::ArrayRef<int64_t> fromRows,
                               llvm::ArrayRef<int64_t> toRows) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
-  int64_t chunks = nest.unit / chunk, remainder = nest.unit % chunk;
+  int64_t chunks = nest.runElements / chunk,
+          remainder = nest.runElements % chunk;
   auto copyAll = [&](Position src, Position dst, int64_t count) {
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
@@ -474,12 +476,12 @@ void NestEmitter::emitInterleave(Position from, Position to,
                                  llvm::ArrayRef<int64_t> columns) {
   int64_t width = getColumnElements(rows), numColumns = columns.size();
   InterleaveGap gap;
-  gap.units = numColumns > 1 ? (columns[1] - width) / nest.unit : 0;
+  gap.runs = numColumns > 1 ? (columns[1] - width) / nest.runElements : 0;
   gap.isPadding = nest.isPaddingBetween;
   if (nest.padding)
     gap.filler = arith::ConstantOp::create(b, padding);
   bool isWritten =
-      gap.units == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
+      gap.runs == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
   // The remainder of a long side may be too short for registers of it.
   if (!kernels.fillsLane(numColumns) || !isWritten) {
     kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
@@ -502,7 +504,7 @@ void NestEmitter::emitDeinterleave(Position from, Position to,
   int64_t parts =
       nest.packedBytes.empty() ? 1 : nest.packedBytes.front().parts.size();
   int64_t pitch =
-      rows.size() > 1 ? rows[1] / nest.unit : columns.size() * parts;
+      rows.size() > 1 ? rows[1] / nest.runElements : columns.size() * parts;
   kernels.deinterleave(from, rows.size(), pitch, to, columns, isNontemporal());
 }
 
@@ -511,8 +513,8 @@ void NestEmitter::emitDeinterleave(Position from, Position to,
 void NestEmitter::emitShiftedInterleave(Position from, Position to,
                                         llvm::ArrayRef<int64_t> rows,
                                         int64_t numColumns, InterleaveGap gap) {
-  int64_t size = kernels.interleaveUnits(numColumns);
-  int64_t pitch = getColumnElements(rows) + gap.units * nest.unit;
+  int64_t size = kernels.interleavedRuns(numColumns);
+  int64_t pitch = getColumnElements(rows) + gap.runs * nest.runElements;
   auto interleave = [&](Position src, Position dst, bool isNontemporal) {
     kernels.interleave(src, rows, dst, size, gap, isNontemporal);
   };
@@ -521,7 +523,7 @@ void NestEmitter::emitShiftedInterleave(Position from, Position to,
                               /*isNontemporal=*/false);
   // What comes before the first line, and what is left after the last one.
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
-    interleave(from + column * nest.unit, to + column * pitch, false);
+    interleave(from + column * nest.runElements, to + column * pitch, false);
   AffineExpr index = b.getAffineDimExpr(0);
   Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
   auto atHead = [&](Position position, int64_t stride) {
@@ -529,10 +531,10 @@ void NestEmitter::emitShiftedInterleave(Position from, Position to,
         arith::AddIOp::create(b, position.index, apply(index * stride, head));
     return Position{position.memref, moved, position.offset};
   };
-  from = atHead(from, nest.unit);
+  from = atHead(from, nest.runElements);
   to = atHead(to, pitch);
   repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
-    Position source = advance(from, i, size * nest.unit);
+    Position source = advance(from, i, size * nest.runElements);
     Position target = advance(to, i, size * pitch);
     interleave(source, target, true);
   });

@@ -98,7 +98,7 @@ public:
         nest(nest), padding(padding), shufflesLeft(shufflesLeft),
         kernels(builder,
                 llvm::cast<mlir::MemRefType>(dst.getType()).getElementType(),
-                target.vectorBytes, nest.unit) {
+                target.vectorBytes, nest.runElements) {
     kernels.setPackedBytes(nest.packedBytes, nest.signedBits);
     kernels.setWithin(nest.within);
     if (nest.stores == StoreKind::Plain)
@@ -279,16 +279,16 @@ private:
   void forEachPart(llvm::ArrayRef<int64_t> table, int64_t size, int64_t least,
                    bool unrolls, bool overlaps,
                    llvm::function_ref<void(const Part &)> body);
-  /// Whether tiles of that many units get code of their own each.
+  /// Whether tiles of that many runs get code of their own each.
   bool unrollsTiles(int64_t rows, int64_t columns);
-  /// Whether blocks of that many units move little of all, here.
+  /// Whether blocks of that many runs move little of all, here.
   bool isLight(int64_t rows, int64_t columns) const;
   Position advance(Position position, mlir::Value iteration, int64_t stride);
-  /// Where a part of rows or columns begins on the side on which their units
+  /// Where a part of rows or columns begins on the side on which their runs
   /// are one run.
-  Position advanceUnits(Position position, const Part &part) {
-    return advance(position + part.begin * nest.unit, part.iteration,
-                   part.step * nest.unit);
+  Position advanceRuns(Position position, const Part &part) {
+    return advance(position + part.begin * nest.runElements, part.iteration,
+                   part.step * nest.runElements);
   }
   mlir::Value createIndex(mlir::AffineExpr expr);
   /// `expr` of one dimension, for `operand`.
@@ -313,7 +313,7 @@ private:
   /// anywhere in a line: each line is written by the panel that it begins in.
   int64_t haloRows() const {
     bool isRagged = nest.packsPanels && nest.stores == StoreKind::Staged;
-    return isRagged ? lineElements() / nest.unit : 0;
+    return isRagged ? lineElements() / nest.runElements : 0;
   }
   /// Full blocks of a loop; a last panel has as many rows as a halo.
   int64_t countFullBlocks(const PlanLoop &loop) const {
@@ -325,7 +325,7 @@ private:
   int64_t getCarryStride(size_t depth) const;
   /// Elements of a column of `rows` that are interleaved.
   int64_t getColumnElements(llvm::ArrayRef<int64_t> rows) const {
-    return rows.size() * nest.numPackedBytes() * nest.unit;
+    return rows.size() * nest.numPackedBytes() * nest.runElements;
   }
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();

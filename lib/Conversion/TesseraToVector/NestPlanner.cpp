@@ -37,27 +37,27 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   costs.gatheredBytes = 4;
   costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
   costs.copyPrefetchBytes = 16 << 10;
-  costs.panelUnitBytes = 2;
+  costs.panelRunBytes = 2;
   costs.panelRowBytes = 256;
   return costs;
 }
 
-void NestPlanner::takeUnit(bool bothSides) {
+void NestPlanner::takeRun(bool bothSides) {
   PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
     return loop.dstStride == 1 && (!bothSides || loop.srcStride == 1);
   });
   if (it == nest.loops.end())
     return;
-  nest.unit = it->count;
+  nest.runElements = it->count;
   nest.loops.erase(it);
 }
 
-bool NestPlanner::takeShuffledUnit() {
+bool NestPlanner::takePermutedRun() {
   auto isRun = [&](Chain loops) {
     llvm::sort(loops, [](const PlanLoop &a, const PlanLoop &b) {
       return a.dstStride < b.dstStride;
     });
-    int64_t next = nest.unit;
+    int64_t next = nest.runElements;
     for (const PlanLoop &loop : loops) {
       if (loop.dstStride != next)
         return false;
@@ -66,7 +66,7 @@ bool NestPlanner::takeShuffledUnit() {
     return true;
   };
   Chain taken;
-  int64_t size = nest.unit;
+  int64_t size = nest.runElements;
   for (const PlanLoop &loop : findChain(/*inDestination=*/false, {})) {
     taken.push_back(loop);
     size *= loop.count;
@@ -77,21 +77,21 @@ bool NestPlanner::takeShuffledUnit() {
   }
   if (!isRun(taken) || !llvm::isPowerOf2_64(size))
     return false;
-  if (nest.unit > 1)
-    nest.within.push_back({nest.unit, 1, 1});
+  if (nest.runElements > 1)
+    nest.within.push_back({nest.runElements, 1, 1});
   nest.within.append(taken.begin(), taken.end());
   llvm::erase_if(nest.loops, [&](const PlanLoop &loop) {
     return llvm::any_of(
         taken, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
   });
-  nest.unit = size;
+  nest.runElements = size;
   return true;
 }
 
 Chain NestPlanner::findChain(bool inDestination,
                              llvm::ArrayRef<PlanLoop> taken) const {
   Chain chain;
-  int64_t next = nest.unit * (inDestination ? nest.packedRun() : 1);
+  int64_t next = nest.runElements * (inDestination ? nest.packedRun() : 1);
   while (true) {
     const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
       return (inDestination ? loop.dstStride : loop.srcStride) == next;
@@ -117,20 +117,20 @@ std::pair<Chain, Chain> NestPlanner::findRowsAndColumns() const {
 void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
                             int64_t most, Role role) {
   auto &inner = role == Role::DstContiguous ? nest.rows : nest.columns;
-  int64_t units = 1;
+  int64_t runs = 1;
   for (const PlanLoop &loop : chain) {
     PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &other) {
       return isSameLoop(loop, other);
     });
-    if (units * loop.count <= most) {
+    if (runs * loop.count <= most) {
       inner.push_back(loop);
       inner.back().role = role;
-      units *= loop.count;
+      runs *= loop.count;
       nest.loops.erase(it);
       continue;
     }
-    int64_t step = std::max<int64_t>(wanted / units, 1);
-    if (step > 1 || units == 1) {
+    int64_t step = std::max<int64_t>(wanted / runs, 1);
+    if (step > 1 || runs == 1) {
       it->step = step;
       it->role = role;
     }
@@ -172,17 +172,17 @@ void NestPlanner::orderLoops(bool bySource) {
 /// ends is enough to confuse what prefetches lines.
 bool NestPlanner::planCoalescedCopy() {
   auto continues = [&](const PlanLoop &loop) {
-    return loop.dstStride == nest.unit;
+    return loop.dstStride == nest.runElements;
   };
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
-      unitBytes() < RelayoutTarget::kLineBytes ||
+      runBytes() < RelayoutTarget::kLineBytes ||
       llvm::none_of(nest.loops, continues))
     return false;
   nest.stores = StoreKind::Carried;
   orderLoops(target.tuning.bySource.value_or(true));
-  if (nest.loops.back().srcStride == nest.unit &&
-      unitBytes() <= kMaxPrefetchedRun)
+  if (nest.loops.back().srcStride == nest.runElements &&
+      runBytes() <= kMaxPrefetchedRun)
     prefetchInOrder(kPrefetchBytes);
   return true;
 }
@@ -194,39 +194,39 @@ void NestPlanner::planRaggedCopy() {
   if (planCoalescedCopy())
     return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
-      unitBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+      runBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
     nest.stores = StoreKind::Staged;
     orderLoops(target.tuning.bySource.value_or(true));
     return;
   }
   // Coalescing short runs costs more than it brings where ends are unknown,
   // too.
-  if (!knowsLines() && unitBytes() < kRaggedRunBytes)
+  if (!knowsLines() && runBytes() < kRaggedRunBytes)
     return;
   Chain rows = findChain(/*inDestination=*/true, {});
-  int64_t wanted = kStageBytes / unitBytes();
+  int64_t wanted = kStageBytes / runBytes();
   if (wanted > 1)
     takeBlock(rows, wanted, wanted, Role::DstContiguous);
-  if (nest.blockRows() * unitBytes() < kRaggedRunBytes)
+  if (nest.blockRows() * runBytes() < kRaggedRunBytes)
     return;
   nest.stores = StoreKind::Staged;
-  nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit);
+  nest.isOnLines = isWholeLines(nest.blockRows() * nest.runElements);
 }
 
 /// Runs that are contiguous on both sides. Where stores are nontemporal,
 /// several are read side by side, or the source from end to end: lines that
 /// bypass the cache may go anywhere.
 void NestPlanner::planCopy() {
-  nest.kernel = unitBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
+  nest.kernel = runBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
   orderLoops(target.tuning.bySource.value_or(false));
-  if (padding && mayFill && padding->run == nest.unit &&
+  if (padding && mayFill && padding->run == nest.runElements &&
       nest.kernel == KernelKind::Copy)
     nest.padding = padding->count;
-  int64_t run = nest.unit + nest.padding;
+  int64_t run = nest.runElements + nest.padding;
   if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes)
     return;
   if (!isWholeLines(run)) {
-    if (unitBytes() >= kRunBytes) {
+    if (runBytes() >= kRunBytes) {
       nest.padding = 0;
       planRaggedCopy();
     } else if (!nest.padding) {
@@ -245,7 +245,7 @@ void NestPlanner::planCopy() {
 /// Whether a copy reads the source from end to end, but for small gaps; or
 /// parts so long that as little is prefetched needlessly behind them.
 bool NestPlanner::isReadInOrder() const {
-  int64_t length = nest.unit;
+  int64_t length = nest.runElements;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
     int64_t gap = loop.srcStride - length;
     if (gap < 0 || gap > length / kMaxGap)
@@ -258,7 +258,7 @@ bool NestPlanner::isReadInOrder() const {
 /// Lets a copy prefetch so many bytes ahead, in the order of the source.
 void NestPlanner::prefetchInOrder(int64_t ahead) {
   if (target.tuning.prefetch)
-    ahead = *target.tuning.prefetch * unitBytes();
+    ahead = *target.tuning.prefetch * runBytes();
   nest.prefetch = ahead;
 }
 
@@ -266,7 +266,8 @@ void NestPlanner::prefetchInOrder(int64_t ahead) {
 /// one that is dense on either side, because it stays within a tile.
 void NestPlanner::readSideBySide() {
   auto isTile = [&](const PlanLoop &loop) {
-    return loop.srcStride == nest.unit || loop.dstStride == nest.unit;
+    return loop.srcStride == nest.runElements ||
+           loop.dstStride == nest.runElements;
   };
   auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
     return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
@@ -296,7 +297,7 @@ void NestPlanner::planPrefetch(int64_t blocks) {
   if (nest.loops.empty() || !isLarge)
     return;
   const PlanLoop &inner = nest.loops.back();
-  int64_t width = nest.blockColumns() * nest.unit;
+  int64_t width = nest.blockColumns() * nest.runElements;
   bool isInterleave = nest.kernel == KernelKind::Interleave;
   if (inner.srcStride * inner.step == width &&
       width * bytes <= kMaxPrefetched &&
@@ -310,12 +311,12 @@ void NestPlanner::planPrefetch(int64_t blocks) {
 }
 
 PlanNest NestPlanner::plan() {
-  takeUnit(/*bothSides=*/true);
+  takeRun(/*bothSides=*/true);
   bool fitsRegisters =
-      unitBytes() <= kLaneBytes && llvm::isPowerOf2_64(unitBytes());
+      runBytes() <= kLaneBytes && llvm::isPowerOf2_64(runBytes());
   Chain rows, columns;
   const PlanNest untouched = nest;
-  if (fitsRegisters && takeShuffledUnit()) {
+  if (fitsRegisters && takePermutedRun()) {
     std::tie(rows, columns) = findRowsAndColumns();
     if (!rows.empty() && !columns.empty()) {
       planAnyTranspose(rows, columns);
@@ -347,7 +348,7 @@ PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
   nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
   nest.mask = packed.mask;
   nest.packedBytes = packed.packedBytes;
-  takeUnit(/*bothSides=*/!isFill);
+  takeRun(/*bothSides=*/!isFill);
   orderLoops(/*bySource=*/false);
   return nest;
 }
@@ -355,7 +356,7 @@ PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
 /// The columns where there are no neighbours in the source, but every few bytes
 /// one: as where whole bytes become parts of bytes in rows of odd sizes.
 Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
-  if (rows.empty() || nest.unit != 1)
+  if (rows.empty() || nest.runElements != 1)
     return {};
   for (const PlanLoop &loop : nest.loops) {
     bool isRow = llvm::any_of(
@@ -373,23 +374,23 @@ void NestPlanner::planPackedTranspose(const Chain &rows, const Chain &columns) {
   nest.gathersRows = true;
   int64_t run = nest.packedRun();
   int64_t high =
-      std::max<int64_t>(rowUnits(RelayoutTarget::kLineBytes) / run, 1);
+      std::max<int64_t>(rowRuns(RelayoutTarget::kLineBytes) / run, 1);
   takeBlock(rows, high, high, Role::DstContiguous);
   int64_t bytes = nest.blockRows() * nest.packedBytes.size();
-  int64_t wide = columnUnits(
+  int64_t wide = columnRuns(
       std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxPrefetched));
   takeBlock(columns, wide, wide, Role::SrcContiguous);
   if (mayUseNontemporal && target.vectorBytes == RelayoutTarget::kLineBytes &&
-      isWholeLines(nest.blockRows() * run * nest.unit, nest.columns))
+      isWholeLines(nest.blockRows() * run * nest.runElements, nest.columns))
     nest.stores = StoreKind::Nontemporal;
   orderLoops(target.tuning.bySource.value_or(mayUseNontemporal));
 }
 
 PlanNest NestPlanner::planPacked(const PackedNest &packed) {
   nest.packedBytes = packed.packedBytes;
-  takeUnit(/*bothSides=*/true);
+  takeRun(/*bothSides=*/true);
   Chain rows, columns;
-  if (unitBytes() <= 16 && llvm::isPowerOf2_64(unitBytes()))
+  if (runBytes() <= 16 && llvm::isPowerOf2_64(runBytes()))
     std::tie(rows, columns) = findRowsAndColumns();
   if (interleavesPacked(rows, columns)) {
     planInterleave(rows, columns);
@@ -402,7 +403,7 @@ PlanNest NestPlanner::planPacked(const PackedNest &packed) {
     planPackedTranspose(rows, spread);
   } else {
     // Buffers are copied from as they are.
-    mayUseNontemporal &= isWholeLines(nest.unit);
+    mayUseNontemporal &= isWholeLines(nest.runElements);
     planCopy();
   }
   return nest;
@@ -410,7 +411,7 @@ PlanNest NestPlanner::planPacked(const PackedNest &packed) {
 
 PlanNest NestPlanner::planFill() {
   nest.kernel = KernelKind::Fill;
-  takeUnit(/*bothSides=*/false);
+  takeRun(/*bothSides=*/false);
   orderLoops(/*bySource=*/false);
   return nest;
 }

@@ -12,14 +12,14 @@
 //   nest of f32[4096,4096]{1,0} to {0,1}    plan
 //     for 4096  src 1 dst 4096                for 4096 by 32  src 4096 dst 1
 //       for 4096  src 4096 dst 1                for 4096 by 16  src 1 dst 4096
-//                                                 transpose 32x16 units of 1,
+//                                                 transpose 32x16 runs of 1,
 //                                                   nontemporal
 //
 // The rule, in the order in which it is applied (docs/performance.md has the
 // figures behind it):
 //
-//   1. A loop that is contiguous on both sides is the *unit*, the contiguous
-//      run that moves as one. Units of at most 16 bytes can be shuffled in
+//   1. A loop that is contiguous on both sides is the contiguous *run*, which
+//      moves as one. Runs of at most 16 bytes can be shuffled in
 //      registers; longer ones are copied.
 //   2. The loops that are contiguous in the destination are the rows of a
 //      block, those contiguous in the source its columns. Few rows that
@@ -63,7 +63,7 @@ inline constexpr int64_t kDirectRows = 32;
 inline constexpr int64_t kRaggedRunBytes = 1024;
 /// Gaps may take one part in so many of a run that is read from end to end.
 inline constexpr int64_t kMaxGap = 8;
-/// A lane of a register. Units that are shuffled fit into it, and at least so
+/// A lane of a register. Runs that are shuffled fit into it, and at least so
 /// much of a row is loaded at once.
 inline constexpr int64_t kLaneBytes = 16;
 /// Blocks between the prefetch of a line and its use.
@@ -112,18 +112,18 @@ public:
 
 private:
   /// Takes the loop of stride 1 (on both sides, or in the destination) out of
-  /// the nest as the unit.
-  void takeUnit(bool bothSides);
+  /// the nest as the run.
+  void takeRun(bool bothSides);
   /// Takes loops of at most 16 bytes that are one run on either side, in
-  /// another order, into the unit. False where there are none.
-  bool takeShuffledUnit();
-  /// The loops that continue the unit, and one another, in the destination or
+  /// another order, into the run. False where there are none.
+  bool takePermutedRun();
+  /// The loops that continue the run, and one another, in the destination or
   /// the source, most minor first. A loop that is in `taken` ends it.
   Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
   /// The rows and columns of a block. A loop that continues both chains goes to
   /// the one that starts with it, else to the rows.
   std::pair<Chain, Chain> findRowsAndColumns() const;
-  /// Makes blocks of about `wanted` units of `chain`, or up to `most` where
+  /// Makes blocks of about `wanted` runs of `chain`, or up to `most` where
   /// that avoids a split: whole loops move into the block, and one is split.
   void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,
                  Role role);
@@ -162,35 +162,37 @@ private:
   void planInterleave(const Chain &rows, const Chain &columns);
   void planDeinterleave(const Chain &rows, const Chain &columns);
   void planShiftedInterleave(const PlanLoop &column, const PlanNest &untouched);
-  bool isFew(int64_t units, bool isInterleave) const;
+  bool isFew(int64_t runs, bool isInterleave) const;
   bool isInterleaveOf(const Chain &narrow, int64_t count, int64_t stride,
                       bool isInterleave) const;
-  bool mayPassOver(int64_t units, int64_t pitch) const;
-  bool isPaddingBetween(int64_t units, int64_t pitch) const;
+  bool mayPassOver(int64_t runs, int64_t pitch) const;
+  bool isPaddingBetween(int64_t runs, int64_t pitch) const;
   bool planInterleaves(const Chain &rows, const Chain &columns);
-  int64_t getInterleaveBytes(int64_t units) const;
+  int64_t getInterleaveBytes(int64_t runs) const;
   bool interleavesPacked(const Chain &rows, const Chain &columns) const;
   bool deinterleavesPacked(const Chain &rows, const Chain &columns) const;
   Chain findSpreadColumns(const Chain &rows) const;
   void planPackedTranspose(const Chain &rows, const Chain &columns);
 
   /// At least one, so that callers may divide by it.
-  int64_t unitBytes() const { return std::max<int64_t>(nest.unit * bytes, 1); }
+  int64_t runBytes() const {
+    return std::max<int64_t>(nest.runElements * bytes, 1);
+  }
   int64_t getWholeLines(const Chain &rows, int64_t wanted) const;
   int64_t getDirectRun() const;
-  /// Whether narrow units so far apart are neighbours, as those of a tile are,
+  /// Whether narrow runs so far apart are neighbours, as those of a tile are,
   /// which do not conflict.
   bool isNear(int64_t stride) const;
   int64_t getDirectRun(const Chain &rows, const Chain &columns) const;
-  /// Units of a block along the destination and the source, of `wanted` bytes
+  /// Runs of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
-  int64_t rowUnits(int64_t wanted) const {
+  int64_t rowRuns(int64_t wanted) const {
     int64_t tuned = target.tuning.rowBytes;
-    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+    return std::max<int64_t>((tuned ? tuned : wanted) / runBytes(), 1);
   }
-  int64_t columnUnits(int64_t wanted) const {
+  int64_t columnRuns(int64_t wanted) const {
     int64_t tuned = target.tuning.columnBytes;
-    return std::max<int64_t>((tuned ? tuned : wanted) / unitBytes(), 1);
+    return std::max<int64_t>((tuned ? tuned : wanted) / runBytes(), 1);
   }
   /// Whether all runs of `run` elements in the destination are known to be
   /// whole lines: a run for each step of the loops around a block and of

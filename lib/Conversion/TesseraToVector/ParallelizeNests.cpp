@@ -32,17 +32,17 @@ static double getImbalance(const PlanLoop &loop, int64_t threads) {
 static std::optional<PlanNest> splitRun(PlanNest &nest, int64_t threads,
                                         int64_t elementBytes) {
   int64_t page = RelayoutTarget::kPageBytes / elementBytes;
-  int64_t chunk = nest.unit / (threads * kMinBlocks) / page * page;
+  int64_t chunk = nest.runElements / (threads * kMinBlocks) / page * page;
   if (chunk == 0)
     return std::nullopt;
   PlanNest remainder = nest;
-  int64_t chunks = nest.unit / chunk;
-  remainder.unit = nest.unit % chunk;
+  int64_t chunks = nest.runElements / chunk;
+  remainder.runElements = nest.runElements % chunk;
   remainder.srcOffset += chunks * chunk;
   remainder.dstOffset += chunks * chunk;
-  nest.unit = chunk;
+  nest.runElements = chunk;
   nest.loops.insert(nest.loops.begin(), {chunks, chunk, chunk});
-  if (remainder.unit == 0)
+  if (remainder.runElements == 0)
     return std::nullopt;
   return remainder;
 }

@@ -30,57 +30,57 @@ static constexpr int64_t kMinShifted = 256;
 /// more than where they are transposed.
 static constexpr int64_t kInterleavePrefetchBlocks = 8;
 
-/// Whether `units` are so few that interleaving them takes fewer shuffles than
-/// a transpose, or better ones. A transpose is best where the units of a column
+/// Whether `runs` are so few that interleaving them takes fewer shuffles than
+/// a transpose, or better ones. A transpose is best where the runs of a column
 /// fill a register of a power of two; and it needs no shuffles from one lane of
 /// 16 bytes into another, which narrower registers lack.
-bool NestPlanner::isFew(int64_t units, bool isInterleave) const {
-  int64_t width = units * unitBytes();
+bool NestPlanner::isFew(int64_t runs, bool isInterleave) const {
+  int64_t width = runs * runBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes)
-    return units <= kMaxInterleavedNarrow || (units == 8 && width <= 16);
+    return runs <= kMaxInterleavedNarrow || (runs == 8 && width <= 16);
   if (width <= 16)
     return true;
   if (!isInterleave)
-    return units <= kMaxSplit && !llvm::isPowerOf2_64(units);
+    return runs <= kMaxSplit && !llvm::isPowerOf2_64(runs);
   if (mayUseNontemporal)
-    return units <= kMaxInterleaved && width % RelayoutTarget::kLineBytes != 0;
-  int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(units));
-  return width <= target.vectorBytes && 4 * units <= 3 * filled;
+    return runs <= kMaxInterleaved && width % RelayoutTarget::kLineBytes != 0;
+  int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(runs));
+  return width <= target.vectorBytes && 4 * runs <= 3 * filled;
 }
 
-/// Whether the loops of `narrow` are few units, and `count` steps of the other
+/// Whether the loops of `narrow` are few runs, and `count` steps of the other
 /// side, at `stride`, go on right behind them, or so near that it is worth to
 /// pass over what lies between.
 bool NestPlanner::isInterleaveOf(const Chain &narrow, int64_t count,
                                  int64_t stride, bool isInterleave) const {
-  int64_t units = countSteps(narrow), pitch = stride / nest.unit;
-  if (stride % nest.unit != 0 || pitch < units)
+  int64_t runs = countSteps(narrow), pitch = stride / nest.runElements;
+  if (stride % nest.runElements != 0 || pitch < runs)
     return false;
-  int64_t least = pitch * unitBytes() <= 16 ? 16 : target.vectorBytes;
-  if (count * unitBytes() < least)
+  int64_t least = pitch * runBytes() <= 16 ? 16 : target.vectorBytes;
+  if (count * runBytes() < least)
     return false;
-  if (pitch == units)
-    return isFew(units, isInterleave);
-  return unitBytes() <= 8 && pitch * unitBytes() <= kMaxSpread &&
-         (!isInterleave || mayPassOver(units, pitch));
+  if (pitch == runs)
+    return isFew(runs, isInterleave);
+  return runBytes() <= 8 && pitch * runBytes() <= kMaxSpread &&
+         (!isInterleave || mayPassOver(runs, pitch));
 }
 
-/// Whether a run of columns with gaps, `units` of data every `pitch` units, can
-/// be written as a whole: the gaps are padding, or stores have masks.
-bool NestPlanner::mayPassOver(int64_t units, int64_t pitch) const {
-  return isPaddingBetween(units, pitch) ||
+/// Whether columns with gaps, `runs` of data every `pitch` runs, can be written
+/// as a whole: the gaps are padding, or stores have masks.
+bool NestPlanner::mayPassOver(int64_t runs, int64_t pitch) const {
+  return isPaddingBetween(runs, pitch) ||
          target.vectorBytes == RelayoutTarget::kLineBytes;
 }
 
-bool NestPlanner::isPaddingBetween(int64_t units, int64_t pitch) const {
-  return padding && padding->run == units * nest.unit &&
-         padding->count == (pitch - units) * nest.unit;
+bool NestPlanner::isPaddingBetween(int64_t runs, int64_t pitch) const {
+  return padding && padding->run == runs * nest.runElements &&
+         padding->count == (pitch - runs) * nest.runElements;
 }
 
-/// Bytes of the long side that a block of `units` takes: few rows in one piece
+/// Bytes of the long side that a block of `runs` takes: few rows in one piece
 /// of code, of many a register each.
-int64_t NestPlanner::getInterleaveBytes(int64_t units) const {
-  bool isUnrolled = units <= kMaxUnrolledRows && nest.packedBytes.empty();
+int64_t NestPlanner::getInterleaveBytes(int64_t runs) const {
+  bool isUnrolled = runs <= kMaxUnrolledRows && nest.packedBytes.empty();
   return isUnrolled ? kRunBytes : target.vectorBytes;
 }
 
@@ -104,10 +104,10 @@ void NestPlanner::planShiftedInterleave(const PlanLoop &column,
 
 void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Interleave;
-  int64_t units = countSteps(rows) * nest.numPackedBytes();
-  int64_t wide = columnUnits(getInterleaveBytes(units));
-  int64_t gap = columns.front().dstStride - units * nest.unit;
-  if (isPaddingBetween(units, units + gap / nest.unit)) {
+  int64_t runs = countSteps(rows) * nest.numPackedBytes();
+  int64_t wide = columnRuns(getInterleaveBytes(runs));
+  int64_t gap = columns.front().dstStride - runs * nest.runElements;
+  if (isPaddingBetween(runs, runs + gap / nest.runElements)) {
     nest.padding = mayFill ? gap : 0;
     nest.isPaddingBetween = !mayFill;
   }
@@ -126,15 +126,15 @@ void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
 
 void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Deinterleave;
-  int64_t units = countSteps(columns), run = getInterleaveBytes(units);
+  int64_t runs = countSteps(columns), wanted = getInterleaveBytes(runs);
   // Single lines to each of several columns, a page apart, are half as fast.
   if (mayUseNontemporal)
-    run = std::max(run, kDirectRunBytes);
-  int64_t wide = rowUnits(run);
-  takeBlock(columns, units, units, Role::SrcContiguous);
+    wanted = std::max(wanted, kDirectRunBytes);
+  int64_t wide = rowRuns(wanted);
+  takeBlock(columns, runs, runs, Role::SrcContiguous);
   takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
   if (mayUseNontemporal &&
-      isWholeLines(nest.blockRows() * nest.unit, nest.columns))
+      isWholeLines(nest.blockRows() * nest.runElements, nest.columns))
     nest.stores = StoreKind::Nontemporal;
   orderLoops(target.tuning.bySource.value_or(followsSource()));
 }
@@ -164,29 +164,29 @@ bool NestPlanner::planInterleaves(const Chain &rows, const Chain &columns) {
 /// continues.
 bool NestPlanner::interleavesPacked(const Chain &rows,
                                     const Chain &columns) const {
-  int64_t run = countSteps(rows) * nest.unit;
-  int64_t units = countSteps(rows) * nest.packedBytes.size();
+  int64_t length = countSteps(rows) * nest.runElements;
+  int64_t runs = countSteps(rows) * nest.packedBytes.size();
   for (auto [i, packedBytes] : llvm::enumerate(nest.packedBytes))
-    if (packedBytes.dstOffset != static_cast<int64_t>(i) * run)
+    if (packedBytes.dstOffset != static_cast<int64_t>(i) * length)
       return false;
-  return isFew(units, /*isInterleave=*/true) && !columns.empty() &&
-         columns.front().dstStride == units * nest.unit;
+  return isFew(runs, /*isInterleave=*/true) && !columns.empty() &&
+         columns.front().dstStride == runs * nest.runElements;
 }
 
 /// Whether the parts of a few columns, the first parts of all columns before
 /// the second ones, are one run of the source, which the next row continues.
 bool NestPlanner::deinterleavesPacked(const Chain &rows,
                                       const Chain &columns) const {
-  int64_t run = countSteps(columns) * nest.unit;
+  int64_t length = countSteps(columns) * nest.runElements;
   size_t numParts = nest.packedBytes.front().parts.size();
   for (const PackedBytes &packedBytes : nest.packedBytes)
     for (auto [i, part] : llvm::enumerate(packedBytes.parts))
       if (packedBytes.parts.size() != numParts ||
           part.srcOffset - packedBytes.parts.front().srcOffset !=
-              static_cast<int64_t>(i) * run)
+              static_cast<int64_t>(i) * length)
         return false;
-  int64_t units = countSteps(columns) * numParts;
-  return isFew(units, /*isInterleave=*/false) && !rows.empty() &&
-         rows.front().dstStride == nest.unit &&
-         rows.front().srcStride == units * nest.unit;
+  int64_t runs = countSteps(columns) * numParts;
+  return isFew(runs, /*isInterleave=*/false) && !rows.empty() &&
+         rows.front().dstStride == nest.runElements &&
+         rows.front().srcStride == runs * nest.runElements;
 }

@@ -30,8 +30,8 @@ static constexpr int64_t kMinRaggedPanels = 5;
 static constexpr int64_t kConflictBytes = 512;
 /// Longer rows are read slowly in any case.
 static constexpr int64_t kLongRowBytes = 6 << 10;
-/// Units of a row of a tile.
-static constexpr int64_t kTileUnits = 128;
+/// Runs of a row of a tile.
+static constexpr int64_t kTileRuns = 128;
 /// What a block writes in one go where such columns conflict: three lines.
 static constexpr int64_t kConflictRunBytes = 192;
 /// Pitches of whole pages beyond which that helps where rows conflict too.
@@ -66,16 +66,16 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
   nest.kernel = KernelKind::Transpose;
   int64_t line = RelayoutTarget::kLineBytes, wide = line;
   int64_t high =
-      rowUnits(std::min(4 * target.vectorBytes, kMaxRows * unitBytes()));
+      rowRuns(std::min(4 * target.vectorBytes, kMaxRows * runBytes()));
   takeBlock(rows, high, high + high / 4, Role::DstContiguous);
-  if (target.vectorBytes == line && unitBytes() >= 4 &&
+  if (target.vectorBytes == line && runBytes() >= 4 &&
       target.costs.cachedLoadBytes == line)
     wide = countConflicts() > kMaxWays
                ? 2 * line
                : std::clamp(kStageBytes / nest.blockRows(), 2 * line, kMaxWide);
-  wide = columnUnits(wide / line * line);
+  wide = columnRuns(wide / line * line);
   takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
-  nest.gathersRows = target.vectorBytes == line && unitBytes() == 1 &&
+  nest.gathersRows = target.vectorBytes == line && runBytes() == 1 &&
                      countConflicts() > kMaxCachedWays;
   orderLoops(target.tuning.bySource.value_or(false));
 }
@@ -84,14 +84,14 @@ static bool hasConflicts(int64_t pitch) { return pitch % kConflictBytes == 0; }
 
 /// Bytes that a block writes straight from registers: 32 rows, within bounds.
 int64_t NestPlanner::getDirectRun() const {
-  return std::clamp(kDirectRows * unitBytes(), kDirectRunBytes,
+  return std::clamp(kDirectRows * runBytes(), kDirectRunBytes,
                     2 * kDirectRunBytes);
 }
 
 bool NestPlanner::isNear(int64_t stride) const {
   int64_t pitch = stride * bytes;
-  return unitBytes() <= target.costs.panelUnitBytes &&
-         (stride <= kTileUnits * nest.unit ||
+  return runBytes() <= target.costs.panelRunBytes &&
+         (stride <= kTileRuns * nest.runElements ||
           (pitch < kConflictBytes && pitch % kRunBytes != 0));
 }
 
@@ -104,7 +104,7 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
                                   const Chain &columns) const {
   if (isNear(columns.front().dstStride))
     return RelayoutTarget::kLineBytes;
-  if (isNear(rows.front().srcStride) && unitBytes() == 1)
+  if (isNear(rows.front().srcStride) && runBytes() == 1)
     return kGatheredBytes;
   int64_t pitch = rows.front().srcStride * bytes;
   int64_t columnPitch = columns.front().dstStride * bytes;
@@ -113,10 +113,10 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
   // Such rows are read slowly with every block size. Where columns lie pages
   // apart as well, three lines to each are best, for 4 bytes if they are far.
   if (areRowsPagesApart && columnPitch % RelayoutTarget::kPageBytes == 0 &&
-      (unitBytes() == 8 ||
-       (unitBytes() == 4 && std::max(pitch, columnPitch) > kFarBytes)))
+      (runBytes() == 8 ||
+       (runBytes() == 4 && std::max(pitch, columnPitch) > kFarBytes)))
     return kConflictRunBytes;
-  if (unitBytes() != 4 || areRowsPagesApart || isWithinTiles ||
+  if (runBytes() != 4 || areRowsPagesApart || isWithinTiles ||
       !hasConflicts(columnPitch))
     return getDirectRun();
   return pitch < RelayoutTarget::kPageBytes && !hasConflicts(pitch)
@@ -127,15 +127,15 @@ int64_t NestPlanner::getDirectRun(const Chain &rows,
 /// Rows of whole lines, where those that a block of `wanted` takes of inner
 /// loops end within one: as many times all of those.
 int64_t NestPlanner::getWholeLines(const Chain &rows, int64_t wanted) const {
-  int64_t units = 1;
+  int64_t runs = 1;
   for (const PlanLoop &loop : rows) {
-    if (units * loop.count > wanted + wanted / 4)
+    if (runs * loop.count > wanted + wanted / 4)
       break;
-    units *= loop.count;
+    runs *= loop.count;
   }
   int64_t line = RelayoutTarget::kLineBytes;
-  int64_t times = line / std::gcd(units * unitBytes(), line);
-  return units * times * unitBytes() <= kGatheredBytes ? units * times : wanted;
+  int64_t times = line / std::gcd(runs * runBytes(), line);
+  return runs * times * runBytes() <= kGatheredBytes ? runs * times : wanted;
 }
 
 /// Beyond the cache, registers as wide as a line write whole lines themselves,
@@ -145,28 +145,28 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
     return false;
-  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t wide = columnRuns(RelayoutTarget::kLineBytes);
   const PlanNest untouched = nest;
   auto takeBlocks = [&](int64_t high) {
     nest = untouched;
     takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
     takeBlock(rows, high, high + high / 4, Role::DstContiguous);
     nest.gathersRows =
-        unitBytes() < target.costs.gatheredBytes && countConflicts() > kMaxWays;
-    return isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+        runBytes() < target.costs.gatheredBytes && countConflicts() > kMaxWays;
+    return isWholeLines(nest.blockRows() * nest.runElements, nest.columns);
   };
   bool isFromTile = isNear(rows.front().srcStride);
   bool isToTile = isNear(columns.front().dstStride);
-  int64_t wanted = rowUnits(getDirectRun(rows, columns));
+  int64_t wanted = rowRuns(getDirectRun(rows, columns));
   bool isDirect = takeBlocks(wanted) || takeBlocks(getWholeLines(rows, wanted));
   bool isMultiple = isDirect && nest.blockRows() > wanted + wanted / 4;
-  if (isDirect && nest.gathersRows && unitBytes() == 1 && !isToTile &&
+  if (isDirect && nest.gathersRows && runBytes() == 1 && !isToTile &&
       !isMultiple && target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes)
-    isDirect = takeBlocks(rowUnits(kGatheredBytes));
+    isDirect = takeBlocks(rowRuns(kGatheredBytes));
   // Rows that stay where they are have to be few enough to stay in the cache.
   if (isDirect && !nest.gathersRows && !isFromTile && !isMultiple &&
       nest.blockRows() > kMaxRows)
-    isDirect = takeBlocks(rowUnits(kMaxRows * unitBytes()));
+    isDirect = takeBlocks(rowRuns(kMaxRows * runBytes()));
   if (!isDirect) {
     nest = untouched;
     return false;
@@ -179,7 +179,7 @@ bool NestPlanner::planDirectTranspose(const Chain &rows, const Chain &columns) {
 /// Whether rows of all columns lie one behind another, but for small gaps.
 bool NestPlanner::isDensePanel(const PlanLoop &row,
                                const Chain &columns) const {
-  int64_t width = countSteps(columns) * nest.unit;
+  int64_t width = countSteps(columns) * nest.runElements;
   int64_t gap = row.srcStride - width;
   return gap >= 0 && gap <= width / kMaxGap;
 }
@@ -188,10 +188,10 @@ bool NestPlanner::isDensePanel(const PlanLoop &row,
 /// a row has, within bounds. Wide panels take the fewer rows.
 int64_t NestPlanner::getPanelRun(int64_t rowBytes) const {
   // Threads write to as many more positions at a time.
-  if (unitBytes() > target.costs.panelUnitBytes)
+  if (runBytes() > target.costs.panelRunBytes)
     return getDirectRun() * (target.threads > 1 ? 2 : 1);
   int64_t run = std::clamp(rowBytes, kDirectRunBytes, kGatheredBytes);
-  bool isWide = rowBytes > kPanelBytes / (run / unitBytes());
+  bool isWide = rowBytes > kPanelBytes / (run / runBytes());
   return isWide ? std::min(run, kRunBytes) : run;
 }
 
@@ -201,22 +201,22 @@ int64_t NestPlanner::getPanelRun(int64_t rowBytes) const {
 /// such pitches too, and carried at half the rate of two-byte elements.
 bool NestPlanner::mayPackPanels(const PlanLoop &row, const Chain &columns,
                                 StoreKind stores) const {
-  int64_t width = countSteps(columns) * unitBytes();
+  int64_t width = countSteps(columns) * runBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged || target.tuning.columnBytes ||
-      !isDensePanel(row, columns) || row.count * unitBytes() < kRunBytes ||
+      !isDensePanel(row, columns) || row.count * runBytes() < kRunBytes ||
       (stores == StoreKind::Staged && columns.size() > 1))
     return false;
   if (width <= target.costs.panelRowBytes)
     return true;
-  if (unitBytes() > target.costs.panelUnitBytes ||
+  if (runBytes() > target.costs.panelRunBytes ||
       isNear(columns.front().dstStride))
     return false;
   if (hasConflicts(row.srcStride * bytes))
     return true;
   bool isRagged = stores == StoreKind::Staged;
   int64_t columnPitch = columns.front().dstStride * bytes;
-  if (unitBytes() > 1)
+  if (runBytes() > 1)
     return isRagged ? width <= kMaxWide
                     : columnPitch % RelayoutTarget::kPageBytes == 0;
   return isRagged || width > kLongRowBytes || hasConflicts(columnPitch);
@@ -232,17 +232,17 @@ bool NestPlanner::planPanelTranspose(const Chain &rows, const Chain &columns,
   if (!mayPackPanels(row, columns, stores))
     return false;
   const PlanNest untouched = nest;
-  int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
-  int64_t width = countSteps(columns) * unitBytes();
-  int64_t high =
-      llvm::alignTo(rowUnits(getPanelRun(width)) * unitBytes(), line) /
-      unitBytes();
+  int64_t line = RelayoutTarget::kLineBytes, wide = columnRuns(line);
+  int64_t width = countSteps(columns) * runBytes();
+  int64_t high = llvm::alignTo(rowRuns(getPanelRun(width)) * runBytes(), line) /
+                 runBytes();
   if (stores == StoreKind::Staged && row.count < kMinRaggedPanels * high)
     return false;
   takeBlock(row, high, high + high / 4, Role::DstContiguous);
   takeBlock(columns, wide, wide, Role::SrcContiguous);
   orderLoops(/*bySource=*/true);
-  bool isWhole = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+  bool isWhole =
+      isWholeLines(nest.blockRows() * nest.runElements, nest.columns);
   if (!hasPanelsInside() || nest.panelColumns() != countSteps(columns) ||
       nest.blockColumns() != std::min(wide, nest.panelColumns()) ||
       (stores == StoreKind::Nontemporal && !isWhole)) {
@@ -276,13 +276,13 @@ bool NestPlanner::hasPanelsInside() const {
 /// as many as make a run.
 bool NestPlanner::planDenseTranspose(const Chain &rows, const Chain &columns) {
   int64_t allRows = countSteps(rows);
-  int64_t line = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t line = columnRuns(RelayoutTarget::kLineBytes);
   const PlanLoop &column = columns.front();
-  if (allRows > 2 * rowUnits(kRunBytes) || column.count < line ||
-      column.dstStride != allRows * nest.unit)
+  if (allRows > 2 * rowRuns(kRunBytes) || column.count < line ||
+      column.dstStride != allRows * nest.runElements)
     return false;
   int64_t lines =
-      llvm::divideCeil(kRaggedRunBytes, line * allRows * unitBytes());
+      llvm::divideCeil(kRaggedRunBytes, line * allRows * runBytes());
   takeBlock(rows, allRows, allRows, Role::DstContiguous);
   takeBlock(column, lines * line, lines * line, Role::SrcContiguous);
   nest.stores = StoreKind::Staged;
@@ -305,8 +305,7 @@ void NestPlanner::leaveRemainder(PlanLoop &loop, int64_t count) {
   int64_t remainder = loop.count - count;
   if (loop.role == Role::SrcContiguous)
     remainder = std::min<int64_t>(
-        llvm::alignTo(remainder,
-                      std::max(kLaneBytes / unitBytes(), int64_t(1))),
+        llvm::alignTo(remainder, std::max(kLaneBytes / runBytes(), int64_t(1))),
         loop.count);
   auto find = [&](StridedNest &where) {
     return llvm::find_if(where.loops, [&](const PlanLoop &other) {
@@ -395,9 +394,9 @@ bool NestPlanner::planCarriedTranspose(const Chain &rows,
   if (target.vectorBytes != RelayoutTarget::kLineBytes || !mayCarry ||
       !knowsLines() || target.tuning.isStaged.has_value())
     return false;
-  int64_t line = RelayoutTarget::kLineBytes, wide = columnUnits(line);
+  int64_t line = RelayoutTarget::kLineBytes, wide = columnRuns(line);
   // One register of narrow elements; two would need a loop.
-  int64_t high = rowUnits(unitBytes() < 4 ? line : getDirectRun());
+  int64_t high = rowRuns(runBytes() < 4 ? line : getDirectRun());
   const PlanNest untouched = nest;
   takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
   takeBlock(rows, high, high, Role::DstContiguous);
@@ -428,8 +427,8 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
     return false;
-  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
-  int64_t high = rowUnits(std::min(kDirectRunBytes, kMaxRows * unitBytes()));
+  int64_t wide = columnRuns(RelayoutTarget::kLineBytes);
+  int64_t high = rowRuns(std::min(kDirectRunBytes, kMaxRows * runBytes()));
   takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
   takeBlock(rows, high, high + high / 4, Role::DstContiguous);
   nest.kernel = KernelKind::Transpose;
@@ -443,13 +442,14 @@ bool NestPlanner::planRaggedTranspose(const Chain &rows, const Chain &columns) {
 /// of several lines.
 void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
   const PlanNest untouched = nest;
-  int64_t wide = columnUnits(RelayoutTarget::kLineBytes);
+  int64_t wide = columnRuns(RelayoutTarget::kLineBytes);
   for (int64_t run : {kRunBytes, kRaggedRunBytes}) {
     nest = untouched;
-    int64_t high = rowUnits(run);
+    int64_t high = rowRuns(run);
     takeBlock(columns, wide, wide + wide / 4, Role::SrcContiguous);
     takeBlock(rows, high, 2 * high, Role::DstContiguous);
-    nest.isOnLines = isWholeLines(nest.blockRows() * nest.unit, nest.columns);
+    nest.isOnLines =
+        isWholeLines(nest.blockRows() * nest.runElements, nest.columns);
     if (nest.isOnLines)
       break;
   }
@@ -461,11 +461,11 @@ void NestPlanner::planStagedTranspose(const Chain &rows, const Chain &columns) {
 /// are known from there on. The rows of one line at either end are moved apart,
 /// and some of them are written twice.
 bool NestPlanner::planShiftedTranspose(const PlanLoop &row) {
-  int64_t size = RelayoutTarget::kLineBytes / unitBytes();
-  bool isWhole = nest.dstOffset % nest.unit == 0;
+  int64_t size = RelayoutTarget::kLineBytes / runBytes();
+  bool isWhole = nest.dstOffset % nest.runElements == 0;
   for (const PlanLoop &loop : nest.loops)
-    isWhole &= loop.dstStride % nest.unit == 0;
-  if (nest.shiftStride || !isWhole || row.dstStride != nest.unit ||
+    isWhole &= loop.dstStride % nest.runElements == 0;
+  if (nest.shiftStride || !isWhole || row.dstStride != nest.runElements ||
       row.count < kMinShiftedLines * size)
     return false;
   auto split = [&](auto &loops, int64_t count) {

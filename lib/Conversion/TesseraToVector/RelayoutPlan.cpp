@@ -48,23 +48,23 @@ llvm::StringRef tessera::getName(KernelKind kind) {
   return "";
 }
 
-static int64_t countUnits(llvm::ArrayRef<PlanLoop> inner,
-                          llvm::ArrayRef<PlanLoop> loops, PlanLoop::Role role) {
-  int64_t units = 1;
+static int64_t countRuns(llvm::ArrayRef<PlanLoop> inner,
+                         llvm::ArrayRef<PlanLoop> loops, PlanLoop::Role role) {
+  int64_t runs = 1;
   for (const PlanLoop &loop : inner)
-    units *= loop.count;
+    runs *= loop.count;
   for (const PlanLoop &loop : loops)
     if (loop.role == role)
-      units *= loop.step;
-  return units;
+      runs *= loop.step;
+  return runs;
 }
 
 int64_t PlanNest::blockRows() const {
-  return countUnits(rows, loops, PlanLoop::Role::DstContiguous);
+  return countRuns(rows, loops, PlanLoop::Role::DstContiguous);
 }
 
 int64_t PlanNest::blockColumns() const {
-  return countUnits(columns, loops, PlanLoop::Role::SrcContiguous);
+  return countRuns(columns, loops, PlanLoop::Role::SrcContiguous);
 }
 
 llvm::SmallVector<int64_t, 64>
@@ -88,19 +88,19 @@ PlanNest::getOffsets(PlanLoop::Role role, bool inSource,
 }
 
 int64_t PlanNest::panelColumns() const {
-  int64_t units = 1;
+  int64_t runs = 1;
   for (const PlanLoop &loop : columns)
-    units *= loop.count;
+    runs *= loop.count;
   for (const PlanLoop &loop : loops)
-    units *= loop.role == PlanLoop::Role::SrcContiguous ? loop.count : 1;
-  return units;
+    runs *= loop.role == PlanLoop::Role::SrcContiguous ? loop.count : 1;
+  return runs;
 }
 
 int64_t PlanNest::packedRun() const {
   auto isRun = [&](size_t length) {
     for (size_t i = 0; i < packedBytes.size(); ++i)
-      if (i % length != 0 &&
-          packedBytes[i].dstOffset != packedBytes[i - 1].dstOffset + unit)
+      if (i % length != 0 && packedBytes[i].dstOffset !=
+                                 packedBytes[i - 1].dstOffset + runElements)
         return false;
     return packedBytes.size() % length == 0;
   };
@@ -113,14 +113,14 @@ int64_t PlanNest::packedRun() const {
 int64_t PlanNest::numBlockElements() const {
   // Padding lies behind each column that is interleaved; else a block is one
   // run.
-  int64_t units = numPackedBytes() * unit;
+  int64_t runs = numPackedBytes() * runElements;
   if (kernel == KernelKind::Interleave)
-    return (blockRows() * units + padding) * blockColumns();
-  return blockRows() * blockColumns() * units + padding;
+    return (blockRows() * runs + padding) * blockColumns();
+  return blockRows() * blockColumns() * runs + padding;
 }
 
 int64_t PlanNest::numElements() const {
-  int64_t elements = unit * numPackedBytes();
+  int64_t elements = runElements * numPackedBytes();
   for (const PlanLoop &loop : rows)
     elements *= loop.count;
   // Rows that are interleaved are all within a block.
@@ -155,7 +155,7 @@ int64_t RelayoutPlan::getAlignment() const {
   int64_t elements = 1;
   for (const PlanNest &nest : nests)
     if (nest.shiftStride)
-      elements = std::max(elements, nest.unit);
+      elements = std::max(elements, nest.runElements);
   return elements * (elementBits / 8);
 }
 
@@ -217,7 +217,7 @@ static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
     indent += 2;
   }
   os.indent(indent) << getName(nest.kernel) << " " << nest.blockRows() << "x"
-                    << nest.blockColumns() << " units of " << nest.unit;
+                    << nest.blockColumns() << " runs of " << nest.runElements;
   if (nest.padding)
     os << ", padding of " << nest.padding;
   if (nest.isPaddingBetween)

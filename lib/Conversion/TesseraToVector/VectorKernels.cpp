@@ -36,9 +36,9 @@ llvm::SmallVector<int64_t, 8> tessera::getWindows(int64_t count, int64_t size) {
 }
 
 VectorKernels::VectorKernels(ImplicitLocOpBuilder &builder, Type elementType,
-                             int64_t vectorBytes, int64_t unit)
+                             int64_t vectorBytes, int64_t runElements)
     : b(builder), elementType(elementType), vectorBytes(vectorBytes),
-      unit(unit) {
+      runElements(runElements) {
   int64_t bits = elementType.getIntOrFloatBitWidth();
   bytes = bits / 8;
   factor = std::max<int64_t>(bits / 64, 1);
@@ -324,15 +324,16 @@ void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
 // Shuffles
 //===----------------------------------------------------------------------===//
 
-int64_t VectorKernels::countUnits(Value vector) const {
-  return cast<VectorType>(vector.getType()).getNumElements() / (unit * factor);
+int64_t VectorKernels::countRuns(Value vector) const {
+  return cast<VectorType>(vector.getType()).getNumElements() /
+         (runElements * factor);
 }
 
-Value VectorKernels::shuffleUnits(Value a, Value b2,
-                                  llvm::ArrayRef<int64_t> units) {
+Value VectorKernels::shuffleRuns(Value a, Value b2,
+                                 llvm::ArrayRef<int64_t> runs) {
   llvm::SmallVector<int64_t, 64> mask;
-  int64_t width = unit * factor;
-  for (int64_t index : units)
+  int64_t width = runElements * factor;
+  for (int64_t index : runs)
     for (int64_t i = 0; i < width; ++i)
       mask.push_back(index < 0 ? vector::ShuffleOp::kPoisonIndex
                                : index * width + i);
@@ -340,16 +341,16 @@ Value VectorKernels::shuffleUnits(Value a, Value b2,
 }
 
 Value VectorKernels::concat(Value a, Value c) {
-  return shuffleUnits(
+  return shuffleRuns(
       a, c,
-      llvm::to_vector(llvm::seq<int64_t>(0, countUnits(a) + countUnits(c))));
+      llvm::to_vector(llvm::seq<int64_t>(0, countRuns(a) + countRuns(c))));
 }
 
 Value VectorKernels::slice(Value vector, int64_t begin, int64_t count) {
-  if (begin == 0 && count == countUnits(vector))
+  if (begin == 0 && count == countRuns(vector))
     return vector;
-  return shuffleUnits(vector, vector,
-                      llvm::to_vector(llvm::seq(begin, begin + count)));
+  return shuffleRuns(vector, vector,
+                     llvm::to_vector(llvm::seq(begin, begin + count)));
 }
 
 Value VectorKernels::loadPieces(Position position, int64_t count,
@@ -358,20 +359,20 @@ Value VectorKernels::loadPieces(Position position, int64_t count,
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
-    Value piece = load(position + done * unit, size * unit);
+    Value piece = load(position + done * runElements, size * runElements);
     done += size;
     result = result ? concat(result, piece) : piece;
   }
   if (done == paddedTo)
     return result;
-  llvm::SmallVector<int64_t, 16> units(paddedTo, -1);
-  std::iota(units.begin(), units.begin() + done, 0);
-  return shuffleUnits(result, result, units);
+  llvm::SmallVector<int64_t, 16> runs(paddedTo, -1);
+  std::iota(runs.begin(), runs.begin() + done, 0);
+  return shuffleRuns(result, result, runs);
 }
 
 void VectorKernels::storeMasked(Value vector, Position position, int64_t begin,
                                 int64_t end) {
-  VectorType type = getMemoryType(countUnits(vector) * unit);
+  VectorType type = getMemoryType(countRuns(vector) * runElements);
   if (vector.getType() != type)
     vector = vector::BitCastOp::create(b, type, vector);
   Value index = getIndex(position);
@@ -383,11 +384,11 @@ void VectorKernels::storeMasked(Value vector, Position position, int64_t begin,
 void VectorKernels::storePieces(Value vector, Position position,
                                 int64_t count) {
   if (hasMasks() && !llvm::isPowerOf2_64(count))
-    return storeMasked(vector, position, 0, count * unit);
+    return storeMasked(vector, position, 0, count * runElements);
   int64_t done = 0;
   while (done < count) {
     int64_t size = llvm::bit_floor(static_cast<uint64_t>(count - done));
-    store(slice(vector, done, size), position + done * unit);
+    store(slice(vector, done, size), position + done * runElements);
     done += size;
   }
 }
@@ -420,9 +421,9 @@ void VectorKernels::storePart(Value line, Position position, int64_t begin,
 //===----------------------------------------------------------------------===//
 
 int64_t VectorKernels::registerRows(int64_t numRows) const {
-  int64_t size = vectorBytes / unitBytes();
+  int64_t size = vectorBytes / runBytes();
   // With masks a register may be stored in part; else parts overlap.
-  while (size > laneUnits() &&
+  while (size > laneRuns() &&
          (hasMasks() ? size / 2 >= numRows : size > numRows))
     size /= 2;
   return size;
@@ -436,24 +437,24 @@ int64_t VectorKernels::countShuffles(int64_t numRows,
   return registers * llvm::Log2_64(height);
 }
 
-int64_t VectorKernels::loadUnits(int64_t numLanes, int64_t numColumns) const {
+int64_t VectorKernels::loadRuns(int64_t numLanes, int64_t numColumns) const {
   // A transpose takes one register for each column of a load, and 16, half of
   // all, is what it can have without spills. There are fewer narrower ones, and
   // concatenating them costs less than exchanging lanes.
-  int64_t maxBytes = vectorBytes == kLineBytes ? 16 * unitBytes() : 16;
+  int64_t maxBytes = vectorBytes == kLineBytes ? 16 * runBytes() : 16;
   maxBytes = std::min(maxBytes, maxLoadBytes);
   int64_t lanes = 1;
   while (2 * lanes <= numLanes && 2 * lanes * 16 <= maxBytes &&
-         2 * lanes * laneUnits() <= numColumns)
+         2 * lanes * laneRuns() <= numColumns)
     lanes *= 2;
-  return lanes * laneUnits();
+  return lanes * laneRuns();
 }
 
-/// A vector of `numLanes` lanes of 16 bytes that are loaded `count` units at a
+/// A vector of `numLanes` lanes of 16 bytes that are loaded `count` runs at a
 /// time, from the rows `first`, `first + q`, `first + 2 * q`, ...
 Value VectorKernels::loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
                                int64_t first, int64_t numLanes, int64_t count) {
-  int64_t q = laneUnits(), numRows = rows.size();
+  int64_t q = laneRuns(), numRows = rows.size();
   int64_t lanesOfLoad = llvm::divideCeil(count, q);
   llvm::SmallVector<Value, 4> parts;
   for (int64_t l = 0; l < numLanes / lanesOfLoad; ++l) {
@@ -470,19 +471,19 @@ Value VectorKernels::loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
 /// log2(q) rounds of unpacking within lanes. Lane l of register k holds row
 /// l * q + k at first; in the end register c has column c of all rows in order.
 void VectorKernels::unpackLanes(llvm::MutableArrayRef<Value> registers) {
-  int64_t q = laneUnits(), units = countUnits(registers.front());
+  int64_t q = laneRuns(), runs = countRuns(registers.front());
   llvm::SmallVector<int64_t, 64> low, high;
-  for (int64_t lane = 0; lane < units; lane += q)
+  for (int64_t lane = 0; lane < runs; lane += q)
     for (int64_t i = 0; i < q; ++i) {
-      low.push_back(lane + i / 2 + (i % 2) * units);
+      low.push_back(lane + i / 2 + (i % 2) * runs);
       high.push_back(low.back() + q / 2);
     }
   for (int64_t round = 1; round < q; round *= 2) {
     llvm::SmallVector<Value, 16> next;
     for (int64_t i = 0; i < q / 2; ++i) {
       Value a = registers[i], c = registers[i + q / 2];
-      next.push_back(shuffleUnits(a, c, low));
-      next.push_back(shuffleUnits(a, c, high));
+      next.push_back(shuffleRuns(a, c, low));
+      next.push_back(shuffleRuns(a, c, high));
     }
     llvm::copy(next, registers.begin());
   }
@@ -491,9 +492,9 @@ void VectorKernels::unpackLanes(llvm::MutableArrayRef<Value> registers) {
 /// Splits registers, read as one long sequence of lanes, into as many strands
 /// of every n-th lane.
 void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
-  int64_t q = laneUnits(), units = countUnits(registers.front());
+  int64_t q = laneRuns(), runs = countRuns(registers.front());
   llvm::SmallVector<int64_t, 64> even, odd;
-  for (int64_t lane = 0; lane < 2 * units; lane += 2 * q)
+  for (int64_t lane = 0; lane < 2 * runs; lane += 2 * q)
     for (int64_t i = 0; i < q; ++i) {
       even.push_back(lane + i);
       odd.push_back(lane + q + i);
@@ -504,8 +505,8 @@ void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
   for (size_t width = count; width > 1; width /= 2) {
     llvm::SmallVector<Value, 4> evens, odds;
     for (size_t i = 0; i < count; i += 2) {
-      evens.push_back(shuffleUnits(registers[i], registers[i + 1], even));
-      odds.push_back(shuffleUnits(registers[i], registers[i + 1], odd));
+      evens.push_back(shuffleRuns(registers[i], registers[i + 1], even));
+      odds.push_back(shuffleRuns(registers[i], registers[i + 1], odd));
     }
     llvm::copy(evens, registers.begin());
     llvm::copy(odds, registers.begin() + count / 2);
@@ -519,7 +520,7 @@ void VectorKernels::splitLanes(llvm::SmallVectorImpl<Value> &registers) {
 void VectorKernels::setWithin(llvm::ArrayRef<PlanLoop> loops) {
   if (loops.empty())
     return;
-  for (int64_t position = 0; position < unit; ++position) {
+  for (int64_t position = 0; position < runElements; ++position) {
     int64_t source = 0;
     for (const PlanLoop &loop : loops)
       source += position / loop.dstStride % loop.count * loop.srcStride;
@@ -531,16 +532,16 @@ Value VectorKernels::shuffleWithin(Value vector) {
   if (within.empty())
     return vector;
   llvm::SmallVector<int64_t, 64> positions;
-  for (int64_t i = 0, units = countUnits(vector); i < units; ++i)
+  for (int64_t i = 0, runs = countRuns(vector); i < runs; ++i)
     for (int64_t source : within)
-      positions.push_back(i * unit + source);
+      positions.push_back(i * runElements + source);
   return vector::ShuffleOp::create(b, vector, vector, positions);
 }
 
 void VectorKernels::transposeRegisters(Position src,
                                        llvm::ArrayRef<int64_t> rows,
                                        int64_t numColumns, ColumnSink sink) {
-  int64_t q = laneUnits(), numRows = rows.size();
+  int64_t q = laneRuns(), numRows = rows.size();
   int64_t numLanes = registerLanes(numRows);
   int64_t sets = llvm::divideCeil(numColumns, q);
   int64_t rowsOfSet = q * numLanes / sets;
@@ -579,7 +580,7 @@ void VectorKernels::splitColumns(Position stage, Position dst,
   int64_t size = vectorBytes / bytes;
   llvm::SmallVector<Value, 4> strands;
   for (size_t i = 0; i < columns.size(); ++i)
-    strands.push_back(load(stage + i * laneUnits() * size, size));
+    strands.push_back(load(stage + i * laneRuns() * size, size));
   splitLanes(strands);
   for (auto [column, vector] : llvm::zip_equal(columns, strands))
     store(vector, dst + column, isNontemporal);
@@ -587,7 +588,7 @@ void VectorKernels::splitColumns(Position stage, Position dst,
 
 Value VectorKernels::loadRow(Position position, int64_t count,
                              int64_t paddedTo) {
-  return count == paddedTo ? load(position, paddedTo * unit)
+  return count == paddedTo ? load(position, paddedTo * runElements)
                            : loadPieces(position, count, paddedTo);
 }
 
@@ -602,10 +603,10 @@ void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
     int64_t size = std::min(registerRows(left), left);
     int64_t begin = std::min(row, numRows - size);
     bool fillsLines =
-        isNontemporal && size * unitBytes() == kLineBytes && begin % size == 0;
+        isNontemporal && size * runBytes() == kLineBytes && begin % size == 0;
     auto storeColumn = [&](Value column, int64_t number) {
-      Position position = dst + begin * unit + columns[number];
-      if (countUnits(column) == size)
+      Position position = dst + begin * runElements + columns[number];
+      if (countRuns(column) == size)
         store(column, position, fillsLines);
       else
         storePieces(column, position, size);
@@ -617,9 +618,9 @@ void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
 
 void VectorKernels::transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
                                   int64_t numColumns, ColumnSink sink) {
-  int64_t q = laneUnits();
+  int64_t q = laneRuns();
   int64_t width =
-      std::min(loadUnits(registerLanes(rows.size()), numColumns), numColumns);
+      std::min(loadRuns(registerLanes(rows.size()), numColumns), numColumns);
   for (int64_t column = 0; column < numColumns;) {
     // What is left takes narrower loads, the last of which overlaps.
     int64_t left = numColumns - column;
@@ -628,7 +629,7 @@ void VectorKernels::transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
     int64_t begin = std::max<int64_t>(0, std::min(column, numColumns - wide));
     int64_t count = std::min(wide, numColumns);
     transposeRegisters(
-        src + begin * unit, rows, count,
+        src + begin * runElements, rows, count,
         [&](Value column, int64_t number) { sink(column, begin + number); });
     column = begin + count;
   }

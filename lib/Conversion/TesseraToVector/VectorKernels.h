@@ -9,10 +9,10 @@
 // VectorKernels emits the straight-line code of a block: vector loads, shuffles
 // and stores. A block is given by two tables: where each of its rows begins in
 // the source, and where each of its columns begins in the destination. The
-// units of a row are contiguous in the source from there on, and the units of a
+// runs of a row are contiguous in the source from there on, and the runs of a
 // column are contiguous in the destination.
 //
-//   transpose of 4 x 4 units, rows at 0, 100, 200, 300 of the source, columns
+//   transpose of 4 x 4 runs, rows at 0, 100, 200, 300 of the source, columns
 //   at 0, 50, 100, 150 of the destination:
 //
 //     source  0: a0 a1 a2 a3            destination   0: a0 b0 c0 d0
@@ -20,7 +20,7 @@
 //           200: c0 c1 c2 c3                        100: a2 b2 c2 d2
 //           300: d0 d1 d2 d3                        150: a3 b3 c3 d3
 //
-//   Four loads of a row each, two rounds of two-register shuffles (units of
+//   Four loads of a row each, two rounds of two-register shuffles (runs of
 //   neighbouring rows are interleaved, then pairs of them), four stores.
 //
 //   interleave of two rows into one run:
@@ -57,16 +57,16 @@ struct Position {
   }
 };
 
-/// A unit of one of many registers.
-struct RegisterUnit {
+/// A run of one of many registers.
+struct RegisterRun {
   int64_t reg;
-  int64_t unit;
+  int64_t run;
 };
 
 /// What lies between the columns of a run that rows are interleaved into.
 struct InterleaveGap {
-  /// Units behind those of each column.
-  int64_t units = 0;
+  /// Runs behind those of each column.
+  int64_t runs = 0;
   /// What they get, an element; null where they stay as they are.
   mlir::Value filler;
   /// Whether they are padding, so that nothing else reads or writes them.
@@ -76,12 +76,12 @@ struct InterleaveGap {
 /// Emits loads, shuffles and stores of elements of one type.
 class VectorKernels {
 public:
-  /// `vectorBytes` is the widest register, `unit` the elements that move as
-  /// one: a power of two of at most 16 bytes where rows are shuffled.
+  /// `vectorBytes` is the widest register, `runElements` the elements that move
+  /// as one: a power of two of at most 16 bytes where rows are shuffled.
   VectorKernels(mlir::ImplicitLocOpBuilder &builder, mlir::Type elementType,
-                int64_t vectorBytes, int64_t unit);
+                int64_t vectorBytes, int64_t runElements);
 
-  /// From now on kernels write packed bytes, for each of their units as many as
+  /// From now on kernels write packed bytes, for each of their runs as many as
   /// there are in `packedBytes`. But a transpose takes rows as they are.
   void setPackedBytes(llvm::ArrayRef<PackedBytes> packedBytes,
                       int64_t signedBits) {
@@ -89,8 +89,8 @@ public:
     this->signedBits = signedBits;
   }
 
-  /// From now on the elements of units that are transposed are permuted, as
-  /// loops within a unit have them.
+  /// From now on the elements of runs that are transposed are permuted, as
+  /// loops within a run have them.
   void setWithin(llvm::ArrayRef<PlanLoop> loops);
 
   /// From now on the loads of transposes are no wider, down to 16 bytes.
@@ -155,7 +155,7 @@ public:
   void transpose(Position src, llvm::ArrayRef<int64_t> rows, Position dst,
                  llvm::ArrayRef<int64_t> columns, bool isNontemporal);
   /// Half the transpose of a square of whole registers: unpacks as many rows as
-  /// 16 bytes have units, into registers that are one behind the other.
+  /// 16 bytes have runs, into registers that are one behind the other.
   void unpackRows(Position src, llvm::ArrayRef<int64_t> rows, Position stage);
   /// The other half: columns, as many as registers have lanes of 16 bytes, from
   /// one such register each of all those sets.
@@ -170,25 +170,25 @@ public:
   void deinterleave(Position src, int64_t numRows, int64_t pitch, Position dst,
                     llvm::ArrayRef<int64_t> columns, bool isNontemporal);
 
-  /// Whether `units` are enough for the registers of interleaving.
-  bool fillsLane(int64_t units) const {
-    return units >= laneUnits() || !packedBytes.empty();
+  /// Whether `runs` are enough for the registers of interleaving.
+  bool fillsLane(int64_t runs) const {
+    return runs >= laneRuns() || !packedBytes.empty();
   }
-  /// Units of a register that sides of `length` are interleaved by.
-  int64_t interleaveUnits(int64_t length) const;
+  /// Runs of a register that sides of `length` are interleaved by.
+  int64_t interleavedRuns(int64_t length) const;
   /// Rows that one register of a column takes, for `numRows` rows.
   int64_t registerRows(int64_t numRows) const;
   /// Columns that the loads of such a register take at once.
   int64_t registerColumns(int64_t numRows, int64_t numColumns) const {
-    return loadUnits(registerLanes(numRows), numColumns);
+    return loadRuns(registerLanes(numRows), numColumns);
   }
   /// About how many shuffles a transpose takes.
   int64_t countShuffles(int64_t numRows, int64_t numColumns) const;
-  /// Units in 16 bytes: the columns of an in-register transpose.
-  int64_t laneUnits() const { return 16 / unitBytes(); }
+  /// Runs in 16 bytes: the columns of an in-register transpose.
+  int64_t laneRuns() const { return 16 / runBytes(); }
 
 private:
-  int64_t unitBytes() const { return unit * bytes; }
+  int64_t runBytes() const { return runElements * bytes; }
   void copyRun(Position src, Position dst, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
@@ -205,7 +205,7 @@ private:
   mlir::Value createMask(int64_t size, int64_t begin, int64_t end);
   /// Stores a vector of elements.
   void storeMemory(mlir::Value vector, Position position, bool isNontemporal);
-  /// `count` units of a row, padded to `paddedTo`.
+  /// `count` runs of a row, padded to `paddedTo`.
   mlir::Value loadRow(Position position, int64_t count, int64_t paddedTo);
   /// Packs parts that `loadPart` brings from an offset, as they are if there is
   /// nothing to pack.
@@ -217,41 +217,41 @@ private:
   mlir::Value loadPacked(Position position, int64_t count);
   /// Calls `write` with the offset of each byte to pack.
   void forEachPackedByte(llvm::function_ref<void(int64_t dstOffset)> write);
-  /// `numStrands` registers of `size` units, each of every `pitch`-th unit of a
+  /// `numStrands` registers of `size` runs, each of every `pitch`-th run of a
   /// run, from neighbouring ones on.
   llvm::SmallVector<mlir::Value, 16>
   loadStrands(Position src, int64_t numStrands, int64_t pitch, int64_t size);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
-  /// Selects units of two vectors as one sequence.
-  mlir::Value shuffleUnits(mlir::Value a, mlir::Value b,
-                           llvm::ArrayRef<int64_t> units);
-  int64_t countUnits(mlir::Value vector) const;
+  /// Selects runs of two vectors as one sequence.
+  mlir::Value shuffleRuns(mlir::Value a, mlir::Value b,
+                          llvm::ArrayRef<int64_t> runs);
+  int64_t countRuns(mlir::Value vector) const;
   /// One vector behind the other.
   mlir::Value concat(mlir::Value a, mlir::Value c);
   mlir::Value slice(mlir::Value vector, int64_t begin, int64_t count);
-  /// `count` elements, not units, of two vectors as one sequence.
+  /// `count` elements, not runs, of two vectors as one sequence.
   mlir::Value pickElements(mlir::Value a, mlir::Value c, int64_t begin,
                            int64_t count);
 
-  /// `count` units of `value`.
+  /// `count` runs of `value`.
   mlir::Value fillRegister(mlir::Value value, int64_t count);
-  void storeUnits(mlir::Value vector, Position position,
-                  llvm::ArrayRef<bool> isUnit);
+  void storeRuns(mlir::Value vector, Position position,
+                 llvm::ArrayRef<bool> isRun);
   void storeBetween(mlir::Value vector, Position position, InterleaveGap gap,
-                    llvm::ArrayRef<bool> isUnit);
-  /// The elements of all units in their new order.
+                    llvm::ArrayRef<bool> isRun);
+  /// The elements of all runs in their new order.
   mlir::Value shuffleWithin(mlir::Value vector);
-  /// Units of many registers as one.
-  mlir::Value gatherUnits(llvm::ArrayRef<mlir::Value> registers,
-                          llvm::ArrayRef<RegisterUnit> positions);
+  /// Runs of many registers as one.
+  mlir::Value gatherRuns(llvm::ArrayRef<mlir::Value> registers,
+                         llvm::ArrayRef<RegisterRun> positions);
   /// Interleaves 2, 4, 8, ... registers into as many of one run, and the other
   /// way round.
   void zipRows(llvm::MutableArrayRef<mlir::Value> rows);
   void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
 
-  /// `count` units that are no power of two, in pieces that are.
+  /// `count` runs that are no power of two, in pieces that are.
   mlir::Value loadPieces(Position position, int64_t count, int64_t paddedTo);
   /// Stores elements `begin` to `end` of a register that would lie at
   /// `position`.
@@ -261,11 +261,11 @@ private:
 
   /// Lanes of 16 bytes in the register of a column of `numRows` rows.
   int64_t registerLanes(int64_t numRows) const {
-    return llvm::bit_ceil<uint64_t>(llvm::divideCeil(numRows, laneUnits()));
+    return llvm::bit_ceil<uint64_t>(llvm::divideCeil(numRows, laneRuns()));
   }
   /// Columns that one load of a transpose takes, where a register of a column
   /// has `numLanes` lanes of 16 bytes.
-  int64_t loadUnits(int64_t numLanes, int64_t numColumns) const;
+  int64_t loadRuns(int64_t numLanes, int64_t numColumns) const;
   mlir::Value loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
                         int64_t first, int64_t numLanes, int64_t count);
   void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
@@ -282,8 +282,8 @@ private:
   int64_t factor;
   int64_t vectorBytes;
   int64_t maxLoadBytes = RelayoutTarget::kLineBytes;
-  int64_t unit;
-  /// Where each element of a unit comes from, if they are permuted.
+  int64_t runElements;
+  /// Where each element of a run comes from, if they are permuted.
   llvm::SmallVector<int64_t, 16> within;
   llvm::ArrayRef<PackedBytes> packedBytes;
   int64_t signedBits = 0;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan says which elements move where. Here its loops are walked, one unit at
+// A plan says which elements move where. Here its loops are walked, one run at
 // a time, and every move is held against the axis lists: each element once, to
 // its position; each position of padding filled once.
 //
@@ -104,11 +104,11 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
     loops.append(nest.within.begin(), nest.within.end());
     bool isFill = nest.kernel == KernelKind::Fill;
     walk(nest, loops, [&](int64_t src, int64_t dst) {
-      for (int64_t i = 0; i < (nest.within.empty() ? nest.unit : 1); ++i)
+      for (int64_t i = 0; i < (nest.within.empty() ? nest.runElements : 1); ++i)
         write(dst + i, isFill ? kFilled : src + i);
     });
     // Padding is behind the run that a block writes, or behind each column.
-    int64_t run = nest.unit;
+    int64_t run = nest.runElements;
     for (const PlanLoop &loop : nest.rows)
       run *= loop.count;
     llvm::SmallVector<PlanLoop, 8> around(nest.loops.begin(), nest.loops.end());
@@ -265,11 +265,11 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
     loops.append(nest.rows.begin(), nest.rows.end());
     loops.append(nest.columns.begin(), nest.columns.end());
     loops.append(nest.within.begin(), nest.within.end());
-    int64_t unit = nest.within.empty() ? nest.unit : 1;
+    int64_t size = nest.within.empty() ? nest.runElements : 1;
     walk(nest, loops, [&](int64_t src, int64_t dst) {
       for (const PackedBytes &bytes : packedBytes)
         for (const BytePart &part : bytes.parts)
-          for (int64_t i = 0; i < unit; ++i)
+          for (int64_t i = 0; i < size; ++i)
             for (int bit = 0; bit < 8; ++bit)
               if (part.mask & nest.mask & (1 << bit))
                 setBit(dst + bytes.dstOffset + i, bit,
@@ -353,7 +353,7 @@ TEST(RelayoutPlanTest, splitsWhereTilesDoNotDivideOneAnother) {
   EXPECT_EQ(printPlan("f32[12]{0:T(2)}", "f32[12]{0:T(3)}"),
             "relayout of 32-bit elements, 12 to 12\n"
             "nest src 0 dst 0\n"
-            "  copy 1x1 units of 12\n");
+            "  copy 1x1 runs of 12\n");
   Box box = {{0, 40, 3}, {0, 32, 1}};
   auto plan =
       llvm::cantFail(planRelayout({getAxes("f32[120,32]{1,0:T(8,16)}"), box},
@@ -366,13 +366,13 @@ TEST(RelayoutPlanTest, splitsWhereTilesDoNotDivideOneAnother) {
                   "  for 5  src 768 dst 256\n"
                   "    for 3  src 48 dst 32\n"
                   "      for 2  src 128 dst 16\n"
-                  "        copy 1x1 units of 16\n"
+                  "        copy 1x1 runs of 16\n"
                   "      and src 272 dst 96\n"
-                  "        copy 1x1 units of 16\n"
+                  "        copy 1x1 runs of 16\n"
                   "  and src 544 dst 192\n"
                   "    for 2  src 48 dst 32\n"
                   "      for 2  src 128 dst 16\n"
-                  "        copy 1x1 units of 16\n");
+                  "        copy 1x1 runs of 16\n");
 }
 
 /// A machine whose stores to buffers of some megabytes are nontemporal.
@@ -391,26 +391,26 @@ TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
             "nest src 0 dst 0\n"
             "  for 256 by 16  src 1 dst 256  columns\n"
             "    for 256 by 32  src 256 dst 1  rows\n"
-            "      transpose 32x16 units of 1\n");
+            "      transpose 32x16 runs of 1\n");
   // Registers of a line: four lines written, two read.
   EXPECT_THAT(
       printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x32 units of 1\n"));
+      HasSubstr("transpose 64x32 runs of 1\n"));
   EXPECT_THAT(
       printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x64 units of 1\n"));
+      HasSubstr("transpose 64x64 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
   EXPECT_THAT(
       printPlan("s8[128,1024]{1,0}", "s8[128,1024]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x64 units of 1, rows gathered\n"));
+      HasSubstr("transpose 64x64 runs of 1, rows gathered\n"));
   EXPECT_THAT(
       printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x64 units of 1\n"));
+      HasSubstr("transpose 64x64 runs of 1\n"));
   EXPECT_THAT(
       printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x32 units of 1\n"));
+      HasSubstr("transpose 64x32 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, transposesInSourceOrder) {
@@ -420,49 +420,49 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
       "nest src 0 dst 0\n"
       "  for 4096 by 64  src 4096 dst 1  rows\n"
       "    for 4096 by 16  src 1 dst 4096  columns\n"
-      "      transpose 64x16 units of 1, staged and nontemporal, prefetch 2 "
+      "      transpose 64x16 runs of 1, staged and nontemporal, prefetch 2 "
       "ahead\n");
   // Registers as wide as a line need no buffer.
   EXPECT_THAT(
       printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 32x16 units of 1, nontemporal\n"));
+      HasSubstr("transpose 32x16 runs of 1, nontemporal\n"));
   // Far apart, columns get longer runs.
   EXPECT_THAT(
       printPlan("f32[8192,4096]{1,0}", "f32[8192,4096]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 48x16 units of 1, nontemporal\n"));
+      HasSubstr("transpose 48x16 runs of 1, nontemporal\n"));
   EXPECT_THAT(
       printPlan("f32[8192,4112]{1,0}", "f32[8192,4112]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 48x16 units of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 48x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4112,8192]{1,0}", "f32[4112,8192]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 32x16 units of 1, nontemporal\n"));
+      HasSubstr("transpose 32x16 runs of 1, nontemporal\n"));
   EXPECT_THAT(
       printPlan("f64[4096,4096]{1,0}", "f64[4096,4096]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 24x8 units of 1, nontemporal\n"));
+      HasSubstr("transpose 24x8 runs of 1, nontemporal\n"));
   // Rows a page apart have no room in the cache to be prefetched.
   EXPECT_THAT(
       printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 32x16 units of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 32x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   // Longer runs where columns are such a pitch apart, and longer ones yet where
   // rows are short.
   EXPECT_THAT(
       printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 48x16 units of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 48x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[8192,1000]{1,0}", "f32[8192,1000]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 64x16 units of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 64x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", nontemporal(32)),
-      HasSubstr("transpose 256x16 units of 1, staged and nontemporal"));
+      HasSubstr("transpose 256x16 runs of 1, staged and nontemporal"));
   // Narrow elements take several loads for a line, which has to stay; once
   // gathered, more rows make longer runs.
   EXPECT_THAT(printPlan("s8[8192,8192]{1,0:PD(8192,16384)}",
                         "s8[8192,8192]{0,1}", nontemporal(64)),
-              HasSubstr("transpose 512x64 units of 1, nontemporal, rows "
+              HasSubstr("transpose 512x64 runs of 1, nontemporal, rows "
                         "gathered\n"));
   EXPECT_THAT(printPlan("s8[8128,8128]{1,0:PD(8128,16320)}",
                         "s8[8128,8128]{0,1}", nontemporal(64)),
-              HasSubstr("transpose 64x64 units of 1, nontemporal, prefetch 2 "
+              HasSubstr("transpose 64x64 runs of 1, nontemporal, prefetch 2 "
                         "ahead\n"));
 }
 
@@ -476,7 +476,7 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
             "  for 32  src 1048576 dst 1024\n"
             "    for 128 by 32  src 8192 dst 1  rows\n"
             "      for 1024 by 4  src 8 dst 32768  columns\n"
-            "        transpose 32x32 units of 1, nontemporal, rows gathered\n"
+            "        transpose 32x32 runs of 1, nontemporal, rows gathered\n"
             "          columns 8 by 1  src 1 dst 128  columns\n");
   EXPECT_EQ(printPlan("bf16[4096,8192]{1,0:T(8,128)}", "bf16[4096,8192]{0,1}",
                       nontemporal(64)),
@@ -485,11 +485,11 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
             "  for 64  src 1024 dst 524288\n"
             "    for 128 by 32  src 1 dst 4096  columns\n"
             "      for 512 by 8  src 65536 dst 8  rows\n"
-            "        transpose 64x32 units of 1, nontemporal, rows gathered\n"
+            "        transpose 64x32 runs of 1, nontemporal, rows gathered\n"
             "          rows 8 by 1  src 128 dst 1  rows\n");
   EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
                         nontemporal(64)),
-              HasSubstr("transpose 512x64 units of 1, nontemporal, rows"));
+              HasSubstr("transpose 512x64 runs of 1, nontemporal, rows"));
 }
 
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
@@ -499,16 +499,16 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
       "nest src 0 dst 0\n"
       "  for 8192 by 512  src 8192 dst 1  rows\n"
       "    for 8192 by 64  src 1 dst 8192  columns\n"
-      "      transpose 512x64 units of 1, nontemporal, panels packed, "
+      "      transpose 512x64 runs of 1, nontemporal, panels packed, "
       "prefetch 2 ahead\n");
   // Runs are as long as rows, while a panel is not too long.
   EXPECT_THAT(
       printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 96x32 units of 1, nontemporal, panels packed, "
+      HasSubstr("transpose 96x32 runs of 1, nontemporal, panels packed, "
                 "prefetch 86 ahead\n"));
   EXPECT_THAT(
       printPlan("s8[4096,16384]{1,0}", "s8[4096,16384]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 256x64 units of 1, nontemporal, panels"));
+      HasSubstr("transpose 256x64 runs of 1, nontemporal, panels"));
   EXPECT_THAT(
       printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", nontemporal(64)),
       HasSubstr("  for 2  src 32768 dst 33554432\n"
@@ -517,15 +517,15 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
   // Of wider elements, short rows alone.
   EXPECT_THAT(
       printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 32x16 units of 1, nontemporal, panels packed, "
+      HasSubstr("transpose 32x16 runs of 1, nontemporal, panels packed, "
                 "prefetch 64 ahead\n"));
   EXPECT_THAT(
       printPlan("f64[262144,32]{1,0}", "f64[262144,32]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 32x8 units of 1, nontemporal, panels packed, "));
+      HasSubstr("transpose 32x8 runs of 1, nontemporal, panels packed, "));
   RelayoutTarget shared = nontemporal(64);
   shared.threads = 2;
   EXPECT_THAT(printPlan("f32[262144,64]{1,0}", "f32[262144,64]{0,1}", shared),
-              HasSubstr("transpose 64x16 units of 1, nontemporal, panels "));
+              HasSubstr("transpose 64x16 runs of 1, nontemporal, panels "));
   EXPECT_THAT(
       printPlan("f32[262144,80]{1,0}", "f32[262144,80]{0,1}", nontemporal(64)),
       testing::Not(HasSubstr("panels")));
@@ -535,7 +535,7 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
                 nontemporal(64)),
       HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
                 "      for 3 by 2  src 8 dst 2400256  columns\n"
-                "        transpose 32x16 units of 1, nontemporal, panels "
+                "        transpose 32x16 runs of 1, nontemporal, panels "
                 "packed, prefetch 171 ahead\n"
                 "          columns 8 by 1  src 1 dst 128  columns\n"));
   // Two-byte elements without conflicts go straight to the destination, bytes
@@ -571,15 +571,15 @@ TEST(RelayoutPlanTest, movesElementsWithinUnits) {
             "    for 16 by 2  src 16 dst 2048  columns\n"
             "      for 2  src 32768 dst 1024\n"
             "        for 16 by 4  src 2048 dst 16  rows\n"
-            "          transpose 16x8 units of 4\n"
+            "          transpose 16x8 runs of 4\n"
             "            within 2  src 1 dst 2\n"
             "            within 2  src 2 dst 1\n"
             "            rows 4 by 1  src 256 dst 4  rows\n"
             "            columns 4 by 1  src 4 dst 256  columns\n");
-  // Units have at most 16 bytes, those of the second tile of bytes.
+  // Runs have at most 16 bytes, those of the second tile of bytes.
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}",
                         "s8[256,256]{0,1:T(8,128)(4,1)}", nontemporal()),
-              HasSubstr("units of 16\n"));
+              HasSubstr("runs of 16\n"));
   EXPECT_THAT(printPlan("f64[256,256]{1,0:T(8,128)(2,1)}",
                         "f64[256,256]{0,1:T(8,128)(2,1)}", nontemporal()),
               testing::Not(HasSubstr("within")));
@@ -592,11 +592,11 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "nest src 0 dst 0\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
       "    for 2992 by 16  src 1 dst 4099  columns\n"
-      "      transpose 32x16 units of 1, carried and nontemporal, prefetch 6 "
+      "      transpose 32x16 runs of 1, carried and nontemporal, prefetch 6 "
       "ahead\n"
       "nest src 2989 dst 12251911\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
-      "    transpose 32x12 units of 1\n"
+      "    transpose 32x12 runs of 1\n"
       "      columns 12 by 1  src 1 dst 4099  columns\n");
   // What waits stays in the second-level cache: columns in parts.
   EXPECT_THAT(
@@ -605,7 +605,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       HasSubstr("  for 2  src 3488 dst 24419488\n"
                 "    for 7001 by 32  src 6976 dst 1  rows\n"
                 "      for 3488 by 32  src 1 dst 7001  columns\n"
-                "        transpose 32x32 units of 1, carried and nontemporal, "
+                "        transpose 32x32 runs of 1, carried and nontemporal, "
                 "prefetch 6 ahead\n"));
   // Or batches outside of panels.
   EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
@@ -617,7 +617,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
   // Few rows whose columns begin elsewhere in every batch go through the cache.
   EXPECT_THAT(printPlan("f32[99,200,601]{2,1,0}", "f32[99,200,601]{1,2,0}",
                         nontemporal(64)),
-              HasSubstr("transpose 32x16 units of 1, prefetch 2 ahead\n"));
+              HasSubstr("transpose 32x16 runs of 1, prefetch 2 ahead\n"));
   // Threads get panels of their own.
   RelayoutTarget target = nontemporal(64);
   target.threads = 2;
@@ -636,12 +636,12 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
             "nest src 0 dst 0\n"
             "  for 4080 by 48  src 4112 dst 1  rows\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 48x16 units of 1, nontemporal, rows shifted, "
+            "      transpose 48x16 runs of 1, nontemporal, rows shifted, "
             "prefetch 2 ahead\n"
             "nest src 0 dst 0\n"
             "  for 2  src 16776960 dst 4080  ends\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 16x16 units of 1, prefetch 2 ahead\n"
+            "      transpose 16x16 runs of 1, prefetch 2 ahead\n"
             "        rows 16 by 1  src 4112 dst 1  rows\n");
   // Or each batch does.
   EXPECT_THAT(
@@ -650,7 +650,7 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
       HasSubstr("  for 9  src 1002001 dst 1002001\n"
                 "    for 985 by 32  src 1001 dst 1  rows\n"
                 "      for 992 by 16  src 1 dst 1001  columns\n"
-                "        transpose 32x16 units of 1, carried and nontemporal, "
+                "        transpose 32x16 runs of 1, carried and nontemporal, "
                 "rows shifted, prefetch 6 ahead\n"));
   // Runs too short to leave two lines, and rows of several loops, are not.
   for (auto [source, destination] :
@@ -697,7 +697,7 @@ TEST(RelayoutPlanTest, hasVersionsForEveryAlignment) {
   EXPECT_THAT(
       getVersions("s8[4096,4096]{1,0}", "s8[4096,4096]{0,1}", nontemporal(64)),
       ElementsAre(Pair(64, false), Pair(1, true)));
-  // Units of several elements.
+  // Runs of several elements.
   EXPECT_THAT(getVersions("f32[2048,2048,2]{2,1,0}", "f32[2048,2048,2]{2,0,1}",
                           nontemporal(64)),
               ElementsAre(Pair(64, false), Pair(8, true), Pair(1, false)));
@@ -738,17 +738,17 @@ TEST(RelayoutPlanTest, coalescesRunsThatContinueOneAnother) {
       printPlan(tiled, plain, nontemporal(64)),
       HasSubstr("    for 23  src 1024 dst 128\n"
                 "      for 8  src 128 dst 3001\n"
-                "        copy 1x1 units of 128, carried and nontemporal, "
+                "        copy 1x1 runs of 128, carried and nontemporal, "
                 "prefetch 8192 bytes "
                 "ahead\n"));
   // Narrower registers coalesce them in a buffer.
   EXPECT_THAT(printPlan(tiled, plain, nontemporal(32)),
-              HasSubstr("copy 23x1 units of 128, staged and nontemporal"));
+              HasSubstr("copy 23x1 runs of 128, staged and nontemporal"));
   // Runs of other lengths begin elsewhere each time; each ends a line at least.
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, nontemporal(64)),
-              HasSubstr("copy 1x1 units of 140, carried and nontemporal"));
+              HasSubstr("copy 1x1 runs of 140, carried and nontemporal"));
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,17)}", plain, nontemporal(64)),
-              HasSubstr("copy 1x1 units of 17, carried and nontemporal"));
+              HasSubstr("copy 1x1 runs of 17, carried and nontemporal"));
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,15)}", plain, nontemporal(64)),
               Not(HasSubstr("carried")));
 }
@@ -760,13 +760,13 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "nest src 0 dst 0\n"
             "  for 96  src 200704 dst 200704\n"
             "    for 3136 by 16  src 1 dst 64  columns\n"
-            "      transpose 64x16 units of 1, staged and nontemporal, "
+            "      transpose 64x16 runs of 1, staged and nontemporal, "
             "prefetch 6 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
   // Few rows: as many columns as make a run of 1 KiB, in whole lines.
   EXPECT_THAT(printPlan("f32[500,7,8000]{2,1,0}", "f32[500,7,8000]{1,2,0}",
                         nontemporal(32)),
-              HasSubstr("transpose 7x48 units of 1, staged and nontemporal"));
+              HasSubstr("transpose 7x48 runs of 1, staged and nontemporal"));
 }
 
 TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
@@ -777,16 +777,16 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
             "  for 512  src 32768 dst 32768\n"
             "    for 8  src 4096 dst 128\n"
             "      for 32  src 128 dst 1024\n"
-            "        copy 1x1 units of 128, nontemporal, prefetch 16384 bytes "
+            "        copy 1x1 runs of 128, nontemporal, prefetch 16384 bytes "
             "ahead\n");
   // Single lines of whole runs are worth it.
   EXPECT_THAT(printPlan("bf16[8,2048,64,32]{3,2,1,0}",
                         "bf16[8,2048,64,32]{3,1,2,0}", nontemporal()),
-              HasSubstr("copy 1x1 units of 32, nontemporal"));
+              HasSubstr("copy 1x1 runs of 32, nontemporal"));
   // What lies far apart is not prefetched in that order: 1 KiB of 4.
   EXPECT_THAT(printPlan("f32[4096,4,256]{2,1,0:PD(4096,4,1024)}",
                         "f32[4096,4,256]{2,1,0}", nontemporal()),
-              HasSubstr("copy 1x1 units of 256, nontemporal\n"));
+              HasSubstr("copy 1x1 runs of 256, nontemporal\n"));
 }
 
 // Other processors read several runs at once, and rows ahead into the
@@ -800,14 +800,14 @@ TEST(RelayoutPlanTest, dependsOnTheProcessor) {
       "  for 512  src 32768 dst 32768\n"
       "    for 32  src 128 dst 1024\n"
       "      for 8 by 8  src 4096 dst 128  rows\n"
-      "        copy 8x1 units of 128, nontemporal\n");
+      "        copy 8x1 runs of 128, nontemporal\n");
   EXPECT_THAT(printPlan("f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}", target),
-              HasSubstr("transpose 32x16 units of 1, nontemporal, prefetch 2 "
+              HasSubstr("transpose 32x16 runs of 1, nontemporal, prefetch 2 "
                         "ahead to L2\n"));
   EXPECT_THAT(printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}", target),
               testing::Not(HasSubstr("gathered")));
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", target),
-              HasSubstr("transpose 64x16 units of 1\n"));
+              HasSubstr("transpose 64x16 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
@@ -822,10 +822,10 @@ TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
             "nest src 0 dst 0\n"
             "  for 4112 by 32  src 1 dst 4096  columns\n"
             "    for 4096 by 128  src 4112 dst 1  rows\n"
-            "      transpose 128x32 units of 1, staged and nontemporal\n");
+            "      transpose 128x32 runs of 1, staged and nontemporal\n");
   target.tuning.nontemporal = false;
   EXPECT_THAT(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
-              HasSubstr("transpose 128x32 units of 1\n"));
+              HasSubstr("transpose 128x32 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, coalescesTileDigitsIntoBlocks) {
@@ -837,7 +837,7 @@ TEST(RelayoutPlanTest, coalescesTileDigitsIntoBlocks) {
             "    for 16 by 2  src 8 dst 2048  columns\n"
             "      for 2  src 32768 dst 1024\n"
             "        for 16 by 4  src 2048 dst 8  rows\n"
-            "          transpose 32x16 units of 1\n"
+            "          transpose 32x16 runs of 1\n"
             "            rows 8 by 1  src 128 dst 1  rows\n"
             "            columns 8 by 1  src 1 dst 128  columns\n");
 }
@@ -846,16 +846,15 @@ TEST(RelayoutPlanTest, interleavesRows) {
   EXPECT_THAT(
       printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}",
                 nontemporal(64)),
-      HasSubstr(
-          "interleave 2x128 units of 1, nontemporal, prefetch 8 ahead\n"));
+      HasSubstr("interleave 2x128 runs of 1, nontemporal, prefetch 8 ahead\n"));
   EXPECT_THAT(
       printPlan("bf16[256,256]{1,0}", "bf16[256,256]{1,0:T(8,128)(2,1)}"),
-      HasSubstr("interleave 2x128 units of 1\n"));
+      HasSubstr("interleave 2x128 runs of 1\n"));
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}", "s8[256,256]{1,0}"),
-              HasSubstr("deinterleave 128x4 units of 1\n"));
+              HasSubstr("deinterleave 128x4 runs of 1\n"));
   // Four bytes eight times fill a register: an ordinary transpose.
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)(8,1)}"),
-              HasSubstr("transpose 8x16 units of 1\n"));
+              HasSubstr("transpose 8x16 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, interleavesAnyFewRows) {
@@ -866,24 +865,24 @@ TEST(RelayoutPlanTest, interleavesAnyFewRows) {
             "  for 4  src 9216 dst 9216\n"
             "    for 6  src 32 dst 1536\n"
             "      for 8  src 1152 dst 192\n"
-            "        interleave 6x32 units of 1\n"
+            "        interleave 6x32 runs of 1\n"
             "          rows 6 by 1  src 192 dst 1  rows\n"
             "          columns 32 by 1  src 1 dst 6  columns\n");
   const char *images = "s8[4,3,64,64]{3,2,1,0}",
              *channels = "s8[4,3,64,64]{1,3,2,0}";
   for (int64_t bytes : {16, 32, 64}) {
     EXPECT_THAT(printPlan(images, channels, nontemporal(bytes)),
-                HasSubstr("interleave 3x256 units of 1\n"));
+                HasSubstr("interleave 3x256 runs of 1\n"));
     EXPECT_THAT(printPlan(channels, images, nontemporal(bytes)),
-                HasSubstr("deinterleave 256x3 units of 1\n"));
+                HasSubstr("deinterleave 256x3 runs of 1\n"));
   }
   // Of many rows a register each.
   EXPECT_THAT(
       printPlan("f32[9,4000]{1,0}", "f32[9,4000]{0,1}", nontemporal(64)),
-      HasSubstr("interleave 9x16 units of 1\n"));
+      HasSubstr("interleave 9x16 runs of 1\n"));
   EXPECT_THAT(
       printPlan("f32[4000,9]{1,0}", "f32[4000,9]{0,1}", nontemporal(64)),
-      HasSubstr("deinterleave 16x9 units of 1\n"));
+      HasSubstr("deinterleave 16x9 runs of 1\n"));
 }
 
 // Rows that nearly fill a register, too many, or too short: transposes.
@@ -911,24 +910,24 @@ TEST(RelayoutPlanTest, spreadsOddRows) {
   EXPECT_EQ(printPlan(rows, tiles, nontemporal(), /*fill=*/true),
             "relayout of 16-bit elements, 384 to 1024\n"
             "nest src 0 dst 0\n"
-            "  interleave 2x128 units of 1\n"
+            "  interleave 2x128 runs of 1\n"
             "    rows 2 by 1  src 128 dst 1  rows\n"
             "    columns 128 by 1  src 1 dst 2  columns\n"
             "nest src 256 dst 256\n"
-            "  interleave 1x128 units of 1, padding of 1\n"
+            "  interleave 1x128 runs of 1, padding of 1\n"
             "    columns 128 by 1  src 1 dst 2  columns\n"
             "nest dst 512\n"
-            "  fill 1x1 units of 512\n");
+            "  fill 1x1 runs of 512\n");
   EXPECT_THAT(printPlan(rows, tiles, nontemporal()),
-              HasSubstr("interleave 1x128 units of 1, padding kept\n"));
+              HasSubstr("interleave 1x128 runs of 1, padding kept\n"));
   EXPECT_THAT(printPlan(tiles, rows, nontemporal()),
-              HasSubstr("deinterleave 128x1 units of 1\n"));
+              HasSubstr("deinterleave 128x1 runs of 1\n"));
   EXPECT_THAT(printPlan("s8[3,128]{1,0}", "s8[3,128]{1,0:T(8,128)(4,1)}"),
-              HasSubstr("interleave 3x128 units of 1, padding kept\n"));
+              HasSubstr("interleave 3x128 runs of 1, padding kept\n"));
   EXPECT_THAT(printPlan("f32[2,3,64,64]{3,2,1,0}",
                         "f32[2,3,64,64]{1,3,2,0:PD(2,4,64,64)PV(zero)}",
                         nontemporal(64), /*fill=*/true),
-              HasSubstr("interleave 3x64 units of 1, padding of 1\n"));
+              HasSubstr("interleave 3x64 runs of 1, padding of 1\n"));
 }
 
 // Between the elements of a box lie those of others: only masks pass them over.
@@ -943,8 +942,8 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
         .print(os);
     return text;
   };
-  EXPECT_THAT(print(64), HasSubstr("interleave 1x64 units of 1\n"));
-  EXPECT_THAT(print(32), HasSubstr("gather 1x1 units of 1\n"));
+  EXPECT_THAT(print(64), HasSubstr("interleave 1x64 runs of 1\n"));
+  EXPECT_THAT(print(32), HasSubstr("gather 1x1 runs of 1\n"));
 }
 
 // What memory bounds is interleaved wherever lines could not be written
@@ -952,14 +951,14 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
 TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
   EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
                         "f32[64,3,224,224]{1,3,2,0}", nontemporal(64)),
-              HasSubstr("interleave 3x64 units of 1, nontemporal, prefetch 8 "
+              HasSubstr("interleave 3x64 runs of 1, nontemporal, prefetch 8 "
                         "ahead\n"));
   EXPECT_THAT(printPlan("f32[64,14,96,96]{3,2,1,0}",
                         "f32[64,14,96,96]{1,3,2,0}", nontemporal(64)),
-              HasSubstr("interleave 14x16 units of 1, nontemporal"));
+              HasSubstr("interleave 14x16 runs of 1, nontemporal"));
   EXPECT_THAT(printPlan("f32[64,16,96,96]{3,2,1,0}",
                         "f32[64,16,96,96]{1,3,2,0}", nontemporal(64)),
-              HasSubstr("transpose 16x16 units of 1, nontemporal"));
+              HasSubstr("transpose 16x16 runs of 1, nontemporal"));
   // Images that begin anywhere in a line.
   EXPECT_EQ(printPlan("f32[64,3,223,223]{3,2,1,0}",
                       "f32[64,3,223,223]{1,3,2,0}", nontemporal(64)),
@@ -967,7 +966,7 @@ TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
             "nest src 0 dst 0\n"
             "  for 64  src 149187 dst 149187\n"
             "    for 49729 by 5461  src 1 dst 3  columns\n"
-            "      interleave 3x5461 units of 1, staged and nontemporal\n"
+            "      interleave 3x5461 runs of 1, staged and nontemporal\n"
             "        rows 3 by 1  src 49729 dst 1  rows\n");
 }
 
@@ -977,16 +976,16 @@ TEST(RelayoutPlanTest, copiesRunsAndFillsPadding) {
             "relayout of 32-bit elements, 1170 to 4096\n"
             "nest src 0 dst 0\n"
             "  for 8  src 130 dst 128\n"
-            "    copy 1x1 units of 128\n"
+            "    copy 1x1 runs of 128\n"
             "  and src 128 dst 1024\n"
-            "    copy 1x1 units of 2, padding of 126\n"
+            "    copy 1x1 runs of 2, padding of 126\n"
             "nest src 1040 dst 2048\n"
-            "  copy 1x1 units of 128\n"
+            "  copy 1x1 runs of 128\n"
             "nest src 1168 dst 3072\n"
-            "  copy 1x1 units of 2, padding of 126\n"
+            "  copy 1x1 runs of 2, padding of 126\n"
             "nest dst 2176\n"
             "  for 2  src 1024 dst 1024\n"
-            "    fill 1x1 units of 896\n");
+            "    fill 1x1 runs of 896\n");
 }
 
 TEST(RelayoutPlanTest, sharesTheOuterLoopAmongThreads) {
@@ -1012,17 +1011,17 @@ TEST(RelayoutPlanTest, packsBitsIntoBytes) {
             "relayout of 8-bit elements, 16 to 16\n"
             "nest src 0 dst 0\n"
             "  for 4  src 4 dst 4\n"
-            "    gather 1x1 units of 3\n"
+            "    gather 1x1 runs of 3\n"
             "nest src 3 dst 3\n"
             "  for 4  src 4 dst 4\n"
-            "    merge 1x1 units of 1, bits 0x0f\n"
+            "    merge 1x1 runs of 1, bits 0x0f\n"
             "nest dst 3\n"
             "  for 4  src 4 dst 4\n"
-            "    fill bits 1x1 units of 1, bits 0xf0\n");
+            "    fill bits 1x1 runs of 1, bits 0xf0\n");
   EXPECT_EQ(print("s4[32,48]{1,0}", "s4[32,48]{0,1}", false),
             "relayout of 8-bit elements, 768 to 768\n"
             "nest src 0 dst 0\n"
-            "  transpose 16x24 units of 1, rows gathered\n"
+            "  transpose 16x24 runs of 1, rows gathered\n"
             "    byte 0 of bits 0-3 at 0, bits 0-3 at 24\n"
             "    byte 16 of bits 4-7 at 0, bits 4-7 at 24\n"
             "    rows 16 by 1  src 48 dst 1  rows\n"
@@ -1041,7 +1040,7 @@ TEST(RelayoutPlanTest, packsPartsOfBytes) {
   EXPECT_EQ(print("s4[8,128]{1,0}", "s4[8,128]{1,0:T(8,128)(8,1)}", 4),
             "relayout of 8-bit elements, 512 to 512\n"
             "nest src 0 dst 0\n"
-            "  interleave 4x64 units of 1\n"
+            "  interleave 4x64 runs of 1\n"
             "    byte 0 of bits 0-3 at 0, bits 0-3 at 64\n"
             "    byte 4 of bits 4-7 at 0, bits 4-7 at 64\n"
             "    rows 4 by 1  src 128 dst 1  rows\n"
@@ -1050,17 +1049,17 @@ TEST(RelayoutPlanTest, packsPartsOfBytes) {
             "relayout of 8-bit elements, 256 to 512\n"
             "nest src 0 dst 0\n"
             "  for 256 by 32  src 1 dst 2  columns\n"
-            "    interleave 1x32 units of 1, sign of 4 bits\n"
+            "    interleave 1x32 runs of 1, sign of 4 bits\n"
             "      byte 0 of bits 0-3 at 0\n"
             "      byte 1 of bits 4-7 at 0\n");
   EXPECT_EQ(print("s4[511]", "s4[511]", {8, 4, /*isSigned=*/true}),
             "relayout of 8-bit elements, 511 to 256\n"
             "nest src 0 dst 0\n"
             "  for 255 by 32  src 2 dst 1  rows\n"
-            "    deinterleave 32x1 units of 1\n"
+            "    deinterleave 32x1 runs of 1\n"
             "      byte 0 of bits 0-3 at 0, bits 0-3 at 1\n"
             "nest src 510 dst 255\n"
-            "  merge 1x1 units of 1, bits 0x0f\n");
+            "  merge 1x1 runs of 1, bits 0x0f\n");
   // Columns that begin within a byte are every other one of the source.
   EXPECT_THAT(print("s4[63,33]{1,0}", "s4[63,33]{0,1}", {8, 4, true}),
               HasSubstr("rows gathered, columns 2 apart"));

@@ -20,11 +20,11 @@
 //   nest src 0 dst 0
 //     for 512 by 32  src 1 dst 512  columns
 //       for 512 by 64  src 512 dst 1  rows
-//         transpose 64x32 units of 1
+//         transpose 64x32 runs of 1
 //
 // `for 512 by 32  src 1 dst 512` is a loop of 512 steps, of which a block takes
 // 32 at a time; a step moves by 1 element in the source and by 512 in the
-// destination. The kernel moves *units*: contiguous runs of one element here.
+// destination. The kernel moves contiguous *runs*, of one element here.
 //
 // Example 2: into tiles, f32[16,256]{1,0} to {1,0:T(8,128)}
 //
@@ -32,10 +32,10 @@
 //     for 2  src 2048 dst 2048
 //       for 2  src 128 dst 1024
 //         for 8  src 256 dst 128
-//           copy 1x1 units of 128
+//           copy 1x1 runs of 128
 //
 // All elements of a row that lie in one tile are contiguous on both sides, and
-// are copied as one unit.
+// are copied as one run.
 //
 // The plan holds no MLIR, so that it can be computed, printed and tested
 // without it. EmitRelayout.h turns it into loops and vector operations.
@@ -91,9 +91,9 @@ struct ProcessorCosts {
   int64_t cachedLoadBytes = 16;
   /// Bytes that a copy which reads the source from end to end prefetches.
   int64_t copyPrefetchBytes = 0;
-  /// Rows that lie one behind another are packed into panels where units have
+  /// Rows that lie one behind another are packed into panels where runs have
   /// at most the first of these bytes, or rows the second.
-  int64_t panelUnitBytes = 0;
+  int64_t panelRunBytes = 0;
   int64_t panelRowBytes = 0;
 
   /// By LLVM's name of the processor, such as `znver5`.
@@ -196,34 +196,34 @@ enum class StoreKind : uint8_t {
 
 /// Bits of a byte of the source on their way into one of the destination.
 struct BytePart {
-  int64_t srcOffset = 0; ///< In bytes, from where the unit begins.
+  int64_t srcOffset = 0; ///< In bytes, from where the run begins.
   int shift = 0;         ///< To the left; to the right where negative.
   uint8_t mask = 0xFF;   ///< What is taken, after the shift.
 };
 
 /// Elements that share bytes and do not keep their position in them: each byte
-/// of a unit is packed from the same bits of bytes that begin at several
+/// of a run is packed from the same bits of bytes that begin at several
 /// positions.
 struct PackedBytes {
-  int64_t dstOffset = 0; ///< In bytes, from where the unit begins.
+  int64_t dstOffset = 0; ///< In bytes, from where the run begins.
   llvm::SmallVector<BytePart, 2> parts;
 };
 
 /// Elements that one strided nest copies (or fills), and how.
 ///
-/// The kernel moves *units*: `unit` elements contiguous on both sides, a few of
-/// which may be permuted. A block is a rectangle of rows (units contiguous in
-/// the destination) and columns (units contiguous in the source). `rows` and
-/// `columns` list the loops inside a block, most minor first; each may be
-/// continued by one loop in `loops` with that role.
+/// The kernel moves *runs*: `runElements` elements contiguous on both sides, a
+/// few of which may be permuted. A block is a rectangle of rows (runs
+/// contiguous in the destination) and columns (runs contiguous in the source).
+/// `rows` and `columns` list the loops inside a block, most minor first; each
+/// may be continued by one loop in `loops` with that role.
 struct PlanNest {
   KernelKind kernel = KernelKind::Copy;
   StoreKind stores = StoreKind::Plain;
   int64_t srcOffset = 0; ///< In elements; unused by Fill.
   int64_t dstOffset = 0;
-  int64_t unit = 1;
-  /// The loops of a unit whose elements are permuted within it, as those of
-  /// `T(2,1)` do that are transposed. None: units are moved as they are.
+  int64_t runElements = 1;
+  /// The loops of a run whose elements are permuted within it, as those of
+  /// `T(2,1)` do that are transposed. None: runs are moved as they are.
   llvm::SmallVector<PlanLoop, 2> within;
   llvm::SmallVector<PlanLoop, 2> rows;
   llvm::SmallVector<PlanLoop, 2> columns;
@@ -231,8 +231,8 @@ struct PlanNest {
   llvm::SmallVector<PlanLoop, 6> loops;
   /// For Merge and FillBits: the bits of a byte that are written.
   uint8_t mask = 0xFF;
-  /// Units to write for each step of the loops, packed from parts of bytes.
-  /// None: those of the source as they are. Loops and units are bytes then.
+  /// Runs to write for each step of the loops, packed from parts of bytes.
+  /// None: those of the source as they are. Loops and runs are bytes then.
   llvm::SmallVector<PackedBytes, 2> packedBytes;
   /// Bytes between neighbouring columns of packed bytes to transpose.
   int64_t columnPitch = 1;
@@ -267,14 +267,14 @@ struct PlanNest {
   /// this nest share their bodies.
   size_t numFused = 0;
 
-  /// Bytes that are packed for each unit; 1 where units are moved as they are.
+  /// Bytes that are packed for each run; 1 where runs are moved as they are.
   int64_t numPackedBytes() const {
     return packedBytes.empty() ? 1 : packedBytes.size();
   }
-  /// Packed units that follow one another in the destination, as do those
+  /// Packed runs that follow one another in the destination, as do those
   /// behind them; so many rows of a block are one step of the loops.
   int64_t packedRun() const;
-  /// Units of a full block, without those of one step.
+  /// Runs of a full block, without those of one step.
   int64_t blockRows() const;
   int64_t blockColumns() const;
   /// Where the rows or columns of a block begin on either side, from where the
@@ -283,7 +283,7 @@ struct PlanNest {
   llvm::SmallVector<int64_t, 64>
   getOffsets(PlanLoop::Role role, bool inSource,
              std::optional<int64_t> steps = std::nullopt) const;
-  /// Units of a row of a packed panel: of all columns.
+  /// Runs of a row of a packed panel: of all columns.
   int64_t panelColumns() const;
   /// Elements that a full block writes, padding included.
   int64_t numBlockElements() const;
