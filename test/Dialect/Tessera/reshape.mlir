@@ -83,8 +83,8 @@ func.func @pinned(%a: tensor<8x4xf32, #tiled>) -> tensor<8x4xf32, #tiled> {
 // DIMS-DAG: %[[C4:.*]] = arith.constant 4 : index
 // DIMS-DAG: %[[C2:.*]] = arith.constant 2 : index
 // DIMS: %[[D0:.*]] = tensor.dim %[[A]], %{{.*}}
-// DIMS: %[[M:.*]] = arith.muli %[[D0]], %[[C4]]
 // DIMS: %[[D1:.*]] = tensor.dim %[[A]], %{{.*}}
+// DIMS: %[[M:.*]] = arith.muli %[[D0]], %[[C4]]
 // DIMS: %[[P:.*]] = arith.muli %[[M]], %[[D1]]
 // DIMS: %[[Q:.*]] = arith.divui %[[P]], %[[C2]]
 // DIMS: return %[[Q]]

@@ -165,3 +165,32 @@ SmallVector<Value> AxisArithmetic::delinearize(Value position,
         isBelow(evaluate(condition.index), getExtent(condition.limit)));
   return llvm::map_to_vector(inverse.indices, evaluate);
 }
+
+SmallVector<OpFoldResult>
+tessera::buildReshapedSizes(OpBuilder &builder, Location loc,
+                            ArrayRef<OpFoldResult> sourceSizes,
+                            ArrayRef<int64_t> shape) {
+  SmallVector<OpFoldResult> sizes =
+      getAsIndexOpFoldResult(builder.getContext(), shape);
+  const auto *dynamic = llvm::find(shape, ShapedType::kDynamic);
+  if (dynamic == shape.end())
+    return sizes;
+  // What the static dimensions leave of all elements: their products are within
+  // 64 bits, as types are checked for that.
+  int64_t known = 1, others = 1;
+  for (int64_t size : shape)
+    others *= ShapedType::isDynamic(size) ? 1 : size;
+  SmallVector<Value> factors;
+  for (OpFoldResult size : sourceSizes)
+    if (std::optional<int64_t> constant = getConstantIntValue(size))
+      known *= *constant;
+    else
+      factors.push_back(cast<Value>(size));
+  Value count = arith::ConstantIndexOp::create(builder, loc, known);
+  for (Value factor : factors)
+    count = arith::MulIOp::create(builder, loc, count, factor);
+  Value divisor = arith::ConstantIndexOp::create(builder, loc, others);
+  sizes[dynamic - shape.begin()] =
+      builder.createOrFold<arith::DivUIOp>(loc, count, divisor);
+  return sizes;
+}

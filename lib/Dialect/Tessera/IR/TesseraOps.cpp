@@ -9,6 +9,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "OpUtils.h"
+#include "tessera/Dialect/Tessera/IR/AxisArithmetic.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -268,27 +269,11 @@ LogicalResult
 ReshapeOp::reifyResultShapes(OpBuilder &builder,
                              ReifiedRankedShapedTypeDims &shapes) {
   Location loc = getLoc();
-  auto from = getStaticCount(getSource().getType());
-  auto to = getStaticCount(getType());
-  if (!from || !to)
+  if (!getStaticCount(getSource().getType()) || !getStaticCount(getType()))
     return failure();
-  SmallVector<OpFoldResult> sizes =
-      getAsIndexOpFoldResult(getContext(), getType().getShape());
-  for (auto [size, dim] : llvm::zip(sizes, getType().getShape())) {
-    if (!ShapedType::isDynamic(dim))
-      continue;
-    // What the static dimensions leave of the elements of the operand.
-    Value count = arith::ConstantIndexOp::create(builder, loc, *from);
-    for (int64_t i = 0; i < getSource().getType().getRank(); ++i) {
-      if (!getSource().getType().isDynamicDim(i))
-        continue;
-      Value factor = tensor::DimOp::create(builder, loc, getSource(), i);
-      count = arith::MulIOp::create(builder, loc, count, factor);
-    }
-    Value others = arith::ConstantIndexOp::create(builder, loc, *to);
-    size = arith::DivUIOp::create(builder, loc, count, others).getResult();
-  }
-  shapes.push_back(std::move(sizes));
+  shapes.push_back(buildReshapedSizes(
+      builder, loc, tensor::getMixedSizes(builder, loc, getSource()),
+      getType().getShape()));
   return success();
 }
 

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
+#include "tessera/Dialect/Tessera/IR/AxisArithmetic.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Layout/Bitcast.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -211,30 +211,6 @@ struct BitcastModel : ViewModel<BitcastModel, BitcastOp> {
   }
 };
 
-/// The sizes of an array of `shape` with as many elements as `source`, which is
-/// a memref. At most one dimension is dynamic, and then no size is 0.
-static SmallVector<OpFoldResult> buildReshapedSizes(OpBuilder &builder,
-                                                    Location loc, Value source,
-                                                    ArrayRef<int64_t> shape) {
-  SmallVector<OpFoldResult> sizes =
-      getAsIndexOpFoldResult(builder.getContext(), shape);
-  const auto *dynamic = llvm::find(shape, ShapedType::kDynamic);
-  if (dynamic == shape.end())
-    return sizes;
-  // What the static dimensions leave of all elements.
-  SmallVector<OpFoldResult> factors =
-      memref::getMixedSizes(builder, loc, source);
-  AffineExpr size = builder.getAffineConstantExpr(1);
-  for (size_t i = 0; i < factors.size(); ++i)
-    size = size * builder.getAffineSymbolExpr(i);
-  for (int64_t other : shape)
-    if (!ShapedType::isDynamic(other))
-      size = size.floorDiv(other);
-  sizes[dynamic - shape.begin()] =
-      affine::makeComposedFoldedAffineApply(builder, loc, size, factors);
-  return sizes;
-}
-
 /// A view between row-major buffers, which is what `tessera-expand-ops` makes
 /// of all reshapes.
 struct ReshapeModel : ViewModel<ReshapeModel, ReshapeOp> {
@@ -254,8 +230,9 @@ struct ReshapeModel : ViewModel<ReshapeModel, ReshapeOp> {
           "memory space; run --tessera-expand-ops first");
     Location loc = op->getLoc();
     Value flat = viewAs(rewriter, loc, *source, dropLayout(from));
-    SmallVector<OpFoldResult> sizes =
-        buildReshapedSizes(rewriter, loc, flat, type->getShape());
+    SmallVector<OpFoldResult> sizes = buildReshapedSizes(
+        rewriter, loc, memref::getMixedSizes(rewriter, loc, flat),
+        type->getShape());
     SmallVector<OpFoldResult> strides =
         memref::computeStridesIRBlock(loc, rewriter, sizes);
     Value view = memref::ReinterpretCastOp::create(

@@ -88,6 +88,13 @@ private:
   llvm::SmallVector<mlir::Value> sizeOfDim;
 };
 
+/// The sizes of an array of `shape` with as many elements as one of
+/// `sourceSizes`. At most one dimension is dynamic, and then no size is 0.
+llvm::SmallVector<mlir::OpFoldResult>
+buildReshapedSizes(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::ArrayRef<mlir::OpFoldResult> sourceSizes,
+                   llvm::ArrayRef<int64_t> shape);
+
 } // namespace tessera
 
 #endif // TESSERA_DIALECT_TESSERA_IR_AXISARITHMETIC_H
