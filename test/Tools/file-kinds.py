@@ -67,6 +67,7 @@ COMMANDS = {
     "tessera-opt FILE": MLIRS,
     "tessera-translate --import-hlo FILE": {"hlo"},
     "tessera-translate --export-hlo FILE": MLIRS,
+    "tessera-run relayout f32[4096]{0} f32[4096]{0} FILE out": {"pb"},
     "tessera-layout explain FILE": set(),
     "tessera-layout explain - <FILE": TEXTS,
     "python3 -m tessera run FILE": TEXTS,
@@ -74,12 +75,14 @@ COMMANDS = {
 }
 
 def in_words_of(command, name):
-    """What `explain` says of the name of a file, Python of MLIR, and what reads HLO
-    of messages that hold none."""
+    """What `explain` says of the name of a file, `tessera-run` of the bytes of an array,
+    Python of MLIR, and what reads HLO of messages that hold none."""
     if command.startswith("tessera-hlo") and "oom" not in command or "--import-hlo" in command:
         return name.replace(", such as a protocol buffer", "")
     if command == "tessera-layout explain FILE":
         return name.replace("found", "found the name of a file, which is")
+    if command.startswith("tessera-run"):
+        return name.replace("found", "bytes of")
     if command.startswith("python3"):
         name = name.replace("StableHLO, as MLIR's bytecode", "MLIR's bytecode")
         return name.replace("found StableHLO", "found MLIR's text")

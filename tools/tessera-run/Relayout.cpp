@@ -8,6 +8,7 @@
 
 #include "tessera/Compile/Compile.h"
 #include "tessera/Layout/Size.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -30,6 +31,22 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
 static cl::opt<std::string> outputPath(cl::Positional, cl::Required,
                                        cl::desc("OUT.bin"), cl::sub(command));
 
+/// An error for an input of another size than the source has. Of it no more is
+/// read than shows that it is longer.
+static llvm::Error makeSizeError(const Shape &source, int64_t bytes,
+                                 llvm::StringRef input) {
+  FileKind kind = getFileKind(input);
+  bool isOther = kind != FileKind::Text && kind != FileKind::Binary;
+  return invalidError("", "size of the input",
+                      llvm::Twine(bytes) + " bytes for " + source.toString(),
+                      (input.size() > size_t(bytes) ? "at least " : "") +
+                          llvm::Twine(input.size()) + " bytes" +
+                          (isOther ? " of " + getFileKindName(kind) : ""),
+                      isOther ? "give the bytes of the array alone, as numpy's "
+                                "tofile writes them"
+                              : "");
+}
+
 /// Compiles and runs the relayout on the buffer `input` and gives the other
 /// buffer, whose unspecified padding is zero.
 static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
@@ -38,11 +55,7 @@ relayout(const Shape &source, const Shape &destination, llvm::StringRef input) {
   if (!from || !to)
     return llvm::joinErrors(from.takeError(), to.takeError());
   if (static_cast<int64_t>(input.size()) != from->bytes)
-    return invalidError(
-        "", "size of the input",
-        llvm::Twine(from->bytes) + " bytes for " + source.toString(),
-        (input.size() > size_t(from->bytes) ? "at least " : "") +
-            llvm::Twine(input.size()) + " bytes");
+    return makeSizeError(source, from->bytes, input);
   auto output = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(to->bytes);
   if (!output)
     return unsupportedError("size of the output", "what fits in memory",
