@@ -9,6 +9,8 @@ if lit_config.params.get("few", os.environ.get("TESSERA_FEW", "0")) == "1":
     config.environment["TESSERA_FEW"] = "1"
 if "TESSERA_SEED" in os.environ:
     config.environment["TESSERA_SEED"] = os.environ["TESSERA_SEED"]
+# No file of measurements that the user has.
+config.environment["TESSERA_MACHINE"] = ""
 if config.tessera_sanitize:
     config.available_features.add("sanitized")
     # libMLIR is not instrumented: containers that grow in it look overflown,

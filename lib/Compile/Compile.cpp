@@ -232,7 +232,6 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
      << options.cpu << '\n'
      << options.vectorize << '\n'
      << options.vectorBytes << '\n'
-     << options.nontemporalBytes << '\n'
      << options.threads << '\n'
      << options.parallelBytes << '\n'
      << options.openMPLibrary << '\n';
@@ -242,12 +241,12 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
       os << *choice;
     os << ' ';
   };
-  os << tuning.rowBytes << ' ' << tuning.columnBytes << ' ';
-  add(tuning.bySource);
-  add(tuning.nontemporal);
-  add(tuning.isStaged);
-  add(tuning.prefetch);
+  RelayoutTuning::visit(
+      tuning, [&](llvm::StringRef, const auto &choice) { add(choice); });
   add(tuning.costsOf);
+  add(options.nontemporalBytes);
+  if (options.machine)
+    os << options.machine->toJSON();
   return key;
 }
 

@@ -98,12 +98,21 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   if (!machine)
     return machine.takeError();
   RelayoutTarget target;
-  target.nontemporalBytes = options.nontemporalBytes;
   target.threads = options.threads;
   target.parallelBytes = options.parallelBytes;
   target.tuning = options.tuning;
-  target.costs = ProcessorCosts::get(
-      options.tuning.costsOf.value_or((*machine)->getTargetCPU().str()));
+  std::string cpu = (*machine)->getTargetCPU().str();
+  if (options.machine && options.machine->cpu != cpu)
+    return invalidError("", "file of a machine",
+                        "measurements of `" + cpu + "`, which code is for",
+                        "those of `" + options.machine->cpu + "`",
+                        "name that processor, or another file");
+  target.costs =
+      options.machine
+          ? options.machine->costs
+          : ProcessorCosts::get(options.tuning.costsOf.value_or(cpu));
+  target.nontemporalBytes =
+      options.nontemporalBytes.value_or(target.costs.nontemporalBytes);
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)

@@ -74,6 +74,17 @@ static ElementBits getElementBits(const Shape &source,
           isSignedIntegral(type)};
 }
 
+/// What was measured of a relayout of whole arrays; null where nothing was.
+static const TunedRelayout *findTuned(const ArrayPart &source,
+                                      const ArrayPart &destination,
+                                      const CompileOptions &options) {
+  if (!options.machine || !options.tuning.isRule() || !source.isWhole() ||
+      !destination.isWhole())
+    return nullptr;
+  return options.machine->find(source.shape.toString(),
+                               destination.shape.toString(), options.threads);
+}
+
 static llvm::Expected<std::vector<RelayoutVersion>>
 getVersions(const ArrayPart &sourcePart, const ArrayPart &destinationPart,
             const CompileOptions &options) {
@@ -84,6 +95,9 @@ getVersions(const ArrayPart &sourcePart, const ArrayPart &destinationPart,
   llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
   if (!target)
     return target.takeError();
+  if (const TunedRelayout *tuned =
+          findTuned(sourcePart, destinationPart, options))
+    target->tuning = tuned->tuning;
   llvm::Expected<AxisList> src = AxisList::get(source);
   if (!src)
     return src.takeError();

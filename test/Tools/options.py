@@ -39,6 +39,7 @@ SUBCOMMANDS = {
     "tessera-hlo oom": ([f"{FOLDER}/log"], {"limit": COUNTS}),
     "tessera-hlo print": ([HLO], {"separator": FREE, "time": COUNTS}),
     "tessera-hlo report": ([HLO], {"fail-if": NONE, "group": NONE, "limit": COUNTS, "target": NONE, "o": FREE}),
+    "tessera-compile calibrate": ([], {"o": FREE}),
     "tessera-compile relayout": (
         ["f32[2]", "f32[2]", "-o", f"{FOLDER}/out.so"],
         {
@@ -51,6 +52,7 @@ SUBCOMMANDS = {
             "batch": FREE,
             "openmp-library": FREE,
             "symbol": FREE,
+            "machine": NONE,
             "o": FREE,
         },
     ),

@@ -6,13 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MachineFile.h"
 #include "tessera/Compile/Compile.h"
+#include "tessera/Compile/Tune.h"
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/Text.h"
 #include "tessera/Support/Subcommand.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -88,6 +92,17 @@ static cl::opt<bool> vectorize(
     "vectorize", cl::init(CompileOptions().vectorize),
     cl::desc("Use vector kernels where there is a plan (default: true)"),
     cl::sub(command));
+
+static cl::opt<std::string> machinePath(
+    "machine", cl::value_desc("file"),
+    cl::desc("Measurements of the machine, as `calibrate` writes them "
+             "(default: where that writes those of this machine; empty: none)"),
+    cl::sub(command));
+static cl::opt<bool>
+    tune("tune",
+         cl::desc("Time all plans of relayouts that the file of the machine "
+                  "does not have yet, and add the best one to it"),
+         cl::sub(command));
 
 // What the rule for plans would choose otherwise; to measure it by.
 static cl::opt<int64_t> planRows("plan-row-bytes", cl::Hidden,
@@ -273,6 +288,87 @@ readRequests(llvm::ArrayRef<Shape> shapes) {
   return std::vector<RelayoutRequest>{{*source, *destination, symbol}};
 }
 
+/// Prints what came out of the times.
+static void reportTuning(const RelayoutRequest &request,
+                         llvm::ArrayRef<TimedPlan> plans) {
+  auto isRule = [](const TimedPlan &plan) { return plan.tuning.isRule(); };
+  const TimedPlan &rule = *llvm::find_if(plans, isRule);
+  llvm::errs() << request.source << " to " << request.destination << ": "
+               << llvm::format("%.2f", plans.front().seconds / rule.seconds)
+               << " of the time of the rule, best of " << plans.size()
+               << " plans\n";
+}
+
+/// Adds the best plans of relayouts that `profile` does not have. True where
+/// there are such.
+static llvm::Expected<bool> tuneAll(llvm::ArrayRef<RelayoutRequest> requests,
+                                    MachineProfile &profile,
+                                    const CompileOptions &options) {
+  bool isChanged = false;
+  for (const RelayoutRequest &request : requests) {
+    const auto &[source, destination, symbol] = request;
+    if (!source.isWhole() || !destination.isWhole())
+      return unsupportedError("--tune", "relayouts of whole arrays",
+                              "a box of one", "compile it without");
+    TunedRelayout tuned = {source.shape.toString(),
+                           destination.shape.toString(),
+                           options.threads,
+                           {}};
+    if (profile.find(tuned.source, tuned.destination, tuned.threads))
+      continue;
+    auto plans = tuneRelayout(source, destination, options);
+    if (!plans)
+      return plans.takeError();
+    reportTuning(request, *plans);
+    tuned.tuning = plans->front().tuning;
+    profile.add(std::move(tuned));
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+/// The measurements in the file, if there is one, and those that it lacks of
+/// `requests`, which are added to it.
+static llvm::Expected<MachineProfile>
+tuneMachine(llvm::StringRef path, llvm::ArrayRef<RelayoutRequest> requests,
+            CompileOptions options) {
+  if (path.empty())
+    return invalidError("", "--tune", "a file for what it measures", "none",
+                        "name one by --machine");
+  if (llvm::Error error = prepareToWrite(path))
+    return std::move(error);
+  MachineProfile profile = MachineProfile::getHost();
+  if (llvm::sys::fs::exists(path))
+    if (llvm::Error error = readMachine(path).moveInto(profile))
+      return std::move(error);
+  options.machine = std::make_shared<MachineProfile>(profile);
+  llvm::Expected<bool> isChanged = tuneAll(requests, profile, options);
+  if (!isChanged)
+    return isChanged.takeError();
+  if (*isChanged)
+    if (llvm::Error error = writeMachine(path, profile))
+      return std::move(error);
+  return profile;
+}
+
+/// What the command line says of the machine; none where there is no file.
+static llvm::Error readMachine(llvm::ArrayRef<RelayoutRequest> requests,
+                               CompileOptions &options) {
+  bool isNamed = machinePath.getNumOccurrences() > 0;
+  bool isHere = target.empty() && targetCpu.empty();
+  std::string path = isNamed  ? machinePath
+                     : isHere ? getDefaultMachinePath()
+                              : std::string();
+  if (!tune && (path.empty() || (!isNamed && !llvm::sys::fs::exists(path))))
+    return llvm::Error::success();
+  llvm::Expected<MachineProfile> profile =
+      tune ? tuneMachine(path, requests, options) : readMachine(path);
+  if (!profile)
+    return profile.takeError();
+  options.machine = std::make_shared<MachineProfile>(std::move(*profile));
+  return llvm::Error::success();
+}
+
 /// Says which relayouts have no kernels, and why.
 static void warnOfPlainLoops(llvm::ArrayRef<RelayoutRequest> requests,
                              const CompileOptions &options) {
@@ -303,6 +399,8 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
   options.threads = numThreads;
   options.openMPLibrary = openMPLibrary;
   options.tuning = getTuning();
+  if (llvm::Error error = readMachine(*requests, options))
+    return error;
   llvm::Expected<std::string> headerPath = getHeaderPath();
   if (!headerPath)
     return headerPath.takeError();

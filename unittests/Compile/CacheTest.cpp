@@ -12,6 +12,7 @@
 
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
 #include "gtest/gtest.h"
 
 #include <atomic>
@@ -84,7 +85,7 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   EXPECT_EQ(getNumCacheHits(), before + 1);
 
   // Every option makes a request of its own.
-  std::vector<CompileOptions> others(14, options);
+  std::vector<CompileOptions> others(15, options);
   others[0].symbol = "other";
   others[1].optLevel = 1;
   others[2].cpu = "x86-64";
@@ -99,6 +100,9 @@ TEST(CompileCache, SecondRequestIsFreeAndKeysDiffer) {
   others[11].tuning.nontemporal = false;
   others[12].tuning.prefetch = 0;
   others[13].tuning.costsOf = "";
+  auto machine = std::make_shared<MachineProfile>();
+  machine->cpu = llvm::sys::getHostCPUName();
+  others[14].machine = machine;
   for (const CompileOptions &other : others)
     llvm::cantFail(compileRelayout(source, destination, EmitKind::Plan, other));
   llvm::cantFail(

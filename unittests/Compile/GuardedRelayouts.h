@@ -87,6 +87,22 @@ inline const char *getCostsOf(int number) {
   return number % 5 < 3 ? "znver5" : "";
 }
 
+/// A machine of this processor with costs from all over their ranges.
+inline std::shared_ptr<const MachineProfile>
+drawMachine(std::mt19937_64 &engine) {
+  auto machine = std::make_shared<MachineProfile>(MachineProfile::getHost());
+  auto draw = [&](int64_t least, int64_t most) {
+    // By powers of two: what differs is the order of magnitude.
+    int64_t bits = engine() % (llvm::Log2_64_Ceil(most - least + 1) + 1);
+    return std::min(least + (int64_t(1) << bits) - 1, most);
+  };
+#define COST(FIELD, KEY, DEFAULT, LEAST, MOST)                                 \
+  machine->costs.FIELD = draw(LEAST, MOST);
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
+  machine->costs.cachedLoadBytes = engine() % 2 ? 16 : 64;
+  return machine;
+}
+
 } // namespace tessera
 
 #endif // TESSERA_UNITTESTS_COMPILE_GUARDEDRELAYOUTS_H

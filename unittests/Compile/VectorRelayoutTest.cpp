@@ -34,6 +34,8 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     options.vectorBytes = 16 << number % 3;
     options.nontemporalBytes = number % 4 == 1 ? int64_t(1) << 40 : 256;
     options.tuning.costsOf = getCostsOf(number);
+    if (number % 5 == 4)
+      options.machine = drawMachine(engine);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));

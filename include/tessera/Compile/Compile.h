@@ -21,6 +21,7 @@
 #ifndef TESSERA_COMPILE_COMPILE_H
 #define TESSERA_COMPILE_COMPILE_H
 
+#include "tessera/Compile/MachineProfile.h"
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 #include "tessera/Layout/Relayout.h"
 #include "tessera/Layout/Shape.h"
@@ -55,8 +56,8 @@ struct CompileOptions {
   /// Bytes of the registers of vector kernels; 0 for the processor's own.
   int64_t vectorBytes = 0;
   /// Size of buffers in bytes from which on stores bypass the cache, where the
-  /// processor has such stores.
-  int64_t nontemporalBytes = RelayoutTarget().nontemporalBytes;
+  /// processor has such stores; nothing for the processor's own.
+  std::optional<int64_t> nontemporalBytes;
   /// Threads that share the work of nests of at least `parallelBytes`, by
   /// LLVM's OpenMP runtime. Results do not depend on them.
   int64_t threads = 1;
@@ -66,6 +67,9 @@ struct CompileOptions {
   std::string openMPLibrary;
   /// What overrules the plan's own choices.
   RelayoutTuning tuning;
+  /// Measurements on the machine that code is for; null for the table of
+  /// processors.
+  std::shared_ptr<const MachineProfile> machine;
 };
 
 /// A function to compile: from an array, or a box of one, to another. Buffers
@@ -91,8 +95,9 @@ llvm::Error checkThreads(int64_t threads, llvm::StringRef what);
 /// in C too.
 llvm::Error checkSymbol(llvm::StringRef symbol, llvm::StringRef what);
 
-/// What the plan of a relayout should know of the processor. Error:
-/// *unsupported* for one that LLVM does not know.
+/// What the plan of a relayout should know of the processor. Errors:
+/// *unsupported* for one that LLVM does not know, *invalid* where another one
+/// was measured.
 llvm::Expected<RelayoutTarget> getRelayoutTarget(const CompileOptions &options);
 
 /// The plan of a relayout for a destination that begins at a line, the first

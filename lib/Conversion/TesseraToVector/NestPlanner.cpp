@@ -29,17 +29,11 @@ static constexpr int64_t kMaxConflicts = 3;
 static constexpr int64_t kMaxColumnPitch = 4;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
-  ProcessorCosts costs;
-  if (cpu != "znver5")
-    return costs;
-  costs.copyStreams = 1;
-  costs.prefetchConflicts = kMaxConflicts;
-  costs.gatheredBytes = 4;
-  costs.cachedLoadBytes = RelayoutTarget::kLineBytes;
-  costs.copyPrefetchBytes = 16 << 10;
-  costs.panelRunBytes = 2;
-  costs.panelRowBytes = 256;
-  return costs;
+#define PROCESSOR(NAME, ...)                                                   \
+  if (cpu == NAME)                                                             \
+    return {__VA_ARGS__};
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
+  return {};
 }
 
 void NestPlanner::takeRun(bool bothSides) {

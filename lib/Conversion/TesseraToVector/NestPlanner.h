@@ -55,10 +55,8 @@ namespace tessera {
 inline constexpr int64_t kStageBytes = 16 << 10;
 /// What a block writes in one go: a few lines, so that memory sees a run.
 inline constexpr int64_t kRunBytes = 256;
-/// The same from registers as wide as a line, and the least rows that go with
-/// it: so few that what was prefetched is still there.
+/// The same from registers as wide as a line.
 inline constexpr int64_t kDirectRunBytes = 128;
-inline constexpr int64_t kDirectRows = 32;
 /// What it writes where runs begin within a line: their ragged ends matter.
 inline constexpr int64_t kRaggedRunBytes = 1024;
 /// Gaps may take one part in so many of a run that is read from end to end.
@@ -187,12 +185,12 @@ private:
   /// Runs of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
   int64_t rowRuns(int64_t wanted) const {
-    int64_t tuned = target.tuning.rowBytes;
-    return std::max<int64_t>((tuned ? tuned : wanted) / runBytes(), 1);
+    return std::max<int64_t>(
+        target.tuning.rowBytes.value_or(wanted) / runBytes(), 1);
   }
   int64_t columnRuns(int64_t wanted) const {
-    int64_t tuned = target.tuning.columnBytes;
-    return std::max<int64_t>((tuned ? tuned : wanted) / runBytes(), 1);
+    return std::max<int64_t>(
+        target.tuning.columnBytes.value_or(wanted) / runBytes(), 1);
   }
   /// Whether all runs of `run` elements in the destination are known to be
   /// whole lines: a run for each step of the loops around a block and of

@@ -82,10 +82,10 @@ void NestPlanner::planTranspose(const Chain &rows, const Chain &columns) {
 
 static bool hasConflicts(int64_t pitch) { return pitch % kConflictBytes == 0; }
 
-/// Bytes that a block writes straight from registers: 32 rows, within bounds.
+/// Bytes that a block writes straight from registers.
 int64_t NestPlanner::getDirectRun() const {
-  return std::clamp(kDirectRows * runBytes(), kDirectRunBytes,
-                    2 * kDirectRunBytes);
+  int64_t least = target.costs.directRunBytes;
+  return std::clamp(least / 4 * runBytes(), least, 2 * least);
 }
 
 bool NestPlanner::isNear(int64_t stride) const {

@@ -26,6 +26,14 @@ static constexpr size_t kMaxAxes = 512;
 /// One in so many nontemporal stores may go through the cache for shorter code.
 static constexpr int64_t kMaxLost = 16;
 
+bool RelayoutTuning::isRule() const {
+  bool isRule = true;
+  visit(*this, [&](llvm::StringRef, const auto &choice) {
+    isRule &= !choice.has_value();
+  });
+  return isRule;
+}
+
 llvm::StringRef tessera::getName(KernelKind kind) {
   switch (kind) {
   case KernelKind::Copy:

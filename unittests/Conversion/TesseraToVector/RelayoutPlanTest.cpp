@@ -161,7 +161,8 @@ TEST(RelayoutPlanTest, movesEveryElementOnce) {
     target.nontemporalBytes = 64;
     target.threads = random.number(1, 3);
     target.parallelBytes = 256;
-    target.costs = ProcessorCosts::get(random.oneOf({0, 1}) ? "znver5" : "");
+    const char *cpus[] = {"znver4", "znver5", ""};
+    target.costs = ProcessorCosts::get(cpus[random.number(0, 2)]);
     int64_t bits = random.oneOf({8, 16, 32, 64, 128});
     bool fill = random.oneIn(2);
     // Tiles of tiles can pad a few elements to gigabytes.

@@ -58,9 +58,8 @@ namespace tessera {
 /// Parameters of a plan that the rule chooses; what is given here overrules it.
 /// For measuring what the rule is worth: benchmarks/relayout_variants.py.
 struct RelayoutTuning {
-  /// Bytes of a block along the destination and along the source; 0: the rule.
-  int64_t rowBytes = 0;
-  int64_t columnBytes = 0;
+  /// Bytes of a block along the destination and along the source.
+  std::optional<int64_t> rowBytes, columnBytes;
   /// Whether loops follow the source.
   std::optional<bool> bySource;
   /// Whether stores to large buffers are nontemporal, and whether they go
@@ -71,30 +70,27 @@ struct RelayoutTuning {
   std::optional<int64_t> prefetch;
   /// LLVM's name of a processor whose costs are taken.
   std::optional<std::string> costsOf;
+
+  /// Whether everything is as the rule has it, by the costs of some processor.
+  bool isRule() const;
+
+  /// Calls `visit(name, field)` for each parameter of the plan.
+  template <typename Tuning, typename Visitor>
+  static void visit(Tuning &tuning, Visitor visit) {
+    visit("row-bytes", tuning.rowBytes);
+    visit("column-bytes", tuning.columnBytes);
+    visit("by-source", tuning.bySource);
+    visit("nontemporal", tuning.nontemporal);
+    visit("stages", tuning.isStaged);
+    visit("prefetch", tuning.prefetch);
+  }
 };
 
-/// What differs between processors with the same registers: how they prefetch,
-/// and what they shuffle. The defaults are those of servers with AVX-512
-/// by Intel; other processors that are not known here have them too.
+/// What differs between processors with the same registers; see
+/// ProcessorCosts.def.
 struct ProcessorCosts {
-  /// Runs that a nontemporal copy reads side by side, so that several pages are
-  /// read at once. With 1, copies and interleaves follow the source instead.
-  int64_t copyStreams = 8;
-  /// Rows of a block that may fall into one set of the first-level cache, and
-  /// are prefetched all the same.
-  int64_t prefetchConflicts = 64;
-  /// Elements of less than these bytes are gathered before they are transposed
-  /// where more rows share a set than stay in it.
-  int64_t gatheredBytes = 2;
-  /// The widest loads of a transpose in the cache. Loads of 16 bytes need no
-  /// shuffles across lanes; wide ones are fewer.
-  int64_t cachedLoadBytes = 16;
-  /// Bytes that a copy which reads the source from end to end prefetches.
-  int64_t copyPrefetchBytes = 0;
-  /// Rows that lie one behind another are packed into panels where runs have
-  /// at most the first of these bytes, or rows the second.
-  int64_t panelRunBytes = 0;
-  int64_t panelRowBytes = 0;
+#define COST(FIELD, KEY, DEFAULT, LEAST, MOST) int64_t FIELD = DEFAULT;
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
 
   /// By LLVM's name of the processor, such as `znver5`.
   static ProcessorCosts get(llvm::StringRef cpu);
@@ -109,9 +105,8 @@ struct RelayoutTarget {
   /// Whether the destination is known to begin at a line. Else lines are found
   /// when the code runs.
   bool isLineAligned = true;
-  /// Stores bypass the cache where both buffers are at least this large: about
-  /// twice the second-level cache.
-  int64_t nontemporalBytes = 4 << 20;
+  /// Stores bypass the cache where both buffers are at least this large.
+  int64_t nontemporalBytes = ProcessorCosts().nontemporalBytes;
   /// Threads to share the work of buffers of at least `parallelBytes`.
   int64_t threads = 1;
   int64_t parallelBytes = 2 << 20;

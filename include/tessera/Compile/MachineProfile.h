@@ -1,0 +1,72 @@
+//===- MachineProfile.h - What was measured on a machine --------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans of relayouts depend on the processor: by a table of known ones, or by
+// measurements on the machine at hand, which a file keeps:
+//
+//   {
+//     "schema": "tessera.machine", "version": 1,
+//     "cpu": "znver4",
+//     "costs": {"copy-streams": 8, "panel-run-bytes": 2},
+//     "relayouts": [
+//       {"source": "f32[512,512]{1,0}", "destination": "f32[512,512]{0,1}",
+//        "threads": 1, "plan": {"row-bytes": 128, "by-source": true}}
+//     ]
+//   }
+//
+// Costs that are left out are those of the table. Code depends on the file
+// alone: the same file gives the same code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILE_MACHINEPROFILE_H
+#define TESSERA_COMPILE_MACHINEPROFILE_H
+
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A relayout whose best plan was measured.
+struct TunedRelayout {
+  /// Shapes as Shape::toString prints them.
+  std::string source, destination;
+  int64_t threads = 1;
+  /// Without choices: the plan of the rule.
+  RelayoutTuning tuning;
+};
+
+/// Measurements on one machine.
+struct MachineProfile {
+  /// The processor, by LLVM's name.
+  std::string cpu;
+  ProcessorCosts costs;
+  std::vector<TunedRelayout> relayouts;
+
+  /// This machine's, before anything is measured: costs of the table.
+  static MachineProfile getHost();
+  /// Reads a file. Errors: *invalid* for texts that are no JSON, fields that
+  /// are none, and values beyond their ranges.
+  static llvm::Expected<MachineProfile> parse(llvm::StringRef text);
+  /// The text of such a file.
+  std::string toJSON() const;
+
+  /// What was measured of a relayout of whole arrays; null for nothing.
+  const TunedRelayout *find(llvm::StringRef source, llvm::StringRef destination,
+                            int64_t threads) const;
+  /// Adds what was measured, in place of what was there of that relayout.
+  void add(TunedRelayout relayout);
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILE_MACHINEPROFILE_H

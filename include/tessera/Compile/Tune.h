@@ -1,0 +1,63 @@
+//===- Tune.h - Plans by measurement ----------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Measures on the machine that this runs on, as FFTW and HPTT do: either the
+// coefficients of its processor, by which all relayouts are planned, or the
+// plans of one relayout. Other work on the machine makes results worse, not
+// wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_COMPILE_TUNE_H
+#define TESSERA_COMPILE_TUNE_H
+
+#include "tessera/Compile/Compile.h"
+#include "tessera/Compile/MachineProfile.h"
+
+namespace tessera {
+
+/// A plan that was timed.
+struct TimedPlan {
+  /// What overrules the rule; without choices, the plan of the rule itself.
+  RelayoutTuning tuning;
+  /// The best time of one call, in seconds.
+  double seconds = 0;
+};
+
+/// Times the plan of the rule and all variants of it, on buffers of their own,
+/// and gives them from fastest to slowest. Variants that a first look finds far
+/// behind are not timed again. Where the rule is within a hundredth of the
+/// fastest, it comes first.
+///
+/// Errors: as of getRelayoutFunction; *invalid* where `options` name another
+/// machine; *unsupported* where there is no memory for the buffers.
+llvm::Expected<std::vector<TimedPlan>>
+tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
+             const CompileOptions &options = {});
+
+/// A coefficient that was measured.
+struct CalibrationStep {
+  llvm::StringRef key;
+  int64_t value = 0;
+  /// The time of relayouts that tell, relative to what was there before, as a
+  /// geometric mean: 1 where the value stayed.
+  double ratio = 1;
+};
+
+/// Measures the coefficients of this processor, one after another, beginning
+/// with those of the table. A value takes the place of another only where it is
+/// faster by a thirtieth. `report` is told of each. Takes about a minute and
+/// 300 MB.
+///
+/// Errors: as of tuneRelayout.
+llvm::Expected<MachineProfile>
+calibrate(llvm::function_ref<void(const CalibrationStep &)> report = nullptr);
+
+} // namespace tessera
+
+#endif // TESSERA_COMPILE_TUNE_H

@@ -1,0 +1,232 @@
+//===- MachineProfile.cpp - What was measured on a machine ----------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Compile/MachineProfile.h"
+
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
+#include "tessera/Layout/Diagnostic.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace tessera;
+namespace json = llvm::json;
+
+static constexpr llvm::StringLiteral kSchema = "tessera.machine";
+static constexpr int64_t kVersion = 1;
+/// Blocks and prefetches of plans are far below this, in bytes or blocks.
+static constexpr int64_t kMaxChoice = 1 << 20;
+
+/// A number within its range. False where there is one that is not.
+static bool readNumber(const json::Value &value, int64_t least, int64_t most,
+                       int64_t &number, json::Path path) {
+  std::optional<int64_t> read = value.getAsInteger();
+  bool isValid = read && *read >= least && *read <= most;
+  if (isValid)
+    number = *read;
+  else
+    path.report("expected a number in the field's range");
+  return isValid;
+}
+
+/// Refuses keys that are none, which are most often misspelled.
+static bool checkKeys(const json::Object &object,
+                      llvm::ArrayRef<llvm::StringRef> known, json::Path path) {
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, llvm::StringRef(key))) {
+      path.field(key).report("is no field of a machine");
+      return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+static bool readCosts(const json::Value &value, ProcessorCosts &costs,
+                      json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object");
+    return false;
+  }
+  llvm::SmallVector<llvm::StringRef> known;
+#define COST(FIELD, KEY, DEFAULT, LEAST, MOST)                                 \
+  known.push_back(KEY);                                                        \
+  if (const json::Value *number = object->get(KEY);                            \
+      number &&                                                                \
+      !readNumber(*number, LEAST, MOST, costs.FIELD, path.field(KEY)))         \
+    return false;
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
+  return checkKeys(*object, known, path);
+}
+
+static json::Object toObject(const ProcessorCosts &costs) {
+  json::Object object;
+#define COST(FIELD, KEY, DEFAULT, LEAST, MOST) object[KEY] = costs.FIELD;
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Relayouts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads the choices of a plan from an object.
+struct ChoiceReader {
+  void operator()(llvm::StringRef key, std::optional<bool> &choice) {
+    const json::Value *value = next(key);
+    if (!value)
+      return;
+    choice = value->getAsBoolean();
+    isValid = choice.has_value();
+    if (!isValid)
+      path.field(key).report("expected true or false");
+  }
+  void operator()(llvm::StringRef key, std::optional<int64_t> &choice) {
+    const json::Value *value = next(key);
+    // Blocks have bytes; nothing need be prefetched.
+    if (value)
+      isValid = readNumber(*value, key == "prefetch" ? 0 : 1, kMaxChoice,
+                           choice.emplace(), path.field(key));
+  }
+
+  const json::Object &object;
+  json::Path path;
+  llvm::SmallVector<llvm::StringRef> known = {};
+  bool isValid = true;
+
+private:
+  const json::Value *next(llvm::StringRef key) {
+    known.push_back(key);
+    return isValid ? object.get(key) : nullptr;
+  }
+};
+} // namespace
+
+namespace tessera {
+static bool fromJSON(const json::Value &value, RelayoutTuning &tuning,
+                     json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object");
+    return false;
+  }
+  ChoiceReader reader{*object, path};
+  RelayoutTuning::visit(
+      tuning, [&](llvm::StringRef key, auto &choice) { reader(key, choice); });
+  return reader.isValid && checkKeys(*object, reader.known, path);
+}
+
+static bool fromJSON(const json::Value &value, TunedRelayout &relayout,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("source", relayout.source) &&
+         map.map("destination", relayout.destination) &&
+         map.map("threads", relayout.threads) &&
+         map.map("plan", relayout.tuning) &&
+         checkKeys(*value.getAsObject(),
+                   {"source", "destination", "threads", "plan"}, path) &&
+         readNumber(*value.getAsObject()->get("threads"), 1, kMaxThreads,
+                    relayout.threads, path.field("threads"));
+}
+
+static bool fromJSON(const json::Value &value, MachineProfile &profile,
+                     json::Path path) {
+  std::string schema;
+  int64_t version = 0;
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("schema", schema) || !map.map("version", version) ||
+      !map.map("cpu", profile.cpu))
+    return false;
+  if (schema != kSchema || version != kVersion) {
+    path.field("schema").report("expected tessera.machine in version 1");
+    return false;
+  }
+  const json::Object &object = *value.getAsObject();
+  profile.costs = ProcessorCosts::get(profile.cpu);
+  if (const json::Value *costs = object.get("costs");
+      costs && !readCosts(*costs, profile.costs, path.field("costs")))
+    return false;
+  return map.mapOptional("relayouts", profile.relayouts) &&
+         checkKeys(object, {"schema", "version", "cpu", "costs", "relayouts"},
+                   path);
+}
+
+static json::Value toJSON(const TunedRelayout &relayout) {
+  json::Object plan;
+  RelayoutTuning::visit(relayout.tuning,
+                        [&](llvm::StringRef key, const auto &choice) {
+                          if (choice)
+                            plan[key] = *choice;
+                        });
+  return json::Object{{"source", relayout.source},
+                      {"destination", relayout.destination},
+                      {"threads", relayout.threads},
+                      {"plan", std::move(plan)}};
+}
+} // namespace tessera
+
+//===----------------------------------------------------------------------===//
+// MachineProfile
+//===----------------------------------------------------------------------===//
+
+MachineProfile MachineProfile::getHost() {
+  std::string cpu = llvm::sys::getHostCPUName().str();
+  ProcessorCosts costs = ProcessorCosts::get(cpu);
+  return {std::move(cpu), costs, {}};
+}
+
+llvm::Expected<MachineProfile> MachineProfile::parse(llvm::StringRef text) {
+  auto makeError = [](llvm::Error error) {
+    return invalidError(
+        "", "file of a machine", "what tessera-compile calibrate writes",
+        llvm::toString(std::move(error)), "calibrate again, or mend the field");
+  };
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return makeError(value.takeError());
+  MachineProfile profile;
+  json::Path::Root root("machine");
+  if (!fromJSON(*value, profile, root))
+    return makeError(root.getError());
+  return profile;
+}
+
+std::string MachineProfile::toJSON() const {
+  json::Object object{{"schema", kSchema},
+                      {"version", kVersion},
+                      {"cpu", cpu},
+                      {"costs", toObject(costs)},
+                      {"relayouts", relayouts}};
+  return llvm::formatv("{0:2}\n", json::Value(std::move(object)));
+}
+
+const TunedRelayout *MachineProfile::find(llvm::StringRef source,
+                                          llvm::StringRef destination,
+                                          int64_t threads) const {
+  auto it = llvm::find_if(relayouts, [&](const TunedRelayout &entry) {
+    return entry.source == source && entry.destination == destination &&
+           entry.threads == threads;
+  });
+  return it == relayouts.end() ? nullptr : &*it;
+}
+
+void MachineProfile::add(TunedRelayout relayout) {
+  llvm::erase_if(relayouts, [&](const TunedRelayout &entry) {
+    return entry.source == relayout.source &&
+           entry.destination == relayout.destination &&
+           entry.threads == relayout.threads;
+  });
+  relayouts.push_back(std::move(relayout));
+}

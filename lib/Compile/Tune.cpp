@@ -1,0 +1,359 @@
+//===- Tune.cpp - Plans by measurement ------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Compile/Tune.h"
+
+#include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/Size.h"
+#include "tessera/Layout/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using namespace tessera;
+
+/// The least time between two readings of the clock, which tells microseconds.
+static constexpr double kMinSeconds = 200e-6;
+/// Rounds of a measurement. What disturbs one round seldom disturbs all.
+static constexpr int kRounds = 9;
+static constexpr int kFirstRounds = 2;
+/// Plans that are this much slower than the fastest are given up at once.
+static constexpr double kMuchSlower = 1.3;
+/// The rule stays where a variant is faster by less.
+static constexpr double kRuleMargin = 0.99;
+/// A coefficient stays where another value is faster by less.
+static constexpr double kCostMargin = 0.97;
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Buffers of the arrays of one relayout.
+class Arrays {
+public:
+  static llvm::Expected<Arrays> allocate(const Shape &source,
+                                         const Shape &destination);
+
+  /// The time of one call, of as many as the clock can tell.
+  double time(CompiledModule::Relayout *function) const;
+
+private:
+  std::unique_ptr<llvm::WritableMemoryBuffer> source, destination;
+};
+} // namespace
+
+static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
+allocate(const Shape &shape) {
+  llvm::Expected<ShapeSize> size = getSize(shape);
+  if (!size)
+    return size.takeError();
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+      size->bytes, "", llvm::Align(RelayoutTarget::kPageBytes));
+  if (!buffer)
+    return unsupportedError("size of " + shape.toString(),
+                            "what fits in memory",
+                            llvm::Twine(size->bytes) + " bytes");
+  // Pages that were never written are all one page of zeros.
+  std::memset(buffer->getBufferStart(), 1, buffer->getBufferSize());
+  return buffer;
+}
+
+llvm::Expected<Arrays> Arrays::allocate(const Shape &source,
+                                        const Shape &destination) {
+  Arrays arrays;
+  if (llvm::Error error = ::allocate(source).moveInto(arrays.source))
+    return std::move(error);
+  if (llvm::Error error = ::allocate(destination).moveInto(arrays.destination))
+    return std::move(error);
+  return std::move(arrays);
+}
+
+double Arrays::time(CompiledModule::Relayout *function) const {
+  auto measure = [&](int64_t calls) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < calls; ++i)
+      function(source->getBufferStart(), destination->getBufferStart());
+    std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - begin;
+    return elapsed.count() / calls;
+  };
+  // The first call has the code and the arrays of another in the cache.
+  double once = std::max(measure(1), 1e-9);
+  return measure(std::max<int64_t>(kMinSeconds / once, 1));
+}
+
+namespace {
+/// A plan that takes part in a measurement.
+struct Contestant {
+  TimedPlan plan;
+  RelayoutFunction function;
+};
+} // namespace
+
+/// Lets all take turns, so that what changes on the machine meets all.
+static void race(llvm::MutableArrayRef<Contestant> contestants,
+                 const Arrays &arrays, int rounds) {
+  for (int round = 0; round < rounds; ++round)
+    for (Contestant &contestant : contestants) {
+      double seconds = arrays.time(contestant.function.getAddress());
+      double &best = contestant.plan.seconds;
+      best = best == 0 ? seconds : std::min(best, seconds);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Plans of one relayout
+//===----------------------------------------------------------------------===//
+
+/// The rule, then what overrules it: blocks and orders of loops, and how large
+/// arrays are stored and prefetched.
+static std::vector<RelayoutTuning> getVariants() {
+  std::vector<RelayoutTuning> variants(1);
+  auto add = [&](auto set) { set(variants.emplace_back()); };
+  for (int64_t rows : {64, 128, 192, 256, 512})
+    for (int64_t columns : {64, 128, 256, 512})
+      for (bool bySource : {false, true})
+        add([&](RelayoutTuning &tuning) {
+          tuning.rowBytes = rows;
+          tuning.columnBytes = columns;
+          tuning.bySource = bySource;
+        });
+  for (bool bySource : {false, true})
+    add([&](RelayoutTuning &tuning) { tuning.bySource = bySource; });
+  add([](RelayoutTuning &tuning) { tuning.nontemporal = false; });
+  add([](RelayoutTuning &tuning) { tuning.isStaged = true; });
+  for (int64_t prefetch : {0, 1, 4, 8})
+    add([&](RelayoutTuning &tuning) { tuning.prefetch = prefetch; });
+  return variants;
+}
+
+/// This machine alone can be measured.
+static llvm::Error checkIsHere(const CompileOptions &options) {
+  if (options.triple.empty() && options.cpu.empty())
+    return llvm::Error::success();
+  return invalidError("", "machine to measure", "this one",
+                      options.triple.empty() ? options.cpu : options.triple,
+                      "name neither a target nor a processor");
+}
+
+/// Compiles the relayout by each variant that has a plan of its own, the rule
+/// first. Loops over elements, where there is no plan, have no variants.
+static llvm::Expected<std::vector<Contestant>>
+compileVariants(const ArrayPart &source, const ArrayPart &destination,
+                CompileOptions options) {
+  std::vector<Contestant> contestants;
+  llvm::StringSet<> plans;
+  for (const RelayoutTuning &tuning : getVariants()) {
+    options.tuning = tuning;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto plan = getRelayoutPlan(source, destination, options))
+      plan->print(os);
+    else
+      llvm::consumeError(plan.takeError());
+    if (!plans.insert(text).second)
+      continue;
+    auto function = getRelayoutFunction(source, destination, options);
+    if (!function)
+      return function.takeError();
+    contestants.push_back({{tuning, 0}, std::move(*function)});
+  }
+  return contestants;
+}
+
+/// The plans of all contestants, of which the rule is the first: from fastest
+/// to slowest, but that the rule needs to be beaten by a margin.
+static std::vector<TimedPlan> rank(llvm::ArrayRef<Contestant> contestants) {
+  auto isFaster = [](const TimedPlan &a, const TimedPlan &b) {
+    return a.seconds < b.seconds;
+  };
+  std::vector<TimedPlan> plans;
+  for (const Contestant &contestant : contestants.drop_front())
+    plans.push_back(contestant.plan);
+  llvm::sort(plans, isFaster);
+  TimedPlan rule = contestants.front().plan;
+  rule.seconds *= kRuleMargin;
+  auto position = llvm::lower_bound(plans, rule, isFaster);
+  plans.insert(position, contestants.front().plan);
+  return plans;
+}
+
+llvm::Expected<std::vector<TimedPlan>>
+tessera::tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
+                      const CompileOptions &options) {
+  if (llvm::Error error = checkIsHere(options))
+    return std::move(error);
+  auto contestants = compileVariants(source, destination, options);
+  if (!contestants)
+    return contestants.takeError();
+  auto arrays = Arrays::allocate(source.shape, destination.shape);
+  if (!arrays)
+    return arrays.takeError();
+  race(*contestants, *arrays, kFirstRounds);
+  double fastest = INFINITY;
+  for (const Contestant &contestant : *contestants)
+    fastest = std::min(fastest, contestant.plan.seconds);
+  auto others = llvm::MutableArrayRef(*contestants).drop_front();
+  auto *slow = std::partition(
+      others.begin(), others.end(), [&](const Contestant &contestant) {
+        return contestant.plan.seconds <= kMuchSlower * fastest;
+      });
+  race({contestants->data(), slow}, *arrays, kRounds);
+  return rank(*contestants);
+}
+
+//===----------------------------------------------------------------------===//
+// Coefficients
+//===----------------------------------------------------------------------===//
+
+namespace {
+using TextPair = std::pair<llvm::StringRef, llvm::StringRef>;
+
+/// A coefficient, values to try, and relayouts whose plans depend on it.
+struct Trial {
+  llvm::StringRef key;
+  int64_t ProcessorCosts::*cost;
+  llvm::SmallVector<int64_t> values;
+  llvm::SmallVector<TextPair> relayouts;
+};
+} // namespace
+
+/// In the order in which they are measured: what is decided first is used by
+/// those that follow. Arrays are 32 to 64 MB, or in the cache.
+static std::vector<Trial> getTrials() {
+  using Costs = ProcessorCosts;
+  TextPair square32 = {"f32[4096,4096]{1,0}", "f32[4096,4096]{0,1}"};
+  TextPair odd32 = {"f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}"};
+  TextPair square16 = {"bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}"};
+  TextPair odd16 = {"bf16[6016,4032]{1,0}", "bf16[6016,4032]{0,1}"};
+  TextPair square8 = {"s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}"};
+  TextPair odd8 = {"s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}"};
+  TextPair longRows8 = {"s8[5056,12032]{1,0}", "s8[5056,12032]{0,1}"};
+  TextPair odder8 = {"s8[7001,7003]{1,0}", "s8[7001,7003]{0,1}"};
+  TextPair tiles = {"f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}"};
+  TextPair rows = {"f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]{1,0}"};
+  TextPair heads = {"bf16[8,4096,32,64]{3,2,1,0}",
+                    "bf16[8,4096,32,64]{3,1,2,0}"};
+  return {
+      {"copy-streams", &Costs::copyStreams, {1, 2, 4, 8}, {tiles, rows, heads}},
+      {"copy-prefetch-bytes",
+       &Costs::copyPrefetchBytes,
+       {0, 8 << 10, 16 << 10},
+       {tiles, rows, heads}},
+      {"direct-run-bytes",
+       &Costs::directRunBytes,
+       {64, 128, 256},
+       {odd32,
+        odd16,
+        {"f64[3008,2000]{1,0}", "f64[3008,2000]{0,1}"},
+        {"f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}"}}},
+      {"panel-run-bytes",
+       &Costs::panelRunBytes,
+       {0, 1, 2},
+       {square8, odd8, longRows8, odder8, square16}},
+      {"panel-row-bytes",
+       &Costs::panelRowBytes,
+       {0, 128, 256, 512},
+       {{"bf16[131072,256]{1,0}", "bf16[131072,256]{0,1}"},
+        {"bf16[262144,128]{1,0}", "bf16[262144,128]{0,1}"},
+        {"f32[262144,60]{1,0}", "f32[262144,60]{0,1}"}}},
+      {"gathered-bytes",
+       &Costs::gatheredBytes,
+       {0, 2, 4},
+       {square8, square16, {"s8[512,512]{1,0}", "s8[512,512]{0,1}"}}},
+      {"prefetch-conflicts",
+       &Costs::prefetchConflicts,
+       {0, 3, 64},
+       {square32, odd32, odd16}},
+      {"cached-load-bytes",
+       &Costs::cachedLoadBytes,
+       {16, 64},
+       {{"f32[256,256]{1,0}", "f32[256,256]{0,1}"},
+        {"f32[200,300]{1,0}", "f32[200,300]{0,1}"},
+        {"bf16[256,256]{1,0}", "bf16[256,256]{0,1}"},
+        {"s8[300,400]{1,0}", "s8[300,400]{0,1}"}}},
+      {"nontemporal-bytes",
+       &Costs::nontemporalBytes,
+       {1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20},
+       {{"f32[512,512]{1,0}", "f32[512,512]{1,0:T(8,128)}"},
+        {"f32[512,1024]{1,0}", "f32[512,1024]{1,0:T(8,128)}"},
+        {"f32[1024,1024]{1,0}", "f32[1024,1024]{1,0:T(8,128)}"},
+        {"f32[2048,1024]{1,0}", "f32[2048,1024]{1,0:T(8,128)}"},
+        {"f32[2048,2048]{1,0}", "f32[2048,2048]{1,0:T(8,128)}"},
+        {"f32[4096,2048]{1,0}", "f32[4096,2048]{1,0:T(8,128)}"}}},
+  };
+}
+
+/// Compiles one relayout by each of the values, and times all.
+static llvm::Expected<std::vector<Contestant>>
+raceValues(const Trial &trial, const TextPair &texts,
+           const MachineProfile &profile) {
+  Shape source = llvm::cantFail(parseShape(texts.first));
+  Shape destination = llvm::cantFail(parseShape(texts.second));
+  std::vector<Contestant> contestants;
+  for (int64_t value : trial.values) {
+    auto machine = std::make_shared<MachineProfile>(profile);
+    machine->costs.*trial.cost = value;
+    CompileOptions options;
+    options.machine = std::move(machine);
+    auto function = getRelayoutFunction(source, destination, options);
+    if (!function)
+      return function.takeError();
+    contestants.push_back({{}, std::move(*function)});
+  }
+  auto arrays = Arrays::allocate(source, destination);
+  if (!arrays)
+    return arrays.takeError();
+  race(contestants, *arrays, kRounds);
+  return contestants;
+}
+
+/// Measures one coefficient and puts the best value into `profile`.
+static llvm::Expected<CalibrationStep> measure(Trial trial,
+                                               MachineProfile &profile) {
+  int64_t &current = profile.costs.*trial.cost;
+  llvm::erase(trial.values, current);
+  trial.values.insert(trial.values.begin(), current);
+  // Logarithms of times relative to those of the current value.
+  std::vector<double> sums(trial.values.size());
+  for (const TextPair &texts : trial.relayouts) {
+    auto contestants = raceValues(trial, texts, profile);
+    if (!contestants)
+      return contestants.takeError();
+    for (auto [sum, contestant] : llvm::zip_equal(sums, *contestants))
+      sum +=
+          std::log(contestant.plan.seconds / contestants->front().plan.seconds);
+  }
+  size_t best = llvm::min_element(sums) - sums.begin();
+  double ratio = std::exp(sums[best] / trial.relayouts.size());
+  if (ratio > kCostMargin)
+    return CalibrationStep{trial.key, current, 1};
+  current = trial.values[best];
+  return CalibrationStep{trial.key, current, ratio};
+}
+
+llvm::Expected<MachineProfile>
+tessera::calibrate(llvm::function_ref<void(const CalibrationStep &)> report) {
+  MachineProfile profile = MachineProfile::getHost();
+  for (const Trial &trial : getTrials()) {
+    auto step = measure(trial, profile);
+    if (!step)
+      return step.takeError();
+    if (report)
+      report(*step);
+  }
+  return profile;
+}
