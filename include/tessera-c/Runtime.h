@@ -36,8 +36,9 @@ typedef struct TesseraRuntimeRelayout TesseraRuntimeRelayout;
 
 /// Zero in all fields is a good choice; so is a null pointer to it.
 typedef struct TesseraRuntimeOptions {
-  /// Whether padding of the destination becomes zeros; PV in its layout says
-  /// otherwise. Without either, padding keeps its bytes.
+  /// Whether padding of the destination becomes zeros, where PV in its layout
+  /// does not say otherwise, and bits behind the last element of the last byte.
+  /// Without either, padding keeps its bytes.
   bool zeroPadding;
   /// The widest registers in bytes, 16, 32 or 64; 0: those of the processor.
   int64_t vectorBytes;

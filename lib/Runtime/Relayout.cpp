@@ -140,6 +140,10 @@ llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
   result.sizeOfDst = *dstBytes;
   if (result.dst.box.empty())
     result.padding = getPadding(result.dst.shape, bits.dst, options);
+  // With all bits that have no element, those behind the last position go.
+  if (int64_t bitsInLast = result.dstAxes.numAllocated() * bits.dst % 8;
+      bitsInLast != 0 && result.dst.box.empty() && options.zeroPadding)
+    result.tailMask = 0xFF << bitsInLast;
   result.kernels = &getKernels(options.vectorBytes);
   auto schedule =
       Schedule::get(result.src, result.srcAxes, result.dst, result.dstAxes,
@@ -290,6 +294,9 @@ void Relayout::run(const char *from, char *to, int64_t share,
     else if (share == owner)
       runMove(move, from, to, 0, 1);
   }
+  // Like the other bits of its byte, by the first share.
+  if (tailMask && share == 0)
+    to[sizeOfDst - 1] &= ~tailMask;
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,6 +369,9 @@ void Relayout::runPositions(const char *from, char *to, int64_t share,
     else
       copyBits(src, srcBit, to, dstBit, element ? bits : ElementBits(bits.dst));
   }
+  if (tailMask && range.begin + range.count == dstAxes.numAllocated() &&
+      range.count > 0)
+    to[sizeOfDst - 1] &= ~tailMask;
 }
 
 //===----------------------------------------------------------------------===//

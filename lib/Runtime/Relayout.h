@@ -62,6 +62,9 @@ private:
   int64_t sizeOfSrc = 0, sizeOfDst = 0;
   /// The element that padding gets, again and again; nothing: it stays.
   std::optional<std::array<uint8_t, 16>> padding;
+  /// Bits of the last byte of the destination that have no position, and become
+  /// zero.
+  uint8_t tailMask = 0;
   const KernelTable *kernels = nullptr;
   /// Nothing: position by position.
   std::optional<Schedule> schedule;

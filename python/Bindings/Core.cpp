@@ -14,6 +14,7 @@
 #include "tessera-c/Compile.h"
 #include "tessera-c/HLO.h"
 #include "tessera-c/Program.h"
+#include "tessera-c/Runtime.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -533,7 +534,68 @@ private:
   std::unique_ptr<TesseraRelayout, Destroy> handle;
 };
 
+/// A relayout by kernels that are there already, so that nothing is compiled.
+class RuntimeRelayout {
+public:
+  RuntimeRelayout(std::string source, std::string destination)
+      : source(std::move(source)), destination(std::move(destination)) {
+    TesseraRuntimeOptions options = {};
+    options.zeroPadding = true;
+    TesseraRuntimeRelayout *relayout = nullptr;
+    check(tesseraRuntimeRelayoutCreate(
+        toC(this->source), toC(this->destination), &options, &relayout));
+    handle.reset(relayout);
+    sourceBytes = tesseraRuntimeRelayoutGetSourceBytes(relayout);
+    destinationBytes = tesseraRuntimeRelayoutGetDestinationBytes(relayout);
+  }
+
+  void run(nb::handle from, nb::handle to) const {
+    Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
+    checkBytes("buffer for " + source, sourceBytes, input.size());
+    checkBytes("buffer for " + destination, destinationBytes, output.size());
+    TesseraError *error;
+    // Giving the lock away and taking it again takes longer than small moves.
+    if (destinationBytes < kLongBytes) {
+      error = move(input, output);
+    } else {
+      nb::gil_scoped_release release;
+      error = move(input, output);
+    }
+    check(error);
+  }
+
+private:
+  static constexpr int64_t kLongBytes = 16 << 10;
+
+  TesseraError *move(const Bytes &input, const Bytes &output) const {
+    return tesseraRuntimeRelayoutRun(handle.get(), input.data(), input.size(),
+                                     output.data(), output.size());
+  }
+
+  struct Destroy {
+    void operator()(TesseraRuntimeRelayout *relayout) const {
+      tesseraRuntimeRelayoutDestroy(relayout);
+    }
+  };
+
+  const std::string source, destination;
+  int64_t sourceBytes = 0, destinationBytes = 0;
+  std::unique_ptr<TesseraRuntimeRelayout, Destroy> handle;
+};
+
 } // namespace
+
+static void defineRuntimeRelayout(nb::module_ &module) {
+  nb::class_<RuntimeRelayout>(
+      module, "RuntimeRelayout", nb::is_final(),
+      "What Relayout does, between whole arrays and by one thread, without a\n"
+      "compiler: it is made in microseconds. Padding becomes zero. Raises\n"
+      "UnsupportedError where only compiled code can do it.")
+      .def(nb::init<std::string, std::string>(), "source"_a, "destination"_a)
+      .def("__call__", &RuntimeRelayout::run, "source"_a, "destination"_a,
+           nb::sig("def __call__(self, source: collections.abc.Buffer, "
+                   "destination: collections.abc.Buffer) -> None"));
+}
 
 static void defineRelayout(nb::module_ &module) {
   nb::class_<Relayout>(
@@ -704,6 +766,7 @@ NB_MODULE(_tessera, module) {
       "Shapes, relayouts, programs and reports, over the C API of Tessera.";
   defineShape(module);
   defineRelayout(module);
+  defineRuntimeRelayout(module);
   defineProgram(module);
   module.def(
       "report",

@@ -40,9 +40,7 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.set_defaults(function=run_command)
-    run.add_argument(
-        "module", metavar="FILE", help="the module, HLO or MLIR; - is standard input"
-    )
+    run.add_argument("module", metavar="FILE", help="the module, HLO or MLIR; - is standard input")
     run.add_argument(
         "--entry",
         "--computation",
@@ -55,9 +53,7 @@ def main():
         help="fill memory with NaN and the like first, so that padding that is read shows",
     )
     run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
-    run.add_argument(
-        "--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output"
-    )
+    run.add_argument("--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output")
     run.add_argument("--compare", metavar="REF.npz", help="arrays that results should be")
     run.add_argument(
         "--dump-values",
@@ -99,9 +95,7 @@ def tolerance(text):
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(
-            f"invalid tolerance: expected a finite number from 0 on, found {text}"
-        )
+        raise argparse.ArgumentTypeError(f"invalid tolerance: expected a finite number from 0 on, found {text}")
     return number
 
 
@@ -109,17 +103,11 @@ def run_command(arguments):
     """Runs the function; returns the exit code."""
     if arguments.dump_values is not None or arguments.bisect is not None:
         return run_values(arguments)
-    program = ts.Program(
-        read_text(arguments.module), arguments.entry, poison_padding=arguments.poison_padding
-    )
-    inputs = load_arrays(
-        arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
-    )
+    program = ts.Program(read_text(arguments.module), arguments.entry, poison_padding=arguments.poison_padding)
+    inputs = load_arrays(arguments.inputs, "arg", program.inputs, "--inputs", "argument {}")
     expected = None
     if arguments.compare is not None:
-        expected = load_arrays(
-            arguments.compare, "out", program.outputs, "--compare", "out{} of --compare"
-        )
+        expected = load_arrays(arguments.compare, "out", program.outputs, "--compare", "out{} of --compare")
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)
     if arguments.outputs is not None:
@@ -136,9 +124,7 @@ def run_values(arguments):
     """Runs the module for the values of its instructions; returns the exit code."""
     text, instructions, shapes = expose_values(read_text(arguments.module))
     program = ts.Program(text, poison_padding=arguments.poison_padding)
-    inputs = load_arrays(
-        arguments.inputs, "arg", program.inputs, "--inputs", "argument {}"
-    )
+    inputs = load_arrays(arguments.inputs, "arg", program.inputs, "--inputs", "argument {}")
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)
     if arguments.dump_values is not None:
@@ -207,8 +193,7 @@ def read_text(path):
         return data.decode()
     except UnicodeDecodeError:
         raise ts.InvalidError(
-            f"invalid module: expected the text of MLIR or HLO, found "
-            f"{describe_kind(data, 'other bytes')} in {path}"
+            f"invalid module: expected the text of MLIR or HLO, found {describe_kind(data, 'other bytes')} in {path}"
         ) from None
 
 
@@ -221,16 +206,13 @@ def load_arrays(path, prefix, shapes, option, what):
     if not names:
         return []
     if path is None:
-        raise ts.InvalidError(
-            f"invalid command line: expected {option} with {', '.join(names)}, found none"
-        )
+        raise ts.InvalidError(f"invalid command line: expected {option} with {', '.join(names)}, found none")
     try:
         with open_archive(path) as archive:
             found = [name.removesuffix(".npy") for name in archive.namelist()]
             if not set(names) <= set(found):
                 raise ts.InvalidError(
-                    f"invalid file {path}: expected {', '.join(names)}, found "
-                    f"{', '.join(found) or 'nothing'}"
+                    f"invalid file {path}: expected {', '.join(names)}, found {', '.join(found) or 'nothing'}"
                 )
             return [
                 load_array(archive, name, shape, what.format(number))
@@ -239,25 +221,18 @@ def load_arrays(path, prefix, shapes, option, what):
     except (ts.TesseraError, OSError, MemoryError):
         raise
     except Exception as error:  # zipfile, zlib and numpy each have their own
-        raise ts.InvalidError(
-            f"invalid file {path}: expected arrays that numpy can read, found {error}"
-        ) from None
+        raise ts.InvalidError(f"invalid file {path}: expected arrays that numpy can read, found {error}") from None
 
 
 def open_archive(path):
     """The npz file; OSError where there is none that can be read."""
     if not os.path.isfile(path) and not os.path.isdir(path):
         os.stat(path)
-        raise ts.InvalidError(
-            f"invalid file {path}: expected an npz file, found a device or a pipe"
-        )
+        raise ts.InvalidError(f"invalid file {path}: expected an npz file, found a device or a pipe")
     with open(path, "rb") as file:
         begin = file.read(4096)
         if not zipfile.is_zipfile(file):
-            raise ts.InvalidError(
-                f"invalid file {path}: expected an npz file, found "
-                f"{describe_kind(begin, 'another')}"
-            )
+            raise ts.InvalidError(f"invalid file {path}: expected an npz file, found {describe_kind(begin, 'another')}")
     return zipfile.ZipFile(path)
 
 
@@ -268,9 +243,7 @@ def load_array(archive, name, shape, what):
         try:
             dimensions, dtype = read_header(file)
         except ValueError as error:
-            raise ts.InvalidError(
-                f"invalid {what}: expected an array in numpy's format, found {error}"
-            ) from None
+            raise ts.InvalidError(f"invalid {what}: expected an array in numpy's format, found {error}") from None
     if dtype.hasobject:
         raise ValueError("Object arrays, which only Python can read")
     check_description(dimensions, dtype, shape, what)

@@ -9,17 +9,76 @@ import operator
 import numpy as np
 
 from tessera._dtypes import get_dtype, get_stored_dtype, is_stored_as
-from tessera._errors import InvalidError
-from tessera._tessera import Relayout, Shape
+from tessera._errors import InvalidError, UnsupportedError
+from tessera._tessera import Relayout, RuntimeRelayout, Shape
 
 # Buffers begin at a line of the cache: relayouts are fastest there.
 _LINE = 64
 
 
+# A relayout is compiled once it has moved so many bytes: that takes about as long.
+_COMPILED_BYTES = 32 << 20
+
+
+class _Mover:
+    """A relayout that begins without a compiler, and is compiled when that pays.
+
+    Padding of the destination that the layout promises no value for becomes zero.
+    """
+
+    def __init__(self, source, destination, threads):
+        self._source, self._destination, self._threads = source, destination, threads
+        self._size = destination.bytes
+        self._is_padded = _has_padding(destination)
+        self._moved = 0
+        self._compiled = self._light = None
+        # The kernels that are there already are for one thread.
+        if threads == 1:
+            try:
+                self._light = RuntimeRelayout(str(source), str(destination))
+            except UnsupportedError:
+                pass
+        if self._light is None:
+            self._compile()
+
+    def __call__(self, buffer):
+        """The bytes of `buffer`, moved."""
+        if self._compiled is None:
+            self._moved += self._size
+            if self._moved <= _COMPILED_BYTES:
+                result = np.empty(self._size, np.uint8) if self._size <= _SMALL else allocate(self._size)
+                self._light(buffer, result)
+                return result
+            self._compile()
+        result = allocate(self._size, is_cleared=self._is_padded)
+        self._compiled(buffer, result)
+        return result
+
+    def _compile(self):
+        self._compiled = Relayout(self._source, self._destination, threads=self._threads)
+
+
 # Looking up a relayout by its texts costs more than moving a small array.
 @functools.lru_cache(maxsize=256)
-def _get_relayout(source, destination, threads):
-    return Relayout(source, destination, threads=threads)
+def _get_mover(source, destination, threads):
+    return _Mover(_as_shape(source), _as_shape(destination), threads)
+
+
+@functools.lru_cache(maxsize=256)
+def _get_packer(shape, dimensions, dtype, order, threads):
+    """What moves dense arrays of that order of axes, from minor to major."""
+    shape = _as_shape(shape)
+    _ = shape.bytes  # asked first: it is what refuses tuples and `?`
+    check_description(dimensions, dtype, shape, "the array")
+    return _get_mover(_with_order(shape, order), str(shape), threads)
+
+
+@functools.lru_cache(maxsize=256)
+def _get_unpacker(shape, threads):
+    """What moves buffers of a shape into dense arrays, their dtype and dimensions."""
+    shape = _as_shape(shape)
+    dense = _with_order(shape, _get_row_major(len(shape.dimensions)))
+    return _get_mover(str(shape), dense, threads), shape.dtype, shape.dimensions
 
 
 def pack(array, shape, *, threads=1):
@@ -42,16 +101,14 @@ def pack(array, shape, *, threads=1):
       InvalidError: the array has other dimensions, or another dtype.
       UnsupportedError: a layout that relayouts can't write.
     """
-    shape = _as_shape(shape)
-    size = shape.bytes  # asked first: it is what refuses tuples and `?`
     array = np.asarray(array)
-    check_array(array, shape)
-    array = _as_dense(array)
-    result = allocate(size, is_cleared=_has_padding(shape))
-    order = _get_minor_to_major(array)
-    run = _get_relayout(_with_order(shape, order), str(shape), operator.index(threads))
-    run(_as_bytes(array.transpose(order[::-1])), result)
-    return result
+    if array.flags.c_contiguous:
+        order = _get_row_major(array.ndim)
+    else:
+        array = _as_dense(array)
+        order = _get_minor_to_major(array)
+    move = _get_packer(_get_key(shape), array.shape, array.dtype, order, operator.index(threads))
+    return move(_as_bytes(array if array.flags.c_contiguous else array.transpose(order[::-1])))
 
 
 def unpack(buffer, shape, *, threads=1):
@@ -70,12 +127,8 @@ def unpack(buffer, shape, *, threads=1):
       InvalidError: the buffer has another size.
       UnsupportedError: a layout that relayouts can't read.
     """
-    shape = _as_shape(shape)
-    order = tuple(reversed(range(len(shape.dimensions))))
-    dense = Shape(_with_order(shape, order))
-    result = allocate(dense.bytes)
-    _move(buffer, shape, dense, result, threads)
-    return result.view(shape.dtype).reshape(shape.dimensions)
+    move, dtype, dimensions = _get_unpacker(_get_key(shape), operator.index(threads))
+    return move(_as_bytes(buffer)).view(dtype).reshape(dimensions)
 
 
 def relayout(buffer, source, destination, *, threads=1):
@@ -95,20 +148,17 @@ def relayout(buffer, source, destination, *, threads=1):
         the two.
       UnsupportedError: a layout that relayouts can't read or write.
     """
-    source, destination = _as_shape(source), _as_shape(destination)
-    result = allocate(destination.bytes, is_cleared=_has_padding(destination))
-    _move(buffer, source, destination, result, threads)
-    return result
+    move = _get_mover(_get_key(source), _get_key(destination), operator.index(threads))
+    return move(_as_bytes(buffer))
+
+
+def _get_key(shape):
+    """The text by which a shape is looked up."""
+    return shape if isinstance(shape, str) else str(_as_shape(shape))
 
 
 def _as_shape(shape):
     return shape if isinstance(shape, Shape) else Shape(shape)
-
-
-def _move(buffer, source, destination, result, threads):
-    """Moves the bytes of `buffer` into those of `result`."""
-    run = _get_relayout(str(source), str(destination), operator.index(threads))
-    run(_as_bytes(buffer), result)
 
 
 def _as_bytes(buffer):
@@ -131,10 +181,7 @@ def check_array(array, shape, what="the array"):
 def check_description(dimensions, dtype, shape, what):
     """The same of an array with these dimensions and this dtype."""
     if dimensions != shape.dimensions:
-        raise InvalidError(
-            f"invalid dimensions of {what}: expected {shape.dimensions} for {shape}, "
-            f"found {dimensions}"
-        )
+        raise InvalidError(f"invalid dimensions of {what}: expected {shape.dimensions} for {shape}, found {dimensions}")
     if not is_stored_as(dtype, shape.element_type):
         own, stored = get_dtype(shape.element_type), get_stored_dtype(shape.element_type)
         bits = "" if own == stored else f", or {stored} with its bits,"
@@ -144,11 +191,15 @@ def check_description(dimensions, dtype, shape, what):
         )
 
 
+@functools.cache
+def _get_row_major(rank):
+    """Axes of row-major order from minor to major."""
+    return tuple(range(rank - 1, -1, -1))
+
+
 def _get_minor_to_major(array):
     """Axes from the smallest stride to the largest; of equal ones the last first."""
-    return tuple(
-        sorted(range(array.ndim), key=lambda i: (abs(array.strides[i]), -i))
-    )
+    return tuple(sorted(range(array.ndim), key=lambda i: (abs(array.strides[i]), -i)))
 
 
 def _as_dense(array):
@@ -176,5 +227,6 @@ def allocate(size, is_cleared=False):
     """`size` bytes that begin at a line."""
     make = np.zeros if is_cleared else np.empty
     memory = make(size + _LINE - 1, np.uint8)
-    begin = -memory.ctypes.data % _LINE
+    # Faster than memory.ctypes.data.
+    begin = -memory.__array_interface__["data"][0] % _LINE
     return memory[begin : begin + size]

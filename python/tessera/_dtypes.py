@@ -39,9 +39,7 @@ def get_dtype(element_type):
     neither numpy nor ml_dtypes has one.
     """
     if element_type not in _NAMES:
-        raise InvalidError(
-            f"invalid element type: expected that of an array, found '{element_type}'"
-        )
+        raise InvalidError(f"invalid element type: expected that of an array, found '{element_type}'")
     name = _NAMES[element_type]
     try:
         return np.dtype(name)
@@ -49,10 +47,7 @@ def get_dtype(element_type):
         pass
     if hasattr(ml_dtypes, name):
         return np.dtype(getattr(ml_dtypes, name))
-    raise UnsupportedError(
-        f"unsupported element type: expected one that numpy or ml_dtypes has, "
-        f"found {element_type}"
-    )
+    raise UnsupportedError(f"unsupported element type: expected one that numpy or ml_dtypes has, found {element_type}")
 
 
 def get_stored_dtype(element_type):

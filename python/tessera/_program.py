@@ -39,9 +39,7 @@ class Program:
         """
         if not isinstance(module, str):
             if not hasattr(module, "operation"):
-                raise TypeError(
-                    f"a module is a str or an operation, not {type(module).__name__}"
-                )
+                raise TypeError(f"a module is a str or an operation, not {type(module).__name__}")
             module = str(module)
         self._program = _tessera.Program(module, entry, poison_padding)
         self.inputs = tuple(shape for shape, _, _ in self._program.inputs)
@@ -69,8 +67,7 @@ class Program:
         """
         if len(arrays) != len(self.inputs):
             raise InvalidError(
-                f"invalid number of arrays: expected {len(self.inputs)}, one for each "
-                f"argument, found {len(arrays)}"
+                f"invalid number of arrays: expected {len(self.inputs)}, one for each argument, found {len(arrays)}"
             )
         memory = allocate(self._program.input_bytes)
         inputs = enumerate(zip(arrays, self._program.inputs))

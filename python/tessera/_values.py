@@ -45,9 +45,7 @@ def read_entry(lines):
     shapes by name."""
     start = next((i for i, line in enumerate(lines) if line.startswith("ENTRY ")), None)
     if start is None:
-        raise UnsupportedError(
-            "unsupported module: expected the text of HLO with an entry computation, found another"
-        )
+        raise UnsupportedError("unsupported module: expected the text of HLO with an entry computation, found another")
     end = next(i for i in range(start, len(lines)) if lines[i].startswith("}"))
     instructions, shapes = [], {}
     for number in range(start + 1, end):

@@ -105,6 +105,11 @@ def same(actual, expected):
     return actual.tobytes() == expected.tobytes()
 
 
+def choose_code(data):
+    """Kernels that are there already, or code that is compiled at once."""
+    ts._arrays._COMPILED_BYTES = data.draw(st.sampled_from([0, 1 << 25]))
+
+
 @property_test
 @given(st.data(), dimensions, element_types, st.sampled_from([*PADDING_VALUES]), st.integers(0))
 def test_pack(data, dims, element_type, padding_value, number):
@@ -114,6 +119,7 @@ def test_pack(data, dims, element_type, padding_value, number):
     expected = buffer_of(array, layout, PADDING_VALUES[padding_value])
     order = data.draw(st.permutations(range(len(dims))))
     threads = data.draw(st.integers(1, 2))
+    choose_code(data)
     packed = ts.pack(in_order(array, order), shape, threads=threads)
     assert packed.dtype == np.uint8 and packed.nbytes == shape.bytes, shape
     assert same(packed, expected), (shape, order)
@@ -127,6 +133,7 @@ def test_unpack(data, dims, element_type, number):
     rng = np.random.default_rng(number)
     array = random_array(rng, shape)
     noise = random_array(rng, ts.Shape(element_type + "[1]"))[0]
+    choose_code(data)
     unpacked = ts.unpack(buffer_of(array, layout, noise), str(shape))
     assert unpacked.dtype == shape.dtype and unpacked.shape == tuple(dims), shape
     assert same(unpacked, array), shape
@@ -140,6 +147,7 @@ def test_relayout(data, dims, element_type, number):
     rng = np.random.default_rng(number)
     array = random_array(rng, source)
     noise = random_array(rng, ts.Shape(element_type + "[1]"))[0]
+    choose_code(data)
     moved = ts.relayout(buffer_of(array, sides[0], noise).tobytes(), source, destination)
     assert same(moved, buffer_of(array, sides[1], 0)), (source, destination)
 
@@ -154,12 +162,25 @@ def test_packed_elements(data, dims, element_type, number):
     # Element k is the bits from k * bits on, little-endian.
     stored = buffer_of(array, layout, 0).astype(np.uint8)
     planes = np.unpackbits(stored.reshape(-1, 1), axis=1, bitorder="little")[:, :bits]
+    choose_code(data)
     packed = ts.pack(array, shape)
     assert same(packed, np.packbits(planes.reshape(-1), bitorder="little")), shape
     # Bytes have the sign of a narrow integer, where ml_dtypes leaves zeros.
     unpacked = ts.unpack(packed, shape)
     assert unpacked.dtype == shape.dtype and (unpacked == array).all(), shape
     assert unpacked.view(np.int8).tolist() == array.astype(np.int8).tolist(), shape
+
+
+def test_compiled_when_it_pays():
+    """The results are the same before and after."""
+    array = np.arange(1000 * 1001, dtype=np.float32).reshape(1000, 1001)
+    shape = "f32[1000,1001]{0,1:T(8,128)}"
+    ts._arrays._COMPILED_BYTES = 3 * ts.Shape(shape).bytes
+    packed = [ts.pack(array, shape).tobytes() for _ in range(5)]
+    assert len(set(packed)) == 1
+    assert all(same(ts.unpack(packed[0], shape), array) for _ in range(5))
+    mover = ts._arrays._get_mover("f32[1000,1001]{1,0}", shape, 1)
+    assert mover._compiled is not None
 
 
 def test_large():
@@ -226,18 +247,12 @@ def test_errors():
         "expected float32 for f32[3,5]{1,0:T(2,2)}, found float64; array.astype",
         lambda: ts.pack(array.astype(float), shape),
     )
-    expect(
-        ts.InvalidError, "found int32", lambda: ts.pack(array.view(np.int32), shape)
-    )
-    expect(
-        ts.InvalidError, "found int16", lambda: ts.pack(np.zeros(2, np.int16), "bf16[2]")
-    )
+    expect(ts.InvalidError, "found int32", lambda: ts.pack(array.view(np.int32), shape))
+    expect(ts.InvalidError, "found int16", lambda: ts.pack(np.zeros(2, np.int16), "bf16[2]"))
     expect(
         ts.InvalidError, "for f32[3,5]{1,0:T(2,2)}: expected 96 bytes, found 95", lambda: ts.unpack(bytes(95), shape)
     )
-    expect(
-        ts.InvalidError, "array with strides", lambda: ts.unpack(np.zeros((8, 6), "f4")[:, ::2], shape)
-    )
+    expect(ts.InvalidError, "array with strides", lambda: ts.unpack(np.zeros((8, 6), "f4")[:, ::2], shape))
     expect(
         ts.InvalidError,
         "invalid dimensions of the destination",

@@ -95,6 +95,9 @@ inline std::vector<uint8_t> getExpected(llvm::ArrayRef<uint8_t> input,
   }
   if (!to.isWhole || (!padding && !zeroPadding))
     return expected;
+  // Bits behind the last position.
+  for (int64_t bit = to.numPositions * to.bits; zeroPadding && bit % 8; ++bit)
+    to.write(expected, bit, 1, 0);
   llvm::APInt value(to.bits, 0);
   if (padding) {
     value = getPaddingBits(type, *padding);
