@@ -46,7 +46,7 @@ class _Mover:
         if self._compiled is None:
             self._moved += self._size
             if self._moved <= _COMPILED_BYTES:
-                result = np.empty(self._size, np.uint8) if self._size <= _SMALL else allocate(self._size)
+                result = allocate(self._size)
                 self._light(buffer, result)
                 return result
             self._compile()
