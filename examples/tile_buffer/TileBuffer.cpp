@@ -16,9 +16,6 @@
 using tessera::RuntimeError;
 using tessera::RuntimeRelayout;
 
-/// Buffers of at least so many bytes are shared among threads.
-static constexpr int64_t kMinSharedBytes = 4 << 20;
-
 namespace {
 /// The two sides as the runtime takes them.
 struct Sides {
@@ -60,22 +57,12 @@ static std::string move(const TesseraRuntimeArray &srcArray,
   RuntimeRelayout relayout;
   if (RuntimeError error = create(srcArray, dstArray, relayout))
     return error.getMessage();
-  int64_t srcBytes = relayout.getSourceBytes();
-  int64_t dstBytes = relayout.getDestinationBytes();
-  int64_t shares = std::max(1U, std::thread::hardware_concurrency());
-  if (dstBytes < kMinSharedBytes)
-    shares = 1;
-  std::vector<RuntimeError> errors(shares);
-  std::vector<std::thread> threads;
-  auto run = [&](int64_t share) {
-    errors[share] = relayout.run(src, srcBytes, dst, dstBytes, share, shares);
-  };
-  for (int64_t share = 1; share < shares; ++share)
-    threads.emplace_back(run, share);
-  run(0);
-  for (std::thread &thread : threads)
-    thread.join();
-  return errors.front().getMessage();
+  int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  return relayout
+      .runParallel(src, relayout.getSourceBytes(), dst,
+                   relayout.getDestinationBytes(),
+                   std::min<int64_t>(threads, 64))
+      .getMessage();
 }
 
 int64_t TiledBytes(const Shape &shape, const Layout &layout) {
@@ -96,4 +83,13 @@ std::string DetileBuffer(const void *src, void *dst, const Shape &shape,
                          const Layout &layout) {
   Sides sides(shape, layout);
   return move(sides.tiled, sides.dense, src, dst);
+}
+
+std::string TileBufferInPlace(void *buffer, size_t capacity, const Shape &shape,
+                              const Layout &layout) {
+  Sides sides(shape, layout);
+  RuntimeRelayout relayout;
+  if (RuntimeError error = create(sides.dense, sides.tiled, relayout))
+    return error.getMessage();
+  return relayout.runInPlace(buffer, capacity).getMessage();
 }

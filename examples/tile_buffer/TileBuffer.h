@@ -39,4 +39,8 @@ std::string TileBuffer(const void *src, void *dst, const Shape &shape,
 std::string DetileBuffer(const void *src, void *dst, const Shape &shape,
                          const Layout &layout);
 
+/// The same within one buffer of `capacity` bytes, which are enough for both.
+std::string TileBufferInPlace(void *buffer, size_t capacity, const Shape &shape,
+                              const Layout &layout);
+
 #endif // TESSERA_EXAMPLES_TILEBUFFER_H

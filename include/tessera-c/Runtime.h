@@ -45,6 +45,9 @@ typedef struct TesseraRuntimeOptions {
   /// Bytes of a destination from which on stores bypass the caches; 0: half of
   /// the last-level cache, at most 16 MiB.
   int64_t streamedBytes;
+  /// Bytes that a move in place copies at a time, or one band where that is
+  /// more; 0: 256 KiB.
+  int64_t scratchBytes;
   /// Parts of the arrays, a slice for each dimension as in Python,
   /// `8:16,:,0:128:2`; null: the whole array. Buffers and shapes are those of
   /// the whole arrays; the parts have the same sizes. Nothing outside of a part
@@ -114,6 +117,34 @@ tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
                                const void *source, size_t sourceBytes,
                                void *destination, size_t destinationBytes,
                                int64_t share, int64_t shares);
+
+/// Moves the array at the beginning of `buffer`, in the layout of the source,
+/// to that of the destination, at the beginning too. Besides `buffer`, memory
+/// for a part of the array is needed: `scratchBytes` where the slowest varying
+/// axis is of one dimension on both sides, else as much as the source has.
+/// Padding that neither PV nor `zeroPadding` gives a value has any. Errors:
+/// *invalid* for a buffer with fewer bytes than either side, *unsupported* for
+/// parts of arrays, byte strides and a lack of memory; then nothing is written.
+TESSERA_C_EXPORT TesseraError *
+tesseraRuntimeRelayoutRunInPlace(const TesseraRuntimeRelayout *relayout,
+                                 void *buffer, size_t bufferBytes);
+
+/// What a caller gives to run work on threads of its own: calls `task(context,
+/// i)` for each i from 0 to below `count`, in any order or at once, and returns
+/// when all are done.
+typedef void (*TesseraRuntimeTask)(void *context, int64_t i);
+typedef void (*TesseraRuntimeParallelFor)(int64_t count,
+                                          TesseraRuntimeTask task,
+                                          void *context, void *userData);
+
+/// What tesseraRuntimeRelayoutRun does, by up to `threads` threads, from 1 to
+/// 1024: those of `parallelFor`, which gets `userData`, or new ones where it is
+/// null. Small arrays are moved by fewer. Errors as of
+/// tesseraRuntimeRelayoutRun, and *invalid* for other numbers of threads.
+TESSERA_C_EXPORT TesseraError *tesseraRuntimeRelayoutRunParallel(
+    const TesseraRuntimeRelayout *relayout, const void *source,
+    size_t sourceBytes, void *destination, size_t destinationBytes,
+    int64_t threads, TesseraRuntimeParallelFor parallelFor, void *userData);
 
 /// Writes how it moves them: kernels, and the loops around them.
 TESSERA_C_EXPORT void

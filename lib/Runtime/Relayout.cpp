@@ -138,6 +138,7 @@ llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
                   std::move(*to), bits);
   result.sizeOfSrc = *srcBytes;
   result.sizeOfDst = *dstBytes;
+  result.scratchBytes = options.scratchBytes;
   if (result.dst.box.empty())
     result.padding = getPadding(result.dst.shape, bits.dst, options);
   // With all bits that have no element, those behind the last position go.
@@ -295,8 +296,16 @@ void Relayout::run(const char *from, char *to, int64_t share,
       runMove(move, from, to, 0, 1);
   }
   // Like the other bits of its byte, by the first share.
-  if (tailMask && share == 0)
-    to[sizeOfDst - 1] &= ~tailMask;
+  if (share == 0)
+    clearTail(to);
+}
+
+/// What the moves of parts of the array leave out.
+void Relayout::runFills(char *to) const {
+  for (const Move &move : schedule->moves)
+    if (move.kind == Move::Kind::Fill)
+      runMove(move, nullptr, to, 0, 1);
+  clearTail(to);
 }
 
 //===----------------------------------------------------------------------===//
@@ -369,9 +378,8 @@ void Relayout::runPositions(const char *from, char *to, int64_t share,
     else
       copyBits(src, srcBit, to, dstBit, element ? bits : ElementBits(bits.dst));
   }
-  if (tailMask && range.begin + range.count == dstAxes.numAllocated() &&
-      range.count > 0)
-    to[sizeOfDst - 1] &= ~tailMask;
+  if (range.count > 0 && range.begin + range.count == dstAxes.numAllocated())
+    clearTail(to);
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,9 @@ struct Options {
   /// Bytes of the destination from which on its stores bypass the caches; 0 for
   /// what the caches of the processor hold.
   int64_t streamedBytes = 0;
+  /// Bytes that a move in place copies at a time, about: in the second-level
+  /// cache.
+  int64_t scratchBytes = 256 << 10;
 };
 
 /// What moves one array into another. It never changes, and any number of
@@ -40,6 +43,11 @@ public:
   /// order. Buffers are as long as they must be, and do not overlap.
   void run(const char *from, char *to, int64_t share, int64_t shares) const;
 
+  /// Moves the array at the beginning of a buffer that has room for either
+  /// side, to the beginning. Errors: *unsupported* for parts and strides, and
+  /// where there is no memory for what waits; then nothing was moved.
+  llvm::Error runInPlace(char *buffer) const;
+
   void print(llvm::raw_ostream &os) const;
 
 private:
@@ -48,8 +56,22 @@ private:
       : src(std::move(src)), dst(std::move(dst)), srcAxes(std::move(srcAxes)),
         dstAxes(std::move(dstAxes)), bits(bits) {}
 
+  /// Parts of the array that are one behind another on both sides: `indices` of
+  /// one dimension each, but for a last part of fewer.
+  struct Bands {
+    unsigned dim;
+    int64_t indices;
+    int64_t srcBytes, dstBytes;
+  };
+  std::optional<Bands> findBands() const;
+
   void runMove(const Move &move, const char *from, char *to, int64_t share,
                int64_t shares) const;
+  void runFills(char *to) const;
+  void clearTail(char *to) const {
+    if (tailMask)
+      to[sizeOfDst - 1] &= ~tailMask;
+  }
   void runPositions(const char *from, char *to, int64_t share,
                     int64_t shares) const;
   /// Where the element for that index of the destination begins; nothing for
@@ -59,7 +81,7 @@ private:
   Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;
-  int64_t sizeOfSrc = 0, sizeOfDst = 0;
+  int64_t sizeOfSrc = 0, sizeOfDst = 0, scratchBytes = 0;
   /// The element that padding gets, again and again; nothing: it stays.
   std::optional<std::array<uint8_t, 16>> padding;
   /// Bits of the last byte of the destination that have no position, and become

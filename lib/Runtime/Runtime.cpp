@@ -10,6 +10,7 @@
 
 #include "../CAPI/Objects.h"
 #include "Relayout.h"
+#include "Threads.h"
 
 #include "tessera/Layout/Text.h"
 
@@ -17,6 +18,10 @@
 
 using namespace tessera;
 using namespace tessera::runtime;
+
+static constexpr int64_t kMaxThreads = 1024;
+/// What is worth a thread of its own, which takes some 20 us to begin and end.
+static constexpr int64_t kShareBytes = 1 << 20;
 
 struct TesseraRuntimeRelayout {
   Relayout relayout;
@@ -119,7 +124,13 @@ readOptions(const TesseraRuntimeOptions *options) {
   if (options->streamedBytes < 0)
     return invalidError("", "streamedBytes", "0 or more",
                         llvm::Twine(options->streamedBytes));
-  return Options{options->zeroPadding, bytes, options->streamedBytes};
+  if (options->scratchBytes < 0)
+    return invalidError("", "scratchBytes", "0 or more",
+                        llvm::Twine(options->scratchBytes));
+  Options result{options->zeroPadding, bytes, options->streamedBytes};
+  if (options->scratchBytes > 0)
+    result.scratchBytes = options->scratchBytes;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,6 +261,63 @@ tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
                      llvm::Twine(share) + " of " + llvm::Twine(shares)));
   relayout->relayout.run(static_cast<const char *>(source),
                          static_cast<char *>(destination), share, shares);
+  return nullptr;
+}
+
+TesseraError *
+tesseraRuntimeRelayoutRunInPlace(const TesseraRuntimeRelayout *relayout,
+                                 void *buffer, size_t bufferBytes) {
+  const Relayout &move = relayout->relayout;
+  if (llvm::Error error =
+          checkBuffer(buffer, bufferBytes,
+                      std::max(move.srcBytes(), move.dstBytes()), "buffer"))
+    return wrapError(std::move(error));
+  if (llvm::Error error = move.runInPlace(static_cast<char *>(buffer)))
+    return wrapError(std::move(error));
+  return nullptr;
+}
+
+namespace {
+/// A move whose parts threads do.
+struct SharedRun {
+  const Relayout &relayout;
+  const char *source;
+  char *destination;
+  int64_t shares;
+
+  void run(int64_t share) const {
+    relayout.run(source, destination, share, shares);
+  }
+};
+} // namespace
+
+TesseraError *tesseraRuntimeRelayoutRunParallel(
+    const TesseraRuntimeRelayout *relayout, const void *source,
+    size_t sourceBytes, void *destination, size_t destinationBytes,
+    int64_t threads, TesseraRuntimeParallelFor parallelFor, void *userData) {
+  const Relayout &move = relayout->relayout;
+  if (llvm::Error error =
+          checkRun(move, source, sourceBytes, destination, destinationBytes))
+    return wrapError(std::move(error));
+  if (threads < 1 || threads > kMaxThreads)
+    return wrapError(invalidError("", "number of threads",
+                                  "one from 1 to " + llvm::Twine(kMaxThreads),
+                                  llvm::Twine(threads)));
+  int64_t shares = std::clamp<int64_t>(
+      std::max(move.srcBytes(), move.dstBytes()) / kShareBytes, 1, threads);
+  SharedRun run = {move, static_cast<const char *>(source),
+                   static_cast<char *>(destination), shares};
+  if (shares == 1)
+    run.run(0);
+  else if (parallelFor)
+    parallelFor(
+        shares,
+        [](void *context, int64_t share) {
+          static_cast<const SharedRun *>(context)->run(share);
+        },
+        &run, userData);
+  else
+    runOnThreads(shares, [&](int64_t share) { run.run(share); });
   return nullptr;
 }
 

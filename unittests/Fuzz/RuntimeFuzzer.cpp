@@ -80,6 +80,8 @@ static Choices readChoices(StringRef line) {
       choices.options.vectorBytes = first;
     else if (key == "streamed")
       choices.options.streamedBytes = first;
+    else if (key == "scratch")
+      choices.options.scratchBytes = first;
     else if (key == "zero")
       choices.options.zeroPadding = first != 0;
     else if (key == "shares")
@@ -151,6 +153,21 @@ static void require(Buffer &found, llvm::ArrayRef<uint8_t> expected,
                 llvm::Twine(int(expected[i])) + ": " + text);
 }
 
+/// A relayout within one buffer, where all bits of the destination are known.
+static void runInPlace(const TesseraRuntimeRelayout *relayout,
+                       const ModelSide &from, const ModelSide &to,
+                       const Choices &choices, StringRef text) {
+  Buffer buffer(std::max(from.bytes, to.bytes), choices.address);
+  std::vector<uint8_t> expected = getExpected(
+      buffer.bytes(), std::vector<uint8_t>(to.bytes),
+      [&](size_t i) { return from.positions[i] * from.bits; }, from.bits, to,
+      /*zeroPadding=*/true);
+  require(succeeds(tesseraRuntimeRelayoutRunInPlace(relayout, buffer.data(),
+                                                    buffer.size)),
+          "a buffer of the right size is refused");
+  require(buffer, expected, text);
+}
+
 /// A relayout of two texts: every bit is compared.
 static void runTexts(const Shape &source, const Shape &destination,
                      const Choices &choices, StringRef text) {
@@ -172,6 +189,8 @@ static void runTexts(const Shape &source, const Shape &destination,
       choices.options.zeroPadding);
   runShares(made, src, dst, choices.shares);
   require(dst, expected, text);
+  if (choices.options.zeroPadding)
+    runInPlace(made, from, to, choices, text);
 }
 
 /// A relayout from a struct of any numbers: sanitizers look at its accesses.

@@ -76,7 +76,7 @@ def main():
     options = ["", "vector=32", "vector=64 nontemporal=0", "vector=16 address=4 threads=3"]
     write("relayout", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
 
-    options = ["", "vector=32 zero=1", "streamed=1 shares=3", "address=5 strides=40,4 offset=80",
+    options = ["", "vector=32 zero=1 scratch=64", "streamed=1 shares=3", "address=5 strides=40,4 offset=80",
                "dims=4,9 order=0,1 tiles=2,4,2,1 lengths=2,2 bits=4"]  # fmt: skip
     write("runtime", [f"{a}\n{b}\n{option}" for a, b in pairs for option in options])
 

@@ -21,10 +21,13 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include "gmock/gmock.h"
+
 #include <memory>
 #include <thread>
 
 using namespace tessera;
+using ::testing::HasSubstr;
 
 namespace {
 struct DestroyRelayout {
@@ -33,6 +36,8 @@ struct DestroyRelayout {
   }
 };
 using Handle = std::unique_ptr<TesseraRuntimeRelayout, DestroyRelayout>;
+
+Shape parse(llvm::StringRef text) { return llvm::cantFail(parseShape(text)); }
 
 /// The text of an error, which is destroyed; nothing for none.
 std::string take(TesseraError *error) {
@@ -130,6 +135,34 @@ public:
         relayout.get(), from.bytes, from.bits,
         [&](size_t i) { return from.positions[i] * from.bits; }, to,
         chosen.zeroPadding);
+  }
+
+  /// The same within one buffer. Padding is zero, so that all is known.
+  void checkInPlace(const Shape &source, const Shape &destination) {
+    SCOPED_TRACE(source.toString() + " to " + destination.toString() +
+                 " in place, TESSERA_SEED=" + std::to_string(testSeed()));
+    TesseraRuntimeOptions chosen = options();
+    chosen.zeroPadding = true;
+    chosen.scratchBytes = oneIn(4) ? 0 : number(1, 2000);
+    Handle relayout = create(source, destination, chosen);
+    ASSERT_TRUE(relayout);
+    ModelSide from(source), to(destination);
+    for (Placement placement : kPlacements) {
+      GuardedPages buffer(std::max(from.bytes, to.bytes), placement);
+      fill(buffer.bytes());
+      std::vector<uint8_t> input(buffer.bytes().begin(),
+                                 buffer.bytes().begin() + from.bytes);
+      std::vector<uint8_t> expected = getExpected(
+          input, std::vector<uint8_t>(to.bytes),
+          [&](size_t i) { return from.positions[i] * from.bits; }, from.bits,
+          to, /*zeroPadding=*/true);
+      ASSERT_EQ(take(tesseraRuntimeRelayoutRunInPlace(
+                    relayout.get(), buffer.data(), buffer.bytes().size())),
+                "");
+      for (int64_t i = 0; i < to.bytes; ++i)
+        ASSERT_EQ(buffer.bytes()[i], expected[i])
+            << "at byte " << i << ", placement " << static_cast<int>(placement);
+    }
   }
 
   std::mt19937_64 engine;
@@ -270,6 +303,105 @@ TEST(Runtime, PartsOfArrays) {
     if (HasFatalFailure())
       return;
   }
+}
+
+TEST(Runtime, InPlace) {
+  RandomLayouts layouts(testSeed(), /*maxPositions=*/512);
+  ShapePairs pairs(testSeed());
+  Runner runner(testSeed());
+  for (int i = 0, count = testCount(6000); i < count; ++i) {
+    auto dims = layouts.dimensions();
+    PrimitiveType type = layouts.elementType();
+    Shape source = Shape::array(type, dims, layouts.layout(dims, type));
+    Shape destination = Shape::array(type, dims, layouts.layout(dims, type));
+    if (i % 3 == 0)
+      std::tie(source, destination) = pairs.next();
+    else if (i % 12 == 1)
+      std::tie(source, destination) = nextPacked(pairs);
+    else if (!isLegal(source) || !isLegal(destination))
+      continue;
+    runner.checkInPlace(source, destination);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+TEST(Runtime, InPlaceInManyBands) {
+  Runner runner(testSeed());
+  for (std::string tiles : {"T(8,128)", "T(8,128)(2,1)", "T(3,50)", "T(700)"})
+    for (std::string type : {"bf16", "s4", "f64"})
+      for (std::string array :
+           {"[301,257]{1,0", "[64,256]{1,0", "[5,77,130]{2,1,0"}) {
+        std::string packed = type == "s4" ? "E(4)" : "";
+        Shape plain =
+            parse(type + array + (packed.empty() ? "" : ":") + packed + "}");
+        Shape tiled = parse(type + array + ":" + tiles + packed + "}");
+        runner.checkInPlace(plain, tiled);
+        runner.checkInPlace(tiled, plain);
+        if (HasFatalFailure())
+          return;
+      }
+}
+
+TEST(Runtime, InPlaceErrors) {
+  TesseraRuntimeOptions options = {};
+  Shape source = parse("f32[3,5]{1,0}"), tiled = parse("f32[3,5]{1,0:T(4,8)}");
+  Handle relayout = create(source, tiled, options);
+  char buffer[128] = {};
+  auto run = [&](char *data, size_t bytes) {
+    return take(tesseraRuntimeRelayoutRunInPlace(relayout.get(), data, bytes));
+  };
+  EXPECT_THAT(run(buffer, 127),
+              HasSubstr("expected at least 128 bytes, found 127"));
+  EXPECT_THAT(run(nullptr, 128), HasSubstr("null"));
+  options.sourceBox = options.destinationBox = "0:2,:";
+  relayout = create(source, tiled, options);
+  EXPECT_THAT(run(buffer, 128), HasSubstr("unsupported move in place"));
+  options = {};
+  options.scratchBytes = -1;
+  TesseraRuntimeRelayout *none = nullptr;
+  EXPECT_THAT(
+      take(tesseraRuntimeRelayoutCreate("f32[2]", "f32[2]", &options, &none)),
+      HasSubstr("invalid scratchBytes"));
+}
+
+TEST(Runtime, Parallel) {
+  Runner runner(testSeed());
+  Handle relayout = create(parse("bf16[1500,2001]{1,0}"),
+                           parse("bf16[1500,2001]{1,0:T(8,128)(2,1)PV(zero)}"));
+  std::vector<uint8_t> input(
+      tesseraRuntimeRelayoutGetSourceBytes(relayout.get()));
+  std::vector<uint8_t> expected(
+      tesseraRuntimeRelayoutGetDestinationBytes(relayout.get()));
+  runner.fill(input);
+  auto run = [&](std::vector<uint8_t> &output, int64_t threads,
+                 TesseraRuntimeParallelFor parallelFor, void *userData) {
+    return take(tesseraRuntimeRelayoutRunParallel(
+        relayout.get(), input.data(), input.size(), output.data(),
+        output.size(), threads, parallelFor, userData));
+  };
+  EXPECT_EQ(run(expected, 1, nullptr, nullptr), "");
+  for (int64_t threads : {2, 3, 5, 64}) {
+    std::vector<uint8_t> output(expected.size());
+    EXPECT_EQ(run(output, threads, nullptr, nullptr), "");
+    EXPECT_EQ(output, expected);
+    // The caller's own threads, in the order that it likes.
+    int64_t calls = 0;
+    auto backwards = [](int64_t count, TesseraRuntimeTask task, void *context,
+                        void *userData) {
+      *static_cast<int64_t *>(userData) = count;
+      for (int64_t i = count; i-- > 0;)
+        task(context, i);
+    };
+    output.assign(expected.size(), 0);
+    EXPECT_EQ(run(output, threads, backwards, &calls), "");
+    EXPECT_EQ(output, expected);
+    EXPECT_GT(calls, 1);
+    EXPECT_LE(calls, threads);
+  }
+  for (int64_t threads : {0, 1025})
+    EXPECT_THAT(run(expected, threads, nullptr, nullptr),
+                HasSubstr("expected one from 1 to 1024"));
 }
 
 //===----------------------------------------------------------------------===//

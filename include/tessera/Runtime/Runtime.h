@@ -88,6 +88,21 @@ public:
                                           shares);
   }
 
+  /// Moves the array within one buffer that has room for either side.
+  RuntimeError runInPlace(void *buffer, size_t bufferBytes) const {
+    return tesseraRuntimeRelayoutRunInPlace(relayout.get(), buffer,
+                                            bufferBytes);
+  }
+
+  /// Does all of the work by up to `threads` new threads.
+  RuntimeError runParallel(const void *source, size_t sourceBytes,
+                           void *destination, size_t destinationBytes,
+                           int64_t threads) const {
+    return tesseraRuntimeRelayoutRunParallel(
+        relayout.get(), source, sourceBytes, destination, destinationBytes,
+        threads, nullptr, nullptr);
+  }
+
 private:
   struct Destroy {
     void operator()(TesseraRuntimeRelayout *relayout) const {

@@ -1,0 +1,160 @@
+//===- InPlace.cpp - Relayouts within one buffer --------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the slowest varying axis is of the same dimension on both sides, the
+// array is a sequence of bands of that dimension on both:
+//
+//   f32[20,130]{1,0} to {1,0:T(8,128)}   bands of 8 rows
+//     source       4160 bytes each       |0   |1   |2 |
+//     destination  8192 bytes each       |0       |1       |2       |
+//
+// A band is copied into a buffer of its own and moved from there. Bands that
+// grow are moved last to first, others first to last, so that none is written
+// over a band that waits. Arrays without bands are one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Relayout.h"
+
+#include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/PhysicalIndices.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+namespace {
+/// A dimension that varies slowest: so many indices of it are that many
+/// elements of the buffer.
+struct MajorStep {
+  int64_t indices, elements;
+};
+} // namespace
+
+/// The largest value of a function of `size` indices, but for its last digit.
+static int64_t getLargestRest(llvm::ArrayRef<Step> steps) {
+  int64_t sum = 0;
+  for (size_t i = 0; i + 1 < steps.size(); ++i)
+    sum += steps[i].stride * (steps[i + 1].divisor / steps[i].divisor - 1);
+  return sum;
+}
+
+/// How dimension `dim` varies slowest; nothing where others vary as slowly.
+static std::optional<MajorStep> getMajorStep(const AxisList &axes,
+                                             unsigned dim) {
+  llvm::ArrayRef<int64_t> sizes = axes.dimensions();
+  PhysicalIndices indices = getPhysicalIndices(axes, sizes);
+  int64_t rest = 0;
+  for (unsigned other = 0; other < sizes.size(); ++other) {
+    const std::optional<Steps> &steps = indices.steps[other];
+    if (!steps)
+      return std::nullopt;
+    if (steps->empty())
+      continue;
+    rest += getLargestRest(*steps);
+    const Step &last = steps->back();
+    if (other != dim)
+      rest += (sizes[other] - 1) / last.divisor * last.stride;
+  }
+  const Steps &own = *indices.steps[dim];
+  if (own.empty() || rest >= own.back().stride)
+    return std::nullopt;
+  return MajorStep{own.back().divisor, own.back().stride};
+}
+
+std::optional<Relayout::Bands> Relayout::findBands() const {
+  llvm::ArrayRef<int64_t> sizes = srcAxes.dimensions();
+  if (llvm::is_contained(sizes, 0))
+    return std::nullopt;
+  for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+    std::optional<MajorStep> from = getMajorStep(srcAxes, dim);
+    std::optional<MajorStep> to = getMajorStep(dstAxes, dim);
+    if (!from || !to)
+      continue;
+    int64_t size = sizes[dim];
+    // Bands of packed elements have whole bytes.
+    int64_t factor = bits.src % 8 != 0 || bits.dst % 8 != 0 ? 8 : 1;
+    int64_t band =
+        factor * (from->indices / std::gcd(from->indices, to->indices));
+    if (band > size || to->indices > size / band)
+      return std::nullopt;
+    band *= to->indices;
+    int64_t srcBytes = band / from->indices * from->elements * bits.src / 8;
+    int64_t groups =
+        std::clamp<int64_t>(scratchBytes / srcBytes, 1, size / band);
+    return Bands{dim, groups * band, groups * srcBytes,
+                 groups * (band / to->indices * to->elements * bits.dst / 8)};
+  }
+  return std::nullopt;
+}
+
+/// The move of the first `count` indices of a dimension.
+static llvm::Expected<Relayout> getBandMove(const Side &src, const Side &dst,
+                                            unsigned dim, int64_t count,
+                                            const Options &options) {
+  Box box;
+  for (int64_t size : src.shape.dimensions())
+    box.push_back({0, size, 1});
+  box[dim].count = count;
+  return Relayout::get({src.shape, box}, {dst.shape, box}, options);
+}
+
+llvm::Error Relayout::runInPlace(char *buffer) const {
+  if (!src.box.empty() || !dst.box.empty() || src.strided)
+    return unsupportedError("move in place", "whole arrays with layouts",
+                            "a part or byte strides",
+                            "give the destination memory of its own");
+  std::optional<Bands> bands = schedule ? findBands() : std::nullopt;
+  int64_t size = bands ? src.shape.dimensions()[bands->dim] : 0;
+  std::optional<Relayout> moves[2]; // Of full bands, and of the last one.
+  for (int64_t count :
+       {bands ? bands->indices : 0, bands ? size % bands->indices : 0}) {
+    if (count == 0)
+      continue;
+    auto move = getBandMove(src, dst, bands->dim, count, {});
+    if (!move)
+      return move.takeError();
+    // By positions it would look at all of the array for each band.
+    if (!move->schedule)
+      bands = std::nullopt;
+    else
+      moves[count == bands->indices ? 0 : 1].emplace(std::move(*move));
+    if (!bands)
+      break;
+  }
+  int64_t waiting = std::min(bands ? bands->srcBytes : sizeOfSrc, sizeOfSrc);
+  auto *scratch =
+      static_cast<char *>(std::malloc(std::max<int64_t>(waiting, 1)));
+  if (!scratch)
+    return unsupportedError(
+        "move in place",
+        "memory for " + llvm::Twine(waiting) + " bytes that wait", "none");
+  llvm::scope_exit release([&] { std::free(scratch); });
+  if (!bands) {
+    std::memcpy(scratch, buffer, sizeOfSrc);
+    run(scratch, buffer, 0, 1);
+    return llvm::Error::success();
+  }
+  int64_t numBands = llvm::divideCeil(size, bands->indices);
+  for (int64_t i = 0; i < numBands; ++i) {
+    int64_t band = bands->dstBytes > bands->srcBytes ? numBands - 1 - i : i;
+    int64_t from = band * bands->srcBytes;
+    std::memcpy(scratch, buffer + from,
+                std::min(bands->srcBytes, sizeOfSrc - from));
+    bool isFull = (band + 1) * bands->indices <= size;
+    moves[isFull ? 0 : 1]->run(scratch, buffer + band * bands->dstBytes, 0, 1);
+  }
+  runFills(buffer);
+  return llvm::Error::success();
+}
