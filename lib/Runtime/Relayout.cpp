@@ -304,7 +304,7 @@ void Relayout::run(const char *from, char *to, int64_t share,
 void Relayout::runFills(char *to) const {
   for (const Move &move : schedule->moves)
     if (move.kind == Move::Kind::Fill)
-      runMove(move, nullptr, to, 0, 1);
+      runMove(move, /*from=*/to, to, 0, 1); // Which fills do not read.
   clearTail(to);
 }
 

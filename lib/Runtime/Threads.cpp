@@ -37,6 +37,7 @@ static void *runWork(void *argument) {
 void runtime::runOnThreads(int64_t count,
                            llvm::function_ref<void(int64_t)> task) {
   std::vector<Work> all;
+  all.reserve(count);
   for (int64_t number = 0; number < count; ++number)
     all.push_back({task, number});
   for (Work &work : all)

@@ -328,14 +328,17 @@ TEST(Runtime, InPlace) {
 
 TEST(Runtime, InPlaceInManyBands) {
   Runner runner(testSeed());
-  for (std::string tiles : {"T(8,128)", "T(8,128)(2,1)", "T(3,50)", "T(700)"})
-    for (std::string type : {"bf16", "s4", "f64"})
-      for (std::string array :
+  for (const char *tiles : {"T(8,128)", "T(8,128)(2,1)", "T(3,50)", "T(700)"})
+    for (const char *type : {"bf16", "s4", "f64"})
+      for (const char *array :
            {"[301,257]{1,0", "[64,256]{1,0", "[5,77,130]{2,1,0"}) {
-        std::string packed = type == "s4" ? "E(4)" : "";
+        bool isPacked = llvm::StringRef(type) == "s4";
+        std::string begin = (llvm::Twine(type) + array).str();
         Shape plain =
-            parse(type + array + (packed.empty() ? "" : ":") + packed + "}");
-        Shape tiled = parse(type + array + ":" + tiles + packed + "}");
+            parse((llvm::Twine(begin) + (isPacked ? ":E(4)}" : "}")).str());
+        Shape tiled = parse(
+            (llvm::Twine(begin) + ":" + tiles + (isPacked ? "E(4)}" : "}"))
+                .str());
         runner.checkInPlace(plain, tiled);
         runner.checkInPlace(tiled, plain);
         if (HasFatalFailure())
