@@ -22,9 +22,6 @@ static constexpr int64_t kPrefetchBytes = 8 << 10;
 static constexpr int64_t kMaxPrefetchedRun = 1024;
 /// Longer pieces of rows need no help: the processor prefetches them itself.
 static constexpr int64_t kMaxPrefetched = 256;
-/// Ways of the first-level cache that a block's rows may take, prefetched
-/// twice. A way is a page.
-static constexpr int64_t kMaxConflicts = 3;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMaxColumnPitch = 4;
 
@@ -300,7 +297,7 @@ void NestPlanner::planPrefetch(int64_t blocks) {
     nest.prefetch = target.tuning.prefetch.value_or(blocks);
     nest.prefetchesToL2 = !isInterleave &&
                           nest.stores == StoreKind::Nontemporal &&
-                          countConflicts() > kMaxConflicts;
+                          countConflicts() > target.costs.firstLevelConflicts;
   }
 }
 
