@@ -72,6 +72,7 @@ void populateControlConversions(InstructionConversions &conversions);
 void populateAsyncConversions(InstructionConversions &conversions);
 void populateCustomCallConversions(InstructionConversions &conversions);
 void populateLinearAlgebraConversions(InstructionConversions &conversions);
+void populateFourierConversions(InstructionConversions &conversions);
 
 /// All of the above.
 void populateHLOToLinalgConversions(InstructionConversions &conversions);
@@ -203,6 +204,11 @@ public:
                                       mlir::ValueRange arguments,
                                       mlir::TypeRange types);
 
+  /// Arrays of types of one static shape, with the elements that `emit` gives
+  /// for each index.
+  Elements generate(mlir::TypeRange types,
+                    llvm::function_ref<Elements(mlir::ValueRange index)> emit);
+
   /// The array with another layout, where it differs.
   mlir::Value relayout(mlir::Value array, mlir::Type type);
 
@@ -230,7 +236,7 @@ public:
 private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
-  mlir::LogicalResult materialize(InstructionOp op, EmitElements emit);
+  mlir::LogicalResult materialize(InstructionOp op, const EmitElements &emit);
   Elements emitElements(InstructionOp op, const EmitElements &emit,
                         mlir::ValueRange index);
   /// The type of scalars that stand for elements of a type.

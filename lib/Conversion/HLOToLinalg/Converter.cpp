@@ -298,17 +298,8 @@ Elements HLOConverter::emitElements(InstructionOp op, const EmitElements &emit,
   return elements;
 }
 
-LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
-  SmallVector<Type> types = getSignlessLeaves(op.getType());
-  auto getShape = [](Type type) {
-    return cast<RankedTensorType>(type).getShape();
-  };
-  bool isStatic = llvm::all_of(types, [&](Type type) {
-    return cast<RankedTensorType>(type).hasStaticShape() &&
-           getShape(type) == getShape(types.front());
-  });
-  if (types.empty() || !isStatic)
-    return emitUnsupported(op, "shape", "arrays of one static shape");
+Elements HLOConverter::generate(TypeRange types,
+                                llvm::function_ref<Elements(ValueRange)> emit) {
   int64_t rank = cast<RankedTensorType>(types.front()).getRank();
   SmallVector<Value> inits;
   for (Type type : types)
@@ -325,7 +316,7 @@ LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
         SmallVector<Value> index;
         for (int64_t dim = 0; dim < rank; ++dim)
           index.push_back(linalg::IndexOp::create(b, dim));
-        Elements elements = emitElements(op, emit, index);
+        Elements elements = emit(index);
         isEmitted = succeeded(elements);
         b.setLoc(loc);
         linalg::YieldOp::create(b, isEmitted ? ValueRange(*elements)
@@ -335,7 +326,26 @@ LogicalResult HLOConverter::materialize(InstructionOp op, EmitElements emit) {
     generic.erase();
     return failure();
   }
-  setLeaves(op.getResult(), SmallVector<Value>(generic.getResults()));
+  return SmallVector<Value>(generic.getResults());
+}
+
+LogicalResult HLOConverter::materialize(InstructionOp op,
+                                        const EmitElements &emit) {
+  SmallVector<Type> types = getSignlessLeaves(op.getType());
+  auto getShape = [](Type type) {
+    return cast<RankedTensorType>(type).getShape();
+  };
+  bool isStatic = llvm::all_of(types, [&](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape() &&
+           getShape(type) == getShape(types.front());
+  });
+  if (types.empty() || !isStatic)
+    return emitUnsupported(op, "shape", "arrays of one static shape");
+  Elements arrays = generate(
+      types, [&](ValueRange index) { return emitElements(op, emit, index); });
+  if (failed(arrays))
+    return failure();
+  setLeaves(op.getResult(), *arrays);
   return success();
 }
 
@@ -559,6 +569,7 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateAsyncConversions(conversions);
   populateCustomCallConversions(conversions);
   populateLinearAlgebraConversions(conversions);
+  populateFourierConversions(conversions);
 }
 
 LogicalResult

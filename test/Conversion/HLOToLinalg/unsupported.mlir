@@ -85,3 +85,30 @@ func.func @main(%t: tuple<!a, !a>, %x: !a, %d: !d) -> !a {
   %5 = tessera_hlo.instruction "get-tuple-element"(%t) {hlo_attributes = {index = "5"}} : (tuple<!a, !a>) -> !a
   return %0 : !a
 }
+
+// -----
+
+// Transforms of what they are not defined for.
+
+!r = tensor<3x8xf32, #tessera.layout<{1,0}>>
+!c = tensor<3x8xcomplex<f32>, #tessera.layout<{1,0}>>
+!h = tensor<3x5xcomplex<f32>, #tessera.layout<{1,0}>>
+!d = tensor<?x8xcomplex<f32>, #tessera.layout<{1,0}>>
+func.func @main(%r: !r, %c: !c, %h: !h, %d: !d) -> !r {
+  // expected-error@+1 {{unsupported fft_type of fft: expected FFT, IFFT, RFFT or IRFFT, found DCT}}
+  %0 = tessera_hlo.instruction "fft"(%c) {hlo_attributes = {fft_type = "DCT", fft_length = "{8}"}} : (!c) -> !c
+  // expected-error@+1 {{unsupported fft_length of fft: expected positive numbers, found {0}}}
+  %1 = tessera_hlo.instruction "fft"(%c) {hlo_attributes = {fft_type = "FFT", fft_length = "{0}"}} : (!c) -> !c
+  // expected-error@+1 {{unsupported types of fft: expected arrays of f32, f64, c64 or c128 that fit FFT of {7}, found (tensor<3x8xcomplex<f32>}}
+  %2 = tessera_hlo.instruction "fft"(%c) {hlo_attributes = {fft_type = "FFT", fft_length = "{7}"}} : (!c) -> !c
+  // expected-error@+1 {{unsupported types of fft: expected arrays of f32, f64, c64 or c128 that fit FFT of {2,3,8}, found}}
+  %3 = tessera_hlo.instruction "fft"(%c) {hlo_attributes = {fft_type = "FFT", fft_length = "{2,3,8}"}} : (!c) -> !c
+  // expected-error@+1 {{unsupported types of fft: expected arrays of f32, f64, c64 or c128 that fit RFFT of {8}, found}}
+  %4 = tessera_hlo.instruction "fft"(%r) {hlo_attributes = {fft_type = "RFFT", fft_length = "{8}"}} : (!r) -> !c
+  // expected-error@+1 {{unsupported types of fft: expected arrays of f32, f64, c64 or c128 that fit FFT of {8}, found}}
+  %5 = tessera_hlo.instruction "fft"(%r) {hlo_attributes = {fft_type = "FFT", fft_length = "{8}"}} : (!r) -> !r
+  // expected-error@+1 {{unsupported types of fft: expected arrays of f32, f64, c64 or c128 that fit FFT of {8}, found}}
+  %6 = tessera_hlo.instruction "fft"(%d) {hlo_attributes = {fft_type = "FFT", fft_length = "{8}"}} : (!d) -> !d
+  %7 = tessera_hlo.instruction "fft"(%h) {hlo_attributes = {fft_type = "IRFFT", fft_length = "{8}"}} : (!h) -> !r
+  return %7 : !r
+}

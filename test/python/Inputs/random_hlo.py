@@ -432,6 +432,7 @@ def gather(m):
 
 # --- reductions and products ------------------------------------------------------
 
+
 def scatter(m):
     opcode = m.random.choice(["add", "maximum", "minimum"])
     name, dims = m.random.choice(["f32", "s32", "u8", "f64", "s64"]), m.dims(m.random.randrange(1, 4))
@@ -553,6 +554,17 @@ def triangular_solve(m):
         name, right.shape, "triangular-solve", [m.parameter(name, matrix), m.parameter(name, right)],
         f"{flags}, transpose_a={transpose}", result="sum",
     )  # fmt: skip
+
+
+def fft(m):
+    kind, part = m.random.choice(["FFT", "IFFT", "RFFT", "IRFFT"]), m.random.choice(["f32", "f64"])
+    number = "c64" if part == "f32" else "c128"
+    lengths, batch = m.dims(m.random.randrange(1, 4), 17), m.dims(m.random.randrange(2), 3)
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    from_dims, to_dims = batch + (half if kind == "IRFFT" else lengths), batch + (half if kind == "RFFT" else lengths)
+    source = m.array(part if kind == "RFFT" else number, from_dims, edges=False)
+    target = part if kind == "IRFFT" else number
+    m.op(target, to_dims, "fft", [source], f"fft_type={kind}, fft_length={ints(lengths)}", result="sum")
 
 
 REDUCERS = {
@@ -701,5 +713,5 @@ KINDS = [
     convert, bitcast_convert, map_, broadcast, transpose, reverse, reshape, copy, slice_, iota,
     pad, concatenate, dynamic_slice, dynamic_update_slice, gather, reduce, reduce_window,
     convolution, dot, scatter, sort, select_and_scatter, convert_tiny, reduce_precision, complex_,
-    complex_parts, cholesky, triangular_solve,
+    complex_parts, cholesky, triangular_solve, fft,
 ]  # fmt: skip
