@@ -72,6 +72,7 @@ void populateControlConversions(InstructionConversions &conversions);
 void populateAsyncConversions(InstructionConversions &conversions);
 void populateCustomCallConversions(InstructionConversions &conversions);
 void populateLinearAlgebraConversions(InstructionConversions &conversions);
+void populateRandomConversions(InstructionConversions &conversions);
 void populateFourierConversions(InstructionConversions &conversions);
 
 /// All of the above.

@@ -570,6 +570,7 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateCustomCallConversions(conversions);
   populateLinearAlgebraConversions(conversions);
   populateFourierConversions(conversions);
+  populateRandomConversions(conversions);
 }
 
 LogicalResult

@@ -112,3 +112,26 @@ func.func @main(%r: !r, %c: !c, %h: !h, %d: !d) -> !r {
   %7 = tessera_hlo.instruction "fft"(%h) {hlo_attributes = {fft_type = "IRFFT", fft_length = "{8}"}} : (!h) -> !r
   return %7 : !r
 }
+
+// -----
+
+// Random bits of other states and types.
+
+!s = tensor<2xui64, #tessera.layout<{0}>>
+!t = tensor<3xui64, #tessera.layout<{0}>>
+!w = tensor<4xui32, #tessera.layout<{0}>>
+!f = tensor<4xf32, #tessera.layout<{0}>>
+func.func @main(%s: !s, %t: !t, %w: !w) -> tuple<!s, !w> {
+  // expected-error@+1 {{unsupported algorithm of rng-bit-generator: expected rng_default, rng_philox or rng_three_fry, found rng_other}}
+  %0 = tessera_hlo.instruction "rng-bit-generator"(%s) {hlo_attributes = {algorithm = "rng_other"}} : (!s) -> tuple<!s, !w>
+  // expected-error@+1 {{unsupported types of rng-bit-generator: expected a state of u64[2], or u64[3] of Philox, and integers of 8, 16, 32 or 64 bits, found (tensor<3xui64}}
+  %1 = tessera_hlo.instruction "rng-bit-generator"(%t) {hlo_attributes = {algorithm = "rng_three_fry"}} : (!t) -> tuple<!t, !w>
+  // expected-error@+1 {{unsupported types of rng-bit-generator: expected a state of u64[2], or u64[3] of Philox, and integers}}
+  %2 = tessera_hlo.instruction "rng-bit-generator"(%w) {hlo_attributes = {algorithm = "rng_philox"}} : (!w) -> tuple<!w, !w>
+  // expected-error@+1 {{unsupported types of rng-bit-generator: expected a state of u64[2], or u64[3] of Philox, and integers}}
+  %3 = tessera_hlo.instruction "rng-bit-generator"(%s) {hlo_attributes = {algorithm = "rng_philox"}} : (!s) -> tuple<!s, !f>
+  // expected-error@+1 {{unsupported types of rng-bit-generator: expected a state of u64[2], or u64[3] of Philox, and integers}}
+  %4 = tessera_hlo.instruction "rng-bit-generator"(%s) {hlo_attributes = {algorithm = "rng_philox"}} : (!s) -> !s
+  %5 = tessera_hlo.instruction "rng-bit-generator"(%s) {hlo_attributes = {algorithm = "rng_philox"}} : (!s) -> tuple<!s, !w>
+  return %5 : tuple<!s, !w>
+}

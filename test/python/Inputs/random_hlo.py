@@ -556,6 +556,20 @@ def triangular_solve(m):
     )  # fmt: skip
 
 
+def random_bits(m):
+    """The state with words that carry, and what follows it."""
+    algorithm = m.random.choice(["rng_default", "rng_philox", "rng_three_fry"])
+    count = 2 if algorithm == "rng_three_fry" else m.random.choice([2, 3])
+    name, dims = m.random.choice([name for name in WIDE if name.startswith("u")]), m.dims()
+    state = m.array("u64", (count,))
+    text, shapes = m.name("t"), [m.shape("u64", (count,)), m.shape(name, dims)]
+    m.lines.append(f"{text} = ({', '.join(shapes)}) rng-bit-generator({state}), algorithm={algorithm}")
+    for index, shape in enumerate(shapes):
+        element = m.name("v")
+        m.lines.append(f"{element} = {shape} get-tuple-element({text}), index={index}")
+        m.results.append((element, shape, "rng-bit-generator", None, len(m.lines) - 2))
+
+
 def fft(m):
     kind, part = m.random.choice(["FFT", "IFFT", "RFFT", "IRFFT"]), m.random.choice(["f32", "f64"])
     number = "c64" if part == "f32" else "c128"
@@ -713,5 +727,5 @@ KINDS = [
     convert, bitcast_convert, map_, broadcast, transpose, reverse, reshape, copy, slice_, iota,
     pad, concatenate, dynamic_slice, dynamic_update_slice, gather, reduce, reduce_window,
     convolution, dot, scatter, sort, select_and_scatter, convert_tiny, reduce_precision, complex_,
-    complex_parts, cholesky, triangular_solve, fft,
+    complex_parts, cholesky, triangular_solve, fft, random_bits,
 ]  # fmt: skip
