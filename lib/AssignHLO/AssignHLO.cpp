@@ -16,6 +16,8 @@
 
 #include "Model.h"
 
+#include "tessera/HLO/Verifier.h"
+#include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,6 +25,7 @@
 
 using namespace tessera;
 using namespace tessera::hlo;
+using llvm::StringRef;
 
 namespace {
 /// A layout of a value, and copies of it in others, by number of candidate.
@@ -44,10 +47,10 @@ public:
         candidates(model.values.size()), bytes(model.values.size()),
         uses(model.values.size()) {}
 
-  llvm::Expected<HLOAssignment> run();
+  llvm::Expected<HLOAssignment> run(const Module &module);
 
 private:
-  bool addCandidate(unsigned value, const Shape &shape);
+  bool addCandidate(unsigned value, Shape shape);
   void addOwnCandidates();
   void addDefaultCandidates();
   void propagate();
@@ -57,12 +60,18 @@ private:
   void addVariables();
   void addVersionVariable(unsigned value);
   void addUse(const ModelUse &use);
-  int64_t getCost(const ModelUse &use, const Versions &from, unsigned to,
-                  const std::vector<bool> &accepts) const;
+  /// How a use takes a value, and what that costs.
+  struct Taken {
+    int64_t cost = kInfiniteCost;
+    ModelChoice::Use use;
+  };
+  Taken take(const ModelUse &use, const Versions &from, unsigned to,
+             const std::vector<bool> &accepts) const;
   std::vector<bool> getAccepted(const ModelUse &use) const;
   Choices getOwnChoices() const;
   std::vector<unsigned> getWorklistOrder() const;
   std::vector<AssignedValue> getChanges(const Choices &choices) const;
+  ModelChoice getChoice(const Choices &choices) const;
 
   const Model &model;
   const AssignOptions &options;
@@ -82,8 +91,14 @@ private:
 // Candidates
 //===----------------------------------------------------------------------===//
 
-bool Assigner::addCandidate(unsigned value, const Shape &shape) {
+/// A layout like the module's is the module's, with its division among parts of
+/// a space.
+bool Assigner::addCandidate(unsigned value, Shape shape) {
   auto &list = candidates[value];
+  Layout plain = model.values[value].own.layout();
+  plain.splitConfigs.clear();
+  if (shape.layout() == plain)
+    shape.setLayout(model.values[value].own.layout());
   if (list.size() >= options.maxCandidates || llvm::is_contained(list, shape))
     return false;
   llvm::Expected<ShapeSize> size = getSizeOnCore(shape);
@@ -163,8 +178,9 @@ void Assigner::makeVersions() {
   for (auto [i, value] : llvm::enumerate(model.values)) {
     std::vector<Versions> &list = versions.emplace_back();
     unsigned count = candidates[i].size();
-    size_t readers = llvm::count_if(
-        uses[i], [&, i = i](const ModelUse *use) { return use->from == i; });
+    size_t readers = llvm::count_if(uses[i], [&, i = i](const ModelUse *use) {
+      return use->from == i && !use->isHomeOnly;
+    });
     for (unsigned home = 0; home < (value.isPinned ? 1 : count); ++home) {
       list.push_back({home, {}});
       for (unsigned one = 0; value.isInMemory && readers > 0 && one < count;
@@ -217,29 +233,36 @@ void Assigner::addVariables() {
 
 /// For each pair of candidates, whether they fit. Those of the module do.
 std::vector<bool> Assigner::getAccepted(const ModelUse &use) const {
+  const ModelValue &target = model.values[use.to];
+  bool mayBeOwn = !use.mayMove || target.instruction->opcode == Opcode::Bitcast;
   std::vector<bool> accepted;
-  bool isBitcast = model.values[use.to].instruction->opcode == Opcode::Bitcast;
   for (const Shape &from : candidates[use.from])
     for (const Shape &to : candidates[use.to]) {
-      bool isOwn = from == model.values[use.from].own &&
-                   to == model.values[use.to].own &&
-                   (!use.mayMove || isBitcast);
-      accepted.push_back(isOwn || use.relation.accepts(from, to));
+      bool isOwn =
+          mayBeOwn && from == model.values[use.from].own && to == target.own;
+      accepted.push_back(isOwn ||
+                         use.relation.accepts(from, to, use.movesFree));
     }
   return accepted;
 }
 
-int64_t Assigner::getCost(const ModelUse &use, const Versions &from,
-                          unsigned to, const std::vector<bool> &accepts) const {
-  int64_t least = kInfiniteCost;
-  for (unsigned version : from.all()) {
-    int64_t read = getBytes(use.from, version, use.runs);
-    if (accepts[version * candidates[use.to].size() + to])
-      least = std::min(least, use.isRead ? read : 0);
-    else if (use.mayMove)
-      least = std::min(
-          least,
-          use.movesFree ? 0 : addBytes(read, getBytes(use.to, to, use.runs)));
+Assigner::Taken Assigner::take(const ModelUse &use, const Versions &from,
+                               unsigned to,
+                               const std::vector<bool> &accepts) const {
+  Taken least;
+  for (auto [number, version] : llvm::enumerate(from.all())) {
+    if (number > 0 && use.isHomeOnly)
+      break;
+    bool fits = accepts[version * candidates[use.to].size() + to];
+    if (!fits && !use.mayMove)
+      continue;
+    int64_t cost = 0, read = getBytes(use.from, version, use.runs);
+    if (fits && use.isRead)
+      cost = read;
+    if (!fits && !use.movesFree)
+      cost = addBytes(read, getBytes(use.to, to, use.runs));
+    if (cost < least.cost)
+      least = {cost, {static_cast<unsigned>(number), !fits}};
   }
   return least;
 }
@@ -249,7 +272,7 @@ void Assigner::addUse(const ModelUse &use) {
   std::vector<int64_t> costs;
   for (const Versions &from : versions[use.from])
     for (unsigned to = 0; to < graph.numChoices(homes[use.to]); ++to)
-      costs.push_back(getCost(use, from, to, accepts));
+      costs.push_back(take(use, from, to, accepts).cost);
   // A value that an instruction takes twice meets itself in one table.
   graph.addCosts(lists[use.from], homes[use.to], std::move(costs));
 }
@@ -262,7 +285,7 @@ void Assigner::addUse(const ModelUse &use) {
 Choices Assigner::getOwnChoices() const {
   Choices choices(graph.numVariables());
   for (auto [i, value] : llvm::enumerate(model.values)) {
-    auto own = llvm::find(candidates[i], value.own);
+    const auto *own = llvm::find(candidates[i], value.own);
     if (own == candidates[i].end())
       return {};
     unsigned home = own - candidates[i].begin();
@@ -317,7 +340,44 @@ std::vector<AssignedValue> Assigner::getChanges(const Choices &choices) const {
   return changes;
 }
 
-llvm::Expected<HLOAssignment> Assigner::run() {
+ModelChoice Assigner::getChoice(const Choices &choices) const {
+  ModelChoice chosen;
+  for (unsigned i = 0; i < model.values.size(); ++i) {
+    const Versions &own = versions[i][choices[lists[i]]];
+    ModelChoice::Value &value = chosen.values.emplace_back();
+    value.home = candidates[i][own.home];
+    for (unsigned copy : own.copies)
+      value.copies.push_back(candidates[i][copy]);
+  }
+  for (const ModelUse &use : model.uses)
+    chosen.uses.push_back(take(use,
+                               versions[use.from][choices[lists[use.from]]],
+                               choices[homes[use.to]], getAccepted(use))
+                              .use);
+  return chosen;
+}
+
+/// The text is read again, verified, and counted by the counter, which is
+/// separate code.
+static llvm::Error check(StringRef text, int64_t bytes, int64_t unknownTrips) {
+  std::vector<SourceDiagnostic> errors;
+  std::unique_ptr<Module> written = hlo::parse(text, errors);
+  if (!written || !hlo::verify(*written, errors))
+    return unsupportedError("module", "new layouts that can be written down",
+                            "one for which that is not valid: " +
+                                errors.front().message());
+  llvm::Expected<int64_t> counted = countTouchedBytes(*written, unknownTrips);
+  if (!counted)
+    return counted.takeError();
+  if (*counted == bytes)
+    return llvm::Error::success();
+  return unsupportedError("module",
+                          "new layouts that can be written down in " +
+                              llvm::Twine(bytes) + " bytes read and written",
+                          llvm::Twine(*counted));
+}
+
+llvm::Expected<HLOAssignment> Assigner::run(const Module &module) {
   for (const ModelUse &use : model.uses) {
     uses[use.from].push_back(&use);
     uses[use.to].push_back(&use);
@@ -340,6 +400,12 @@ llvm::Expected<HLOAssignment> Assigner::run() {
   result.variables = graph.numVariables();
   if (solution->isFeasible())
     result.changes = getChanges(solution->choices);
+  if (solution->isFeasible() && options.writesText) {
+    result.text = writeModule(module, model, getChoice(solution->choices));
+    if (llvm::Error error =
+            check(result.text, solution->cost, options.unknownTrips))
+      return error;
+  }
   result.solution = std::move(*solution);
   std::vector<unsigned> order(homes);
   result.greedy = graph.evaluate(chooseInOrder(graph, order));
@@ -366,7 +432,7 @@ llvm::Expected<HLOAssignment> tessera::assignLayouts(const Module &module,
   if (!model)
     return model.takeError();
   Assigner assigner(*model, options, guessRule(*model));
-  llvm::Expected<HLOAssignment> result = assigner.run();
+  llvm::Expected<HLOAssignment> result = assigner.run(module);
   if (result)
     result->before = *before;
   return result;

@@ -71,32 +71,28 @@ Traffic tessera::getTraffic(const Instruction &instruction,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The values of an instruction's leaves; kNone for what is no array.
-using Values = llvm::SmallVector<unsigned, 2>;
-constexpr unsigned kNone = ~0u;
-
-/// A computation where it runs.
-struct Frame {
-  int64_t runs = 1;
-  bool isFused = false;
-  std::vector<Values> parameters;
-  llvm::DenseMap<const Instruction *, Values> values;
-};
-
 class ModelBuilder {
 public:
   ModelBuilder(Model &model, int64_t unknownTrips)
       : model(model), unknownTrips(unknownTrips) {}
 
-  /// Runs a computation whose parameters and results keep their layouts.
-  void runPinned(const Computation &computation, int64_t runs);
-  bool isTooLarge() const { return model.values.size() > kMaxValues; }
+  /// Runs the entry, whose parameters and results keep their layouts.
+  void runEntry(const Computation &entry);
+  bool isTooLarge() const {
+    return model.values.size() > kMaxValues || model.frames.size() > kMaxValues;
+  }
 
 private:
+  using Frame = ModelFrame;
   static constexpr size_t kMaxValues = 1000000;
   /// Costs of what runs more often exceed int64.
   static constexpr int64_t kMaxRuns = INT64_MAX;
 
+  Frame &addFrame(const Computation &computation, Frame::Kind kind,
+                  int64_t runs);
+  Frame &addCallee(Frame &caller, const Instruction &instruction,
+                   const Computation &computation, Frame::Kind kind,
+                   int64_t runs);
   unsigned addValue(const Instruction &instruction, size_t leaf,
                     const Frame &frame);
   Values addValues(const Instruction &instruction, const Frame &frame);
@@ -104,15 +100,20 @@ private:
   ModelUse &addUse(unsigned from, unsigned to, Relation::Kind kind,
                    const Frame &frame);
   void addUses(const Values &from, const Values &to, const Frame &frame,
-               bool isRead);
+               const Instruction &user, unsigned operand, bool isRead = false);
   void write(const Values &values, LeafRange range);
 
-  Values run(const Computation &computation, Frame &frame);
+  Values run(Frame &frame);
   Values visit(const Instruction &instruction, Frame &frame);
   Values visitPart(const Instruction &instruction, Frame &frame,
                    llvm::ArrayRef<int64_t> index);
   Values visitFusion(const Instruction &instruction, Frame &frame);
+  void addAliases(const Instruction &fusion, const Frame &inside,
+                  const Values &results);
   Values visitLoop(const Instruction &instruction, Frame &frame);
+  Values addState(const Instruction &loop, const Values &results,
+                  const Frame &body);
+  Values visitCall(const Instruction &instruction, Frame &frame);
   Values visitCopyStart(const Instruction &instruction, Frame &frame);
   Values visitPinned(const Instruction &instruction, Frame &frame);
   Values visitOther(const Instruction &instruction, Frame &frame);
@@ -122,6 +123,25 @@ private:
   LeafCounter leaves;
 };
 } // namespace
+
+ModelFrame &ModelBuilder::addFrame(const Computation &computation,
+                                   Frame::Kind kind, int64_t runs) {
+  Frame &frame = model.frames.emplace_back();
+  frame.computation = &computation;
+  frame.kind = kind;
+  frame.runs = runs;
+  frame.number = model.frames.size() - 1;
+  return frame;
+}
+
+ModelFrame &ModelBuilder::addCallee(Frame &caller,
+                                    const Instruction &instruction,
+                                    const Computation &computation,
+                                    Frame::Kind kind, int64_t runs) {
+  Frame &frame = addFrame(computation, kind, runs);
+  caller.callees[&instruction].push_back(frame.number);
+  return frame;
+}
 
 unsigned ModelBuilder::addValue(const Instruction &instruction, size_t leaf,
                                 const Frame &frame) {
@@ -134,7 +154,7 @@ unsigned ModelBuilder::addValue(const Instruction &instruction, size_t leaf,
   value.own = shape;
   value.own.setLayout(shape.layoutOrDefault());
   value.runs = frame.runs;
-  value.isInMemory = !frame.isFused;
+  value.isInMemory = !frame.isFused();
   model.values.push_back(std::move(value));
   return model.values.size() - 1;
 }
@@ -160,16 +180,22 @@ ModelUse &ModelBuilder::addUse(unsigned from, unsigned to, Relation::Kind kind,
   use.to = to;
   use.relation.kind = kind;
   use.runs = frame.runs;
+  use.isHomeOnly = frame.isFused();
   return use;
 }
 
 void ModelBuilder::addUses(const Values &from, const Values &to,
-                           const Frame &frame, bool isRead) {
+                           const Frame &frame, const Instruction &user,
+                           unsigned operand, bool isRead) {
   if (from.size() != to.size())
     return;
-  for (auto [source, target] : llvm::zip_equal(from, to))
-    if (source != kNone && target != kNone && source != target)
-      addUse(source, target, Relation::Kind::Equal, frame).isRead = isRead;
+  for (unsigned leaf = 0; leaf < from.size(); ++leaf) {
+    if (from[leaf] == kNone || to[leaf] == kNone || from[leaf] == to[leaf])
+      continue;
+    ModelUse &use = addUse(from[leaf], to[leaf], Relation::Kind::Equal, frame);
+    use.isRead = isRead;
+    use.site = {frame.number, &user, operand, leaf};
+  }
 }
 
 void ModelBuilder::write(const Values &values, LeafRange range) {
@@ -188,6 +214,10 @@ Values ModelBuilder::visitPart(const Instruction &instruction, Frame &frame,
   return Values(llvm::ArrayRef(whole).slice(range->begin, range->count));
 }
 
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 /// Whether the compiler has code of its own for a fusion.
 static bool isCustom(const Instruction &fusion) {
   const Attribute *kind = fusion.getAttribute("kind");
@@ -198,20 +228,19 @@ static bool isCustom(const Instruction &fusion) {
 /// fusion within one is a part of it.
 Values ModelBuilder::visitFusion(const Instruction &instruction, Frame &frame) {
   const Computation &body = *instruction.getComputation("calls");
-  Frame inside;
-  inside.runs = frame.runs;
-  inside.isFused = true;
-  for (auto [parameter, operand] :
-       llvm::zip_equal(body.parameters(), instruction.operands)) {
-    if (frame.isFused) {
+  Frame &inside =
+      addCallee(frame, instruction, body, Frame::Kind::Fusion, frame.runs);
+  for (auto [i, operand] : llvm::enumerate(instruction.operands)) {
+    if (frame.isFused()) {
       inside.parameters.push_back(frame.values[operand]);
       continue;
     }
-    inside.parameters.push_back(addValues(*parameter, inside));
-    addUses(frame.values[operand], inside.parameters.back(), frame, true);
+    inside.parameters.push_back(addValues(*body.parameters()[i], inside));
+    addUses(frame.values[operand], inside.parameters.back(), frame, instruction,
+            i, /*isRead=*/true);
   }
-  Values results = run(body, inside);
-  if (frame.isFused)
+  Values results = run(inside);
+  if (frame.isFused() || isTooLarge())
     return results;
   for (auto [leaf, value] : llvm::enumerate(results)) {
     if (value == kNone)
@@ -224,26 +253,156 @@ Values ModelBuilder::visitFusion(const Instruction &instruction, Frame &frame) {
     result.own.mutableLayout().memorySpace =
         shape.layoutOrDefault().memorySpace;
   }
+  addAliases(instruction, inside, results);
   write(results, {0, results.size()});
   return results;
 }
 
-/// The state has one layout before, in and behind the loop.
-Values ModelBuilder::visitLoop(const Instruction &instruction, Frame &frame) {
-  Values state = addValues(instruction, frame);
-  addUses(frame.values[instruction.operands[0]], state, frame, false);
-  Frame inside;
-  int64_t trips = hlo::getTripCount(instruction).value_or(unknownTrips);
-  inside.runs = llvm::checkedMul(frame.runs, trips).value_or(kMaxRuns);
-  inside.parameters = {state};
-  addUses(run(*instruction.getComputation("body"), inside), state, inside,
-          false);
-  Frame test;
-  test.runs = inside.runs;
-  test.parameters = {state};
-  run(*instruction.getComputation("condition"), test);
+/// A result that is written over an operand has its layout.
+void ModelBuilder::addAliases(const Instruction &fusion, const Frame &inside,
+                              const Values &results) {
+  for (const Alias &alias :
+       getAliases(fusion.getAttribute("output_to_operand_aliasing"))) {
+    const Instruction &operand = *fusion.operands[alias.number];
+    auto from = leaves.getRange(*operand.shape, alias.inputIndex);
+    auto to = leaves.getRange(*fusion.shape, alias.outputIndex);
+    if (!from || !to || from->count != to->count)
+      continue;
+    const Values &parameter = inside.parameters[alias.number];
+    for (size_t i = 0; i < from->count; ++i) {
+      unsigned source = parameter[from->begin + i],
+               target = results[to->begin + i];
+      bool agree = source != kNone && target != kNone && source != target &&
+                   model.values[source].own.dimensions() ==
+                       model.values[target].own.dimensions();
+      if (agree)
+        addUse(source, target, Relation::Kind::Equal, inside);
+    }
+  }
+}
+
+/// Whether the body of a loop gives the part of its parameter at `path` back.
+static bool isHandedOn(const Computation &body, llvm::ArrayRef<int64_t> path) {
+  const Instruction *value = body.root();
+  llvm::SmallVector<int64_t, 4> rest(llvm::reverse(path));
+  while (true) {
+    if (value->opcode == Opcode::Tuple && !rest.empty()) {
+      value = value->operands[rest.pop_back_val()];
+    } else if (value->opcode == Opcode::GetTupleElement) {
+      rest.push_back(getInt(value->getAttribute("index")).value_or(-1));
+      value = value->operands[0];
+    } else {
+      break;
+    }
+  }
+  return value->opcode == Opcode::Parameter &&
+         llvm::equal(llvm::reverse(rest), path);
+}
+
+/// Appends for each leaf whether it is handed on.
+static void findHandedOn(const Computation &body, const Shape &shape,
+                         llvm::SmallVectorImpl<int64_t> &path,
+                         std::vector<bool> &answers) {
+  if (!shape.isTuple()) {
+    answers.push_back(!path.empty() && isHandedOn(body, path));
+    return;
+  }
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    path.push_back(i);
+    findHandedOn(body, shape.elements()[i], path, answers);
+    path.pop_back();
+  }
+}
+
+/// The state in a loop: what is handed on is that behind it, the rest is made
+/// anew each time.
+Values ModelBuilder::addState(const Instruction &loop, const Values &results,
+                              const Frame &body) {
+  llvm::SmallVector<int64_t, 4> path;
+  std::vector<bool> isHandedOn;
+  findHandedOn(*body.computation, *loop.shape, path, isHandedOn);
+  Values state = addValues(*body.computation->parameters()[0], body);
+  for (auto [inside, result, isSame] :
+       llvm::zip_equal(state, results, isHandedOn)) {
+    if (inside == kNone || result == kNone)
+      continue;
+    if (isSame) {
+      inside = result;
+      model.values[result].isCarried = true;
+      continue;
+    }
+    addUse(inside, result, Relation::Kind::Equal, body).isHomeOnly = true;
+  }
   return state;
 }
+
+/// The state has one layout before, in and behind the loop.
+Values ModelBuilder::visitLoop(const Instruction &instruction, Frame &frame) {
+  int64_t trips = hlo::getTripCount(instruction).value_or(unknownTrips);
+  int64_t runs = llvm::checkedMul(frame.runs, trips).value_or(kMaxRuns);
+  Frame &condition =
+      addCallee(frame, instruction, *instruction.getComputation("condition"),
+                Frame::Kind::Condition, runs);
+  Frame &body =
+      addCallee(frame, instruction, *instruction.getComputation("body"),
+                Frame::Kind::Body, runs);
+  Values results = addValues(instruction, frame);
+  Values state = addState(instruction, results, body);
+  addUses(frame.values[instruction.operands[0]], state, frame, instruction, 0);
+  body.parameters = {state};
+  addUses(run(body), state, body, *body.computation->root(), UseSite::kResult);
+  condition.parameters = {state};
+  run(condition);
+  return results;
+}
+
+/// The computations that a call or conditional may run, each with the number of
+/// its first operand.
+static llvm::SmallVector<std::pair<const Computation *, unsigned>, 2>
+getBranches(const Instruction &instruction) {
+  llvm::SmallVector<std::pair<const Computation *, unsigned>, 2> branches;
+  bool isCall = instruction.opcode == Opcode::Call;
+  for (const Attribute &attribute : instruction.attributes) {
+    unsigned first = isCall ? 0 : attribute.name == "false_computation" ? 2 : 1;
+    for (const Computation *callee : attribute.computations)
+      branches.emplace_back(callee, first++);
+  }
+  return branches;
+}
+
+/// Parameters and results are of any layouts, but the same for each branch.
+Values ModelBuilder::visitCall(const Instruction &instruction, Frame &frame) {
+  Values results = addValues(instruction, frame);
+  for (auto [callee, first] : getBranches(instruction)) {
+    Frame &inside =
+        addCallee(frame, instruction, *callee, Frame::Kind::Callee, frame.runs);
+    for (const Instruction *parameter : callee->parameters()) {
+      unsigned number = first + parameter->parameterNumber();
+      inside.parameters.push_back(addValues(*parameter, inside));
+      addUses(frame.values[instruction.operands[number]],
+              inside.parameters.back(), frame, instruction, number);
+    }
+    addUses(run(inside), results, inside, *callee->root(), UseSite::kResult);
+  }
+  return results;
+}
+
+/// The boundary of the program is fixed.
+void ModelBuilder::runEntry(const Computation &entry) {
+  Frame &frame = addFrame(entry, Frame::Kind::Callee, /*runs=*/1);
+  for (const Instruction *parameter : entry.parameters()) {
+    frame.parameters.push_back(addValues(*parameter, frame));
+    pin(frame.parameters.back());
+  }
+  Values results = run(frame);
+  Values pinned = addValues(*entry.root(), frame);
+  pin(pinned);
+  addUses(results, pinned, frame, *entry.root(), UseSite::kResult);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
 
 /// Moves to another space keep the layout.
 Values ModelBuilder::visitCopyStart(const Instruction &instruction,
@@ -257,44 +416,30 @@ Values ModelBuilder::visitCopyStart(const Instruction &instruction,
   Values copies =
       Values(llvm::ArrayRef(values).slice(target->begin, target->count));
   pin(Values(llvm::ArrayRef(values).drop_front(target->begin + target->count)));
-  addUses(operand, copies, frame, true);
+  // It gives its operand back.
+  auto source = leaves.getRange(*instruction.shape, {1});
+  if (source && source->count == operand.size())
+    llvm::copy(operand, values.begin() + source->begin);
+  addUses(operand, copies, frame, instruction, 0, /*isRead=*/true);
   write(values, *target);
   return values;
-}
-
-void ModelBuilder::runPinned(const Computation &computation, int64_t runs) {
-  Frame frame;
-  frame.runs = runs;
-  for (const Instruction *parameter : computation.parameters()) {
-    frame.parameters.push_back(addValues(*parameter, frame));
-    pin(frame.parameters.back());
-  }
-  Values results = run(computation, frame);
-  Values pinned = addValues(*computation.root(), frame);
-  pin(pinned);
-  addUses(results, pinned, frame, false);
 }
 
 /// What takes and gives the layouts that the module has.
 Values ModelBuilder::visitPinned(const Instruction &instruction, Frame &frame) {
   Traffic traffic = getTraffic(instruction, leaves);
-  for (const Instruction *operand : instruction.operands) {
+  for (auto [i, operand] : llvm::enumerate(instruction.operands)) {
     Values pinned = addValues(*operand, frame);
     pin(pinned);
     for (unsigned value : pinned)
       if (value != kNone)
         model.values[value].isInMemory = false;
-    addUses(frame.values[operand], pinned, frame,
-            traffic.reads && !frame.isFused);
+    addUses(frame.values[operand], pinned, frame, instruction, i,
+            traffic.reads && !frame.isFused());
   }
-  if (instruction.opcode == Opcode::Call ||
-      instruction.opcode == Opcode::Conditional)
-    for (const Attribute &attribute : instruction.attributes)
-      for (const Computation *callee : attribute.computations)
-        runPinned(*callee, frame.runs);
   Values results = addValues(instruction, frame);
   pin(results);
-  if (!frame.isFused)
+  if (!frame.isFused())
     write(results, traffic.written);
   return results;
 }
@@ -314,17 +459,18 @@ Values ModelBuilder::visitOther(const Instruction &instruction, Frame &frame) {
   unsigned result = addValue(instruction, 0, frame);
   bool view = isView(instruction);
   bool moves = instruction.opcode != Opcode::Bitcast;
-  if (view && frame.isFused)
+  if (view && frame.isFused())
     moves = movesBytes(instruction);
-  for (auto [i, relation] : llvm::enumerate(relations)) {
+  for (unsigned i = 0; i < relations.size(); ++i) {
     unsigned operand = frame.values[instruction.operands[i]].front();
-    ModelUse &use = addUse(operand, result, relation.kind, frame);
-    use.relation = std::move(relation);
-    use.isRead = !frame.isFused && !view;
-    use.mayMove = view && (moves || !frame.isFused);
-    use.movesFree = frame.isFused;
+    ModelUse &use = addUse(operand, result, relations[i].kind, frame);
+    use.relation = std::move(relations[i]);
+    use.isRead = !frame.isFused() && !view;
+    use.mayMove = view && (moves || !frame.isFused());
+    use.movesFree = frame.isFused();
+    use.site = {frame.number, &instruction, i, 0};
   }
-  if (!frame.isFused && !view)
+  if (!frame.isFused() && !view)
     write({result}, getTraffic(instruction, leaves).written);
   return {result};
 }
@@ -353,6 +499,9 @@ Values ModelBuilder::visit(const Instruction &instruction, Frame &frame) {
                                  : visitFusion(instruction, frame);
   case Opcode::While:
     return visitLoop(instruction, frame);
+  case Opcode::Call:
+  case Opcode::Conditional:
+    return visitCall(instruction, frame);
   case Opcode::CopyStart:
     return visitCopyStart(instruction, frame);
   default:
@@ -360,21 +509,30 @@ Values ModelBuilder::visit(const Instruction &instruction, Frame &frame) {
   }
 }
 
-Values ModelBuilder::run(const Computation &computation, Frame &frame) {
-  for (const Instruction *instruction : computation.instructions()) {
+/// What is read of another value while a loop is tested is as the body has it.
+Values ModelBuilder::run(Frame &frame) {
+  size_t first = model.uses.size();
+  for (const Instruction *instruction : frame.computation->instructions()) {
     if (isTooLarge())
       return {};
     Values values = visit(*instruction, frame);
     frame.values[instruction] = std::move(values);
   }
-  return frame.values[computation.root()];
+  if (frame.kind == Frame::Kind::Condition)
+    for (size_t i = first; i < model.uses.size(); ++i) {
+      ModelUse &use = model.uses[i];
+      if (llvm::is_contained(frame.parameters[0], use.from) &&
+          !model.values[use.from].isCarried)
+        use.isHomeOnly = true;
+    }
+  return frame.values[frame.computation->root()];
 }
 
 llvm::Expected<Model> tessera::buildModel(const Module &module,
                                           int64_t unknownTrips) {
   Model model;
   ModelBuilder builder(model, unknownTrips);
-  builder.runPinned(*module.entry(), /*runs=*/1);
+  builder.runEntry(*module.entry());
   if (builder.isTooLarge())
     return unsupportedError("module", "fewer values", "too many to assign");
   return model;

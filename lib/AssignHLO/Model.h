@@ -13,6 +13,8 @@
 
 #include "tessera/HLO/Leaves.h"
 
+#include <deque>
+
 namespace tessera {
 
 /// What an instruction reads and writes when it runs: the leaves of all
@@ -35,6 +37,23 @@ struct ModelValue {
   int64_t writes = 0;
   bool isInMemory = false;
   bool isPinned = false;
+  /// A part of a loop's state that the body hands on as it is: one value in
+  /// front of, in and behind the loop. Copies of it go around with it.
+  bool isCarried = false;
+};
+
+/// The values of an instruction's leaves; kNone for what is no array.
+using Values = llvm::SmallVector<unsigned, 2>;
+inline constexpr unsigned kNone = ~0u;
+
+/// Where a value is used: a leaf of an operand of `user` or, as kResult, of
+/// what the computation gives.
+struct UseSite {
+  static constexpr unsigned kResult = ~0u;
+  unsigned frame = kNone;
+  const hlo::Instruction *user = nullptr;
+  unsigned operand = 0;
+  unsigned leaf = 0;
 };
 
 /// A use of a value: by what makes another one, or where a layout is fixed.
@@ -48,16 +67,58 @@ struct ModelUse {
   /// that costs nothing, as a part of a fusion.
   bool mayMove = false;
   bool movesFree = false;
+  /// Whether copies of the value are out of reach.
+  bool isHomeOnly = false;
+  UseSite site;
+};
+
+/// A computation where it runs. One that is called twice has two.
+struct ModelFrame {
+  enum class Kind : uint8_t { Callee, Fusion, Body, Condition };
+  const hlo::Computation *computation = nullptr;
+  Kind kind = Kind::Callee;
+  int64_t runs = 1;
+  unsigned number = 0;
+  /// By number of parameter.
+  std::vector<Values> parameters;
+  llvm::DenseMap<const hlo::Instruction *, Values> values;
+  /// What an instruction calls, in the order in which it names that.
+  llvm::DenseMap<const hlo::Instruction *, llvm::SmallVector<unsigned, 2>>
+      callees;
+
+  bool isFused() const { return kind == Kind::Fusion; }
 };
 
 struct Model {
   std::vector<ModelValue> values;
   std::vector<ModelUse> uses;
+  /// The entry's is the first.
+  std::deque<ModelFrame> frames;
+};
+
+/// The layouts of a value, and which of them each use takes.
+struct ModelChoice {
+  struct Value {
+    Shape home;
+    llvm::SmallVector<Shape, 2> copies;
+  };
+  struct Use {
+    /// 0 for the home, from 1 on for a copy.
+    unsigned version = 0;
+    bool moves = false;
+  };
+  std::vector<Value> values;
+  std::vector<Use> uses;
 };
 
 /// Error: *unsupported* where there are too many values.
 llvm::Expected<Model> buildModel(const hlo::Module &module,
                                  int64_t unknownTrips);
+
+/// The module with chosen layouts, as text: copies are made where values are
+/// defined, what is called in two ways is written twice.
+std::string writeModule(const hlo::Module &module, const Model &model,
+                        const ModelChoice &choice);
 
 } // namespace tessera
 

@@ -18,9 +18,11 @@ using namespace tessera;
 using namespace tessera::hlo;
 using Order = llvm::SmallVector<int64_t, 6>;
 
+/// Spaces, and how an array is divided among parts of one, are not chosen.
 static Shape withoutSpace(Shape shape) {
   shape.setLayout(shape.layoutOrDefault());
   shape.mutableLayout().memorySpace = 0;
+  shape.mutableLayout().splitConfigs.clear();
   return shape;
 }
 
@@ -53,14 +55,34 @@ static bool haveSameBytes(const Shape &from, const Shape &to,
   return map && mayBitcast(from, to) && getBitcastMap(from, to) == map;
 }
 
-bool Relation::accepts(const Shape &operand, const Shape &result) const {
+Shape tessera::getInOrderOf(const Shape &operand, const Shape &result) {
+  Shape ordered = operand;
+  ordered.mutableLayout().minorToMajor = result.layout().minorToMajor;
+  return ordered;
+}
+
+/// Whether dimensions of the operand that have more than one index stand in the
+/// result as they do there.
+static bool haveOneOrder(const Shape &operand, const Shape &result) {
+  Order order;
+  for (int64_t dim : result.layout().minorToMajor)
+    if (operand.dimensions()[dim] != 1)
+      order.push_back(dim);
+  return order == getOrder(operand);
+}
+
+bool Relation::accepts(const Shape &operand, const Shape &result,
+                       bool isFused) const {
   switch (kind) {
   case Kind::Any:
     return true;
   case Kind::Equal:
     return withoutSpace(operand).layout() == withoutSpace(result).layout();
   case Kind::Order:
-    return getOrder(operand) == getOrder(result);
+    return operand.layout().minorToMajor == result.layout().minorToMajor ||
+           (haveOneOrder(operand, result) &&
+            (isFused ||
+             isRelayoutBitcast(operand, getInOrderOf(operand, result))));
   case Kind::Dims:
     return getSharedOrder(*this, operand, false) ==
            getSharedOrder(*this, result, true);
@@ -96,7 +118,7 @@ static Order getOrderLike(const Relation &relation, const Shape &given,
     for (auto [from, to] : relation.dims)
       if ((isResult ? from : to) == dim)
         shared.push_back(isResult ? to : from);
-  auto next = shared.begin();
+  auto *next = shared.begin();
   for (int64_t &dim : order)
     if (llvm::is_contained(shared, dim))
       dim = *next++;
@@ -137,7 +159,7 @@ llvm::SmallVector<Shape, 2> tessera::induce(const Relation &relation,
   case Relation::Kind::Any:
     return {};
   case Relation::Kind::Equal:
-    like.setLayout(given.layout());
+    like = withoutSpace(given);
     like.mutableLayout().memorySpace = wanted.layout().memorySpace;
     return {like};
   case Relation::Kind::Order:

@@ -30,8 +30,14 @@ struct Relation {
   /// Of View: from elements of the result to those of the operand.
   std::optional<IndexMap> map;
 
-  bool accepts(const Shape &operand, const Shape &result) const;
+  /// Sizes of 1 have no place in an order. In memory (not `isFused`), their
+  /// place must not matter to bytes either.
+  bool accepts(const Shape &operand, const Shape &result,
+               bool isFused = false) const;
 };
+
+/// `operand` with its dimensions in the order of `result`.
+Shape getInOrderOf(const Shape &operand, const Shape &result);
 
 /// The layouts of `wanted` that fit `given`, in the tiles of a rule: the
 /// result's if `isResult`, else the operand's.

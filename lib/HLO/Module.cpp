@@ -120,24 +120,32 @@ void hlo::print(const Instruction &instruction, llvm::raw_ostream &os,
   printAttributes(instruction.attributes, os);
 }
 
-static void print(const Computation &computation, llvm::raw_ostream &os) {
-  if (computation.isEntry())
+ComputationText hlo::getText(const Computation &computation) {
+  return {computation.name(), computation.isEntry(), computation.parameters(),
+          computation.instructions(), computation.attributes()};
+}
+
+void hlo::print(const ComputationText &computation, llvm::raw_ostream &os) {
+  if (computation.isEntry)
     os << "ENTRY ";
-  os << '%' << computation.name() << " (";
-  llvm::interleaveComma(computation.parameters(), os, [&](Instruction *p) {
+  os << '%' << computation.name << " (";
+  llvm::interleaveComma(computation.parameters, os, [&](Instruction *p) {
     os << p->name << ": ";
     p->shape->print(os, /*printLayout=*/false);
   });
   os << ") -> ";
-  computation.root()->shape->print(os, /*printLayout=*/false);
+  Instruction *const *root =
+      llvm::find_if(computation.instructions,
+                    [](const Instruction *each) { return each->isRoot; });
+  (*root)->shape->print(os, /*printLayout=*/false);
   os << " {\n";
-  for (const Instruction *instruction : computation.instructions()) {
+  for (const Instruction *instruction : computation.instructions) {
     os << "  ";
     hlo::print(*instruction, os);
     os << '\n';
   }
   os << '}';
-  printAttributes(computation.attributes(), os);
+  printAttributes(computation.attributes, os);
   os << "\n\n";
 }
 
@@ -166,6 +174,14 @@ static void print(const StackFrameIndex &index, llvm::raw_ostream &os) {
   os << "\n\n";
 }
 
+void Module::printHeader(llvm::raw_ostream &os) const {
+  os << "HloModule " << moduleName;
+  printAttributes(attrs, os);
+  os << "\n\n";
+  if (frames)
+    ::print(*frames, os);
+}
+
 void Module::print(llvm::raw_ostream &os) const {
   // A single instruction says the shapes of its operands, for want of others.
   if (single) {
@@ -174,13 +190,9 @@ void Module::print(llvm::raw_ostream &os) const {
     os << '\n';
     return;
   }
-  os << "HloModule " << moduleName;
-  printAttributes(attrs, os);
-  os << "\n\n";
-  if (frames)
-    ::print(*frames, os);
+  printHeader(os);
   for (const Computation *computation : order)
-    ::print(*computation, os);
+    hlo::print(getText(*computation), os);
 }
 
 std::string Module::toString() const {

@@ -49,6 +49,12 @@ static cl::opt<unsigned> limit("limit", cl::sub(command), cl::init(10),
                                cl::desc("Changes that are shown to people; 0 "
                                         "for all"));
 
+static cl::opt<std::string> output("o", cl::sub(command),
+                                   cl::value_desc("file"),
+                                   cl::desc("Write the module with its new "
+                                            "layouts there; for -, print it "
+                                            "instead of the report"));
+
 static llvm::Expected<AssignOptions> getOptions() {
   if (unknownTrips < 1)
     return invalidError("", "--unknown-trips", "a number of at least 1",
@@ -60,8 +66,30 @@ static llvm::Expected<AssignOptions> getOptions() {
   options.keep = keep;
   options.unknownTrips = unknownTrips;
   options.maxCandidates = candidates;
+  options.writesText = !output.empty();
   options.solver.maxNodes = nodes;
   return options;
+}
+
+/// Whether the new module, if one is asked for, is written.
+static bool writeModule(const HLOAssignment &assignment,
+                        llvm::StringRef input) {
+  if (output.empty())
+    return true;
+  llvm::Error error =
+      assignment.text.empty()
+          ? unsupportedError("module", "layouts that fit together",
+                             "candidates that fit nowhere",
+                             "try --keep or more --candidates")
+          : writeOutput(output, [&](llvm::raw_ostream &os) -> llvm::Error {
+              os << assignment.text;
+              return llvm::Error::success();
+            });
+  if (!error)
+    return true;
+  llvm::errs() << input << ": error: " << llvm::toString(std::move(error))
+               << '\n';
+  return false;
 }
 
 static int run() {
@@ -79,6 +107,10 @@ static int run() {
                  << '\n';
     return kExitBadInput;
   }
+  if (!writeModule(*assignment, dump->path))
+    return kExitBadInput;
+  if (output == "-")
+    return kExitSuccess;
   if (asJSON)
     printAssignmentJSON(module, *assignment, llvm::outs());
   else

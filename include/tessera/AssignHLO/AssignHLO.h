@@ -29,6 +29,8 @@ struct AssignOptions {
   int64_t unknownTrips = 1;
   /// Layouts that a value may choose from.
   unsigned maxCandidates = 6;
+  /// Whether the module is written with its new layouts.
+  bool writesText = false;
   SolverOptions solver;
 };
 
@@ -54,6 +56,9 @@ struct HLOAssignment {
   int64_t worklist = 0;
   size_t variables = 0;
   std::vector<AssignedValue> changes;
+  /// The module with the new layouts, where that was asked for: valid, and
+  /// counted again. Empty where candidates fit nowhere.
+  std::string text;
 };
 
 /// The bytes that scheduled instructions of a verified module read and write,
@@ -62,8 +67,8 @@ struct HLOAssignment {
 llvm::Expected<int64_t> countTouchedBytes(const hlo::Module &module,
                                           int64_t unknownTrips = 1);
 
-/// Assigns layouts anew. Error: *unsupported* for sizes that are not known, and
-/// for too many values.
+/// Assigns layouts anew. Error: *unsupported* for sizes that are not known, for
+/// too many values, and where the new module would not be what is promised.
 llvm::Expected<HLOAssignment> assignLayouts(const hlo::Module &module,
                                             AssignOptions options = {});
 

@@ -173,6 +173,8 @@ public:
   /// of the two is equal.
   void print(llvm::raw_ostream &os) const;
   std::string toString() const;
+  /// What stands in front of the computations.
+  void printHeader(llvm::raw_ostream &os) const;
 
 private:
   friend class ParserImpl;
@@ -198,6 +200,19 @@ private:
 /// indentation and line end. `operandShapes` writes the shapes of operands too.
 void print(const Instruction &instruction, llvm::raw_ostream &os,
            bool operandShapes = false);
+
+/// What a computation is printed from, for those who make one.
+struct ComputationText {
+  llvm::StringRef name;
+  bool isEntry = false;
+  /// By parameter number.
+  llvm::ArrayRef<Instruction *> parameters;
+  /// The root among them says that it is.
+  llvm::ArrayRef<Instruction *> instructions;
+  llvm::ArrayRef<Attribute> attributes;
+};
+ComputationText getText(const Computation &computation);
+void print(const ComputationText &computation, llvm::raw_ostream &os);
 
 /// Whether two shapes differ in nothing but layouts (XLA's Compatible).
 bool areCompatible(const Shape &lhs, const Shape &rhs);
