@@ -14,6 +14,8 @@
 
 #include "Evaluate.h"
 
+#include "Axes.h"
+
 #include "tessera/HLO/Attributes.h"
 #include "tessera/HLO/Leaves.h"
 #include "tessera/HLO/Literal.h"
@@ -34,6 +36,8 @@ using llvm::StringRef;
 using Terms = llvm::SmallVector<Term, 2>;
 
 namespace {
+struct LoopState;
+
 /// Goes through one module.
 class Evaluator {
 public:
@@ -78,7 +82,14 @@ private:
   Term visitElementwise(const Instruction &instruction, Frame &frame);
   Terms visitOperation(const Instruction &instruction, Frame &frame,
                        StringRef name, const Shape &shape);
+  std::optional<Terms> visitAxes(const Instruction &instruction, Frame &frame,
+                                 StringRef name, const Shape &shape);
+  std::optional<Term> visitSplat(const Instruction &constant);
+  std::optional<Term> visitJoin(const Instruction &instruction, Frame &frame);
+  std::optional<TermValue> visitWhile(const Instruction &loop, Frame &frame);
+  bool runLoop(const Instruction &loop, Frame &frame, LoopState &state);
   Terms getResults(unsigned node, const Shape &shape);
+  Term getResult(unsigned node, size_t number, const Shape &leaf);
   Terms getPart(const Instruction &tuple, int64_t index, Frame &frame);
   Terms concatOperands(const Instruction &instruction, Frame &frame);
   std::vector<Term> getFunctions(const Instruction &instruction,
@@ -94,6 +105,8 @@ private:
   /// Instructions that others are wrapped around, and these.
   std::deque<Instruction> unwrapped;
   llvm::DenseMap<const Instruction *, const Instruction *> wrappers;
+  /// Loops that are being gone through, one in another.
+  unsigned loopDepth = 0;
   /// Computations that are being gone through, one in another.
   unsigned depth = 0;
   llvm::DenseMap<const Computation *, TermFunction> functions;
@@ -142,12 +155,14 @@ static bool isRemark(const Instruction &instruction,
       .Default(false);
 }
 
-/// Attributes in the order of their names; those that name computations stand
-/// for themselves.
-static std::string describeAttributes(const Instruction &instruction) {
+/// Attributes in the order of their names, but those that are `said`; those
+/// that name computations stand for themselves.
+static std::string describeAttributes(const Instruction &instruction,
+                                      ArrayRef<StringRef> said = {}) {
   std::vector<std::string> texts;
   for (const Attribute &attribute : instruction.attributes) {
-    if (isRemark(instruction, attribute))
+    if (isRemark(instruction, attribute) ||
+        llvm::is_contained(said, attribute.name))
       continue;
     bool isCall = !attribute.computations.empty();
     texts.push_back(
@@ -270,19 +285,30 @@ std::vector<Term> Evaluator::getFunctions(const Instruction &instruction,
   return result;
 }
 
+/// One of several things that a node gives.
+Term Evaluator::getResult(unsigned node, size_t number, const Shape &leaf) {
+  std::string label = "result " + llvm::utostr(number) + " " +
+                      leaf.toString(/*printLayout=*/false);
+  return terms.getWhole(terms.getNode(TermNode::Kind::Operation, label,
+                                      {Term{node, 0}}, countElements(leaf),
+                                      nullptr, side));
+}
+
 /// The leaves of what a node gives.
 Terms Evaluator::getResults(unsigned node, const Shape &shape) {
   if (!shape.isTuple())
     return {terms.getWhole(node)};
   Terms results;
-  for (const Shape *leaf : getLeaves(shape)) {
-    std::string label = "result " + llvm::utostr(results.size()) + " " +
-                        leaf->toString(/*printLayout=*/false);
-    results.push_back(terms.getWhole(
-        terms.getNode(TermNode::Kind::Operation, label, {Term{node, 0}},
-                      countElements(*leaf), nullptr, side)));
-  }
+  for (const Shape *leaf : getLeaves(shape))
+    results.push_back(getResult(node, results.size(), *leaf));
   return results;
+}
+
+static std::string describeBits(ArrayRef<uint64_t> components) {
+  std::string text = "bits";
+  for (uint64_t bits : components)
+    text += " " + llvm::utohexstr(bits);
+  return text;
 }
 
 /// What stands in brackets in place of operands. Of constants it is the bits of
@@ -299,15 +325,104 @@ static std::string describePayload(const Instruction &instruction) {
   // Two of a module need not be equal, those of one name are taken to be.
   if (literal->elided)
     return kElided.str() + instruction.name.str();
-  std::string text = "bits";
-  for (uint64_t bits : literal->components)
-    text += " " + llvm::utohexstr(bits);
-  return text;
+  return describeBits(literal->components);
+}
+
+/// A constant whose elements are all alike: a scalar that was broadcast.
+std::optional<Term> Evaluator::visitSplat(const Instruction &constant) {
+  const Shape &shape = *constant.shape;
+  if (constant.opcode != Opcode::Constant || !shape.isStaticArray() ||
+      shape.rank() == 0 || countElements(shape) == 0)
+    return std::nullopt;
+  llvm::Expected<Literal> literal = readLiteral(constant.payload, shape);
+  if (!literal) {
+    llvm::consumeError(literal.takeError());
+    return std::nullopt;
+  }
+  int64_t count = countElements(shape);
+  ArrayRef<uint64_t> bits = literal->components;
+  if (literal->elided || bits.size() % count != 0 || bits.empty())
+    return std::nullopt;
+  ArrayRef<uint64_t> first = bits.take_front(bits.size() / count);
+  for (; !bits.empty(); bits = bits.drop_front(first.size()))
+    if (bits.take_front(first.size()) != first)
+      return std::nullopt;
+  // As visitOperation has it.
+  std::string label = "constant " + describeAttributes(constant) + " " +
+                      describeBits(first) + " -> " +
+                      Shape::array(shape.elementType(), {}).toString();
+  unsigned node =
+      terms.getNode(TermNode::Kind::Leaf, label, {}, 1, &constant, side);
+  return Term{node, terms.getMap(IndexMap::get(MapDigit{count, 0}, 0))};
+}
+
+/// Of what moves elements: how many operands, in front, they come from.
+static unsigned countMoved(const Instruction &instruction) {
+  switch (instruction.opcode) {
+  case Opcode::Concatenate:
+  case Opcode::CustomCall:
+    return instruction.operands.size();
+  case Opcode::DynamicUpdateSlice:
+  case Opcode::Pad:
+    return 2;
+  case Opcode::DynamicSlice:
+  case Opcode::Gather:
+    return 1;
+  default:
+    return 0;
+  }
+}
+
+/// An operation that does the same however the dimensions of its operands are
+/// ordered, split and merged.
+std::optional<Terms> Evaluator::visitAxes(const Instruction &instruction,
+                                          Frame &frame, StringRef name,
+                                          const Shape &shape) {
+  if (hasEffect(instruction) || name.starts_with(kUnknown))
+    return std::nullopt;
+  std::optional<AxisForm> form = getAxisForm(instruction, shape);
+  if (!form)
+    return std::nullopt;
+  bool haveEffects = false;
+  std::vector<Term> calls = getFunctions(instruction, haveEffects);
+  Terms operands = concatOperands(instruction, frame);
+  if (haveEffects || operands.size() != instruction.operands.size())
+    return std::nullopt;
+  unsigned numMoved = countMoved(instruction);
+  std::string label = form->name.empty() ? name.str() : form->name;
+  label += " " + describeAttributes(instruction, form->said);
+  llvm::SmallVector<const Shape *, 4> results = getLeaves(shape);
+  // Elements that are moved say their type themselves.
+  if (numMoved == 0)
+    for (const Shape *leaf : results)
+      label += (" " + getName(leaf->elementType())).str();
+  auto kind = isMove(instruction.opcode) || numMoved != 0
+                  ? TermNode::Kind::Move
+                  : TermNode::Kind::Operation;
+  auto framed = terms.getFramed(kind, label, calls, operands, *form,
+                                getWritten(instruction), side);
+  if (!framed)
+    return std::nullopt;
+  terms.setMoved(framed->node, numMoved);
+  if (!shape.isTuple())
+    return Terms{*framed};
+  Terms parts;
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string part = "result " + llvm::utostr(i) + " " +
+                       getName(results[i]->elementType()).str();
+    unsigned node = terms.getNode(
+        TermNode::Kind::Operation, part, terms.getWhole(framed->node),
+        terms.node(framed->node).count, nullptr, side);
+    parts.push_back({node, framed->map});
+  }
+  return parts;
 }
 
 /// An operation `name` that gives `shape`.
 Terms Evaluator::visitOperation(const Instruction &instruction, Frame &frame,
                                 StringRef name, const Shape &shape) {
+  if (auto results = visitAxes(instruction, frame, name, shape))
+    return *results;
   bool isEffect = hasEffect(instruction);
   std::vector<Term> operands = getFunctions(instruction, isEffect);
   llvm::append_range(operands, concatOperands(instruction, frame));
@@ -485,6 +600,27 @@ std::optional<Term> Evaluator::visitMove(const Instruction &instruction,
   return Term{term.node, terms.getMap(*map)};
 }
 
+/// Parts of one array that lie as they did before.
+std::optional<Term> Evaluator::visitJoin(const Instruction &instruction,
+                                         Frame &frame) {
+  auto dim = getConcatenatedDimension(instruction, *instruction.shape);
+  Terms parts = concatOperands(instruction, frame);
+  if (!dim || parts.size() != instruction.operands.size())
+    return std::nullopt;
+  std::vector<IndexMap> maps;
+  std::vector<ArrayRef<int64_t>> sizes;
+  for (auto [part, operand] : llvm::zip_equal(parts, instruction.operands)) {
+    if (part.node != parts.front().node)
+      return std::nullopt;
+    maps.push_back(terms.map(part.map));
+    sizes.push_back(operand->shape->dimensions());
+  }
+  auto map = IndexMap::concatenate(maps, sizes, *dim);
+  if (!map)
+    return std::nullopt;
+  return Term{parts.front().node, terms.getMap(*map)};
+}
+
 /// A move of one array, and the conversion of its elements.
 std::optional<Term> Evaluator::visitMoveAs(const Instruction &instruction,
                                            Frame &frame) {
@@ -601,6 +737,104 @@ std::optional<TermValue> Evaluator::visitCall(const Instruction &instruction,
   return value;
 }
 
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The state of a loop: what it begins with, what stands for it in body and
+/// condition, and what these give. Leaves that the body hands on as they are
+/// are what they were before the loop.
+struct LoopState {
+  TermValue begin, inside, next, condition;
+  std::vector<bool> isKept;
+  bool hasEffects = false;
+};
+} // namespace
+
+/// Goes through the body and the condition; leaves that are not kept are
+/// named by how many loops they are in and their number among these.
+bool Evaluator::runLoop(const Instruction &loop, Frame &frame,
+                        LoopState &state) {
+  const Computation *body = loop.getComputation("body");
+  const Computation *condition = loop.getComputation("condition");
+  std::vector<Term> effects;
+  llvm::SaveAndRestore deeper(loopDepth, loopDepth + 1);
+  state.inside = state.begin;
+  size_t number = 0;
+  for (auto [i, leaf] : llvm::enumerate(getLeaves(*loop.shape))) {
+    if (state.isKept[i])
+      continue;
+    std::string label = "state " + llvm::utostr(loopDepth) + " " +
+                        llvm::utostr(number++) + " " +
+                        leaf->toString(/*printLayout=*/false);
+    unsigned node = terms.getNode(TermNode::Kind::Leaf, label, {},
+                                  countElements(*leaf), &loop, side);
+    state.inside.leaves[i] = terms.getWhole(node);
+  }
+  state.inside.exact = getNumber("state " + llvm::Twine(loopDepth) + " from " +
+                                 llvm::Twine(state.begin.exact));
+  state.next = run(*body, state.inside, effects);
+  state.condition = run(*condition, state.inside, effects);
+  state.hasEffects = !effects.empty();
+  return !isOverBudget() && !state.hasEffects &&
+         state.next.leaves.size() == state.begin.leaves.size() &&
+         state.condition.leaves.size() == 1;
+}
+
+/// A loop as the function of its state; nothing where it does more.
+std::optional<TermValue> Evaluator::visitWhile(const Instruction &loop,
+                                               Frame &frame) {
+  const Computation *body = loop.getComputation("body");
+  const Computation *condition = loop.getComputation("condition");
+  if (!body || !condition || loop.operands.size() != 1 ||
+      body->parameters().size() != 1 || condition->parameters().size() != 1)
+    return std::nullopt;
+  LoopState state;
+  state.begin = frame.values[loop.operands[0]];
+  size_t numLeaves = leaves.count(*loop.shape);
+  state.isKept.assign(numLeaves, false);
+  if (state.begin.leaves.size() != numLeaves || !runLoop(loop, frame, state))
+    return std::nullopt;
+  for (size_t i = 0; i < numLeaves; ++i)
+    state.isKept[i] = state.next.leaves[i] == state.inside.leaves[i];
+  // What is kept is now known in the loop, and the others count without it.
+  if (!runLoop(loop, frame, state))
+    return std::nullopt;
+
+  std::vector<Term> next, operands;
+  std::string label = "while";
+  llvm::SmallVector<const Shape *, 4> shapes = getLeaves(*loop.shape);
+  for (size_t i = 0; i < numLeaves; ++i) {
+    if (state.isKept[i])
+      continue;
+    next.push_back(state.next.leaves[i]);
+    operands.push_back(state.begin.leaves[i]);
+    label += " " + shapes[i]->toString(/*printLayout=*/false);
+  }
+  auto getBody = [&](StringRef name, ArrayRef<Term> results,
+                     const Computation &callee) {
+    return terms.getWhole(terms.getNode(TermNode::Kind::Function, name, results,
+                                        1, callee.root(), side));
+  };
+  operands.insert(
+      operands.begin(),
+      {getBody("body of a loop", next, *body),
+       getBody("condition of a loop", state.condition.leaves, *condition)});
+  unsigned node =
+      terms.getNode(TermNode::Kind::Operation, label, operands, 1, &loop, side);
+  TermValue value;
+  value.leaves = state.begin.leaves;
+  size_t number = 0;
+  for (size_t i = 0; i < numLeaves; ++i)
+    if (!state.isKept[i])
+      value.leaves[i] = getResult(node, number++, *shapes[i]);
+  value.exact = getNumber("loop " + llvm::Twine(getExact(loop, frame)) + " " +
+                          llvm::Twine(state.next.exact) + " " +
+                          llvm::Twine(state.condition.exact));
+  return value;
+}
+
 /// `slice-start`: an instruction that runs on its own.
 std::optional<Terms> Evaluator::visitWrapped(const Instruction &start,
                                              Frame &frame) {
@@ -630,6 +864,10 @@ Terms Evaluator::visit(const Instruction &instruction, Frame &frame) {
     return {visitElementwise(instruction, frame)};
   if (instruction.opcode == Opcode::Copy)
     return concatOperands(instruction, frame);
+  if (std::optional<Term> scalar = visitSplat(instruction))
+    return {*scalar};
+  if (std::optional<Term> whole = visitJoin(instruction, frame))
+    return {*whole};
   return visitOperation(instruction, frame, instruction.opcodeName(),
                         *instruction.shape);
 }
@@ -665,6 +903,10 @@ TermValue Evaluator::getValue(const Instruction &instruction, Frame &frame) {
                     llvm::Twine(value->exact));
       return std::move(*value);
     }
+    break;
+  case Opcode::While:
+    if (std::optional<TermValue> value = visitWhile(instruction, frame))
+      return std::move(*value);
     break;
   default:
     break;
@@ -725,6 +967,8 @@ TermFunction Evaluator::getFunction(const Computation &computation) {
   for (size_t i = 0; i < computation.parameters().size(); ++i)
     arguments.push_back(getParameter(computation, i));
   std::vector<Term> effects;
+  // Nothing of the loops around it is in a function.
+  llvm::SaveAndRestore outside(loopDepth, 0u);
   TermValue result = run(computation, arguments, effects);
   TermFunction function;
   function.exact = result.exact;

@@ -244,6 +244,64 @@ std::optional<IndexMap> IndexMap::after(const IndexMap &permutation) const {
   return transpose(sizes, inverse);
 }
 
+/// The digits of a dimension of `size` that begins with `digits`, which are
+/// `known` of its elements; `step` from one to the next where there is one.
+static std::optional<Digits> growDigits(Digits digits, int64_t known,
+                                        int64_t size, int64_t step) {
+  if (digits.empty())
+    return Digits{MapDigit{size, step}};
+  int64_t below = known / digits.front().size;
+  if (size % below != 0)
+    return std::nullopt;
+  digits.front().size = size / below;
+  return digits;
+}
+
+/// The sizes of arrays that lie one behind the other along `dim`.
+static std::optional<llvm::SmallVector<int64_t, 6>>
+joinSizes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> sizes, size_t dim) {
+  llvm::SmallVector<int64_t, 6> whole(sizes.front());
+  whole[dim] = 0;
+  for (llvm::ArrayRef<int64_t> ofPart : sizes) {
+    std::optional<int64_t> sum = llvm::checkedAdd(whole[dim], ofPart[dim]);
+    if (!sum)
+      return std::nullopt;
+    whole[dim] = *sum;
+  }
+  return whole;
+}
+
+std::optional<IndexMap>
+IndexMap::concatenate(llvm::ArrayRef<IndexMap> maps,
+                      llvm::ArrayRef<llvm::ArrayRef<int64_t>> sizes,
+                      size_t dim) {
+  if (maps.empty())
+    return std::nullopt;
+  auto whole = joinSizes(sizes, dim);
+  auto parts = maps.front().split(sizes.front());
+  std::optional<int64_t> step =
+      llvm::checkedSub(maps[maps.size() > 1].first, maps.front().first);
+  if (!whole || !parts || !step)
+    return std::nullopt;
+  auto grown =
+      growDigits((*parts)[dim], sizes.front()[dim], (*whole)[dim], *step);
+  if (!grown)
+    return std::nullopt;
+  (*parts)[dim] = *grown;
+  IndexMap result = join(*parts, maps.front().first);
+  // That was a guess: the parts have to be those of the whole.
+  Box box;
+  for (int64_t size : *whole)
+    box.push_back({0, size, 1});
+  for (auto [map, ofPart] : llvm::zip_equal(maps, sizes)) {
+    box[dim].count = ofPart[dim];
+    if (result.slice(*whole, box) != map)
+      return std::nullopt;
+    box[dim].begin += ofPart[dim];
+  }
+  return result;
+}
+
 llvm::SmallVector<int64_t, 6> tessera::getIndex(llvm::ArrayRef<int64_t> sizes,
                                                 int64_t element) {
   llvm::SmallVector<int64_t, 6> index(sizes.size(), 0);

@@ -16,6 +16,7 @@
 #include "Evaluate.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -39,6 +40,9 @@ private:
   const TermTable &terms;
   /// The nodes that use what is compared.
   const TermNode *users[2] = {nullptr, nullptr};
+  /// What is compared goes into an operation that is the same with its parts in
+  /// another order: the arrays of a loop's state, and factors.
+  bool mayBeReordered = false;
 };
 } // namespace
 
@@ -71,6 +75,11 @@ FlowAnswer DifferenceFinder::answer(Answer answer,
   FlowAnswer result;
   result.answer = answer;
   result.reason = reason.str();
+  if (mayBeReordered && answer == Answer::No) {
+    result.answer = Answer::Unknown;
+    result.reason += ", in a loop or a sum of products whose parts may be in "
+                     "another order";
+  }
   if (users[0])
     result.before = getInstruction(*users[0], 0);
   if (users[1])
@@ -120,9 +129,13 @@ FlowAnswer DifferenceFinder::compareMaps(Term before, Term after) {
   return result;
 }
 
-/// The opcode in front of a label.
+/// The opcode in front of a label; one for those that may do the same.
 static StringRef getOperation(const TermNode &node) {
-  return node.label.split(' ').first;
+  StringRef name = node.label.split(' ').first;
+  return llvm::StringSwitch<StringRef>(name)
+      .Cases({"convolution", "dot"}, "sum-of-products")
+      .Case("reduce-window", "reduce")
+      .Default(name);
 }
 
 /// Whether what stands in front of one of two nodes may be a move on one side,
@@ -130,6 +143,10 @@ static StringRef getOperation(const TermNode &node) {
 static bool mayHidesMove(const TermNode &before, const TermNode &after) {
   if (before.kind == Kind::Move || after.kind == Kind::Move)
     return true;
+  // Nobody but who made a custom call knows what it does.
+  for (const TermNode *node : {&before, &after})
+    if (getOperation(*node) == "custom-call")
+      return true;
   // The same operation on arrays of other sizes.
   return before.kind == Kind::Operation && after.kind == Kind::Operation &&
          getOperation(before) == getOperation(after);
@@ -166,6 +183,8 @@ FlowAnswer DifferenceFinder::find(Term before, Term after) {
     // The functions in front of an operation's operands have no user to name.
     users[0] = lhs.instructions[0] ? &lhs : users[0];
     users[1] = rhs.instructions[1] ? &rhs : users[1];
+    mayBeReordered |=
+        getOperation(lhs) == "while" || getOperation(lhs) == "sum-of-products";
     size_t i = 0;
     while (i < lhs.operands.size() && lhs.operands[i] == rhs.operands[i])
       ++i;

@@ -53,9 +53,14 @@ struct TermNode {
   llvm::StringRef label;
   std::vector<Term> operands;
   int64_t count = 0;
+  /// Of a Move: the operands, in front, whose elements it hands on. Each
+  /// element of it is one of theirs.
+  unsigned numMoved = 0;
   /// The first instruction of each module that is this, if any.
   const hlo::Instruction *instructions[2] = {nullptr, nullptr};
 };
+
+struct AxisForm;
 
 /// All nodes and maps.
 class TermTable {
@@ -85,7 +90,22 @@ public:
                       int64_t count, const hlo::Instruction *instruction,
                       unsigned side);
 
+  /// Says that the first operands of a node are moved, and nothing else.
+  void setMoved(unsigned node, unsigned count) { nodes[node].numMoved = count; }
+
+  /// The node of an operation over axes, and what maps each result's elements
+  /// to it: of `functions`, and of the operands in `all` that the form names.
+  /// Nothing where dimensions are no products of whole digits.
+  std::optional<Term> getFramed(TermNode::Kind kind, llvm::StringRef label,
+                                llvm::ArrayRef<Term> functions,
+                                llvm::ArrayRef<Term> all, const AxisForm &form,
+                                const hlo::Instruction *instruction,
+                                unsigned side);
+
 private:
+  std::optional<Term> getMovedBehind(llvm::StringRef label, Term operand,
+                                     const hlo::Instruction *instruction,
+                                     unsigned side);
   unsigned internLabel(llvm::StringRef label);
 
   std::vector<TermNode> nodes;
@@ -93,6 +113,10 @@ private:
   std::map<std::vector<uint64_t>, unsigned> nodeNumbers;
   std::map<std::vector<int64_t>, unsigned> mapNumbers;
   std::vector<std::unique_ptr<IndexMap>> maps;
+  /// Moves that an elementwise operation was put in front of, by its label, and
+  /// how many it is being put in front of, one in another.
+  std::map<std::pair<unsigned, unsigned>, unsigned> movedBehind;
+  unsigned depthBehind = 0;
 };
 
 } // namespace tessera

@@ -221,6 +221,63 @@ TEST(IndexMap, CanonicalForm) {
   EXPECT_GT(equal, 10);
 }
 
+/// An array cut along a dimension, and its parts in their order or another.
+TEST(IndexMap, Concatenations) {
+  uint64_t seed = testSeed();
+  RandomShapes random(seed);
+  int64_t found = 0, other = 0;
+  for (int i = 0; i < testCount(20000); ++i) {
+    int64_t count = random.oneOf({12, 24, 36});
+    Sizes sizes = reshape(random, count);
+    IndexMap whole = *IndexMap::identity(count).transpose(
+        sizes, random.permutation(sizes.size()));
+    size_t dim = random.number(0, sizes.size() - 1);
+    std::vector<IndexMap> maps;
+    std::vector<Sizes> parts;
+    for (int64_t begin = 0; begin < sizes[dim];) {
+      Box box;
+      for (int64_t size : sizes)
+        box.push_back({0, size, 1});
+      int64_t most = sizes[dim] - begin;
+      box[dim] = {begin, random.number(1, most), 1};
+      auto map = whole.slice(sizes, box);
+      if (!map)
+        break;
+      maps.push_back(*map);
+      parts.emplace_back(sizes)[dim] = box[dim].count;
+      begin += box[dim].count;
+    }
+    bool isSwapped = maps.size() > 1 && random.oneIn(2);
+    if (isSwapped) {
+      std::swap(maps[0], maps[1]);
+      std::swap(parts[0], parts[1]);
+    }
+    std::vector<llvm::ArrayRef<int64_t>> sizesOfParts(parts.begin(),
+                                                      parts.end());
+    auto joined = IndexMap::concatenate(maps, sizesOfParts, dim);
+    if (!joined)
+      continue;
+    ++(isSwapped ? other : found);
+    // Each part is where it was put.
+    Sizes together = sizes;
+    together[dim] = 0;
+    for (const Sizes &part : parts)
+      together[dim] += part[dim];
+    int64_t begin = 0;
+    for (auto [map, part] : llvm::zip_equal(maps, parts)) {
+      for (int64_t element = 0; element < product(part); ++element) {
+        Sizes index = getIndex(part, element);
+        index[dim] += begin;
+        ASSERT_EQ((*joined)(getNumber(together, index)), map(element))
+            << "seed " << seed;
+      }
+      begin += part[dim];
+    }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(found, 10 * other);
+}
+
 /// Where an element of an array is, in elements.
 int64_t getPosition(const Shape &shape, int64_t element) {
   llvm::Expected<AxisList> axes = AxisList::getStatic(shape);

@@ -31,6 +31,7 @@
 #define TESSERA_CONVERSION_HLOTOLINALG_H
 
 #include "tessera/Dialect/TesseraHLO/IR/TesseraHLO.h"
+#include "tessera/HLO/Windows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -117,23 +118,11 @@ llvm::StringRef getText(InstructionOp op, llvm::StringRef name);
 llvm::SmallVector<int64_t> getIntegers(InstructionOp op, llvm::StringRef name);
 int64_t getInteger(InstructionOp op, llvm::StringRef name, int64_t otherwise);
 
-/// One dimension of a window.
-struct WindowDimension {
-  int64_t size = 1, stride = 1, low = 0, high = 0;
-  int64_t baseDilation = 1, windowDilation = 1;
-  bool reversed = false;
-};
-
 /// The window of `rank` dimensions: of an attribute that is not there one that
 /// does nothing. Failure after a diagnostic.
 mlir::FailureOr<llvm::SmallVector<WindowDimension>> getWindow(InstructionOp op,
                                                               int64_t rank);
 
-/// Padding of a dimension: behind each element but the last there are
-/// `interior` more.
-struct PaddingDimension {
-  int64_t low = 0, high = 0, interior = 0;
-};
 mlir::FailureOr<llvm::SmallVector<PaddingDimension>>
 getPadding(InstructionOp op, int64_t rank);
 

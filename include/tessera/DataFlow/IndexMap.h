@@ -90,6 +90,12 @@ public:
   /// `permutation` of this map's elements, and then this map.
   std::optional<IndexMap> after(const IndexMap &permutation) const;
 
+  /// An array whose parts along `dim`, arrays of `sizes`, are these maps of one
+  /// array. Nothing also where it is not found.
+  static std::optional<IndexMap>
+  concatenate(llvm::ArrayRef<IndexMap> maps,
+              llvm::ArrayRef<llvm::ArrayRef<int64_t>> sizes, size_t dim);
+
 private:
   Digits digitList;
   int64_t first = 0;

@@ -61,92 +61,24 @@ LogicalResult hlo::checkDimensions(InstructionOp op, ArrayRef<int64_t> numbers,
   return success();
 }
 
-/// The numbers of `2x-1x3` or `1_2x3_4`, `each` of them for a dimension.
-static std::optional<SmallVector<int64_t>>
-readNumbers(StringRef text, int64_t rank, size_t each) {
-  SmallVector<int64_t> numbers;
-  SmallVector<StringRef> dimensions;
-  text.split(dimensions, 'x');
-  if (dimensions.size() != static_cast<size_t>(rank))
-    return std::nullopt;
-  for (StringRef dimension : dimensions) {
-    SmallVector<StringRef> parts;
-    dimension.split(parts, '_');
-    if (parts.size() != each)
-      return std::nullopt;
-    for (StringRef part : parts)
-      if (part.getAsInteger(10, numbers.emplace_back()))
-        return std::nullopt;
-  }
-  return numbers;
-}
-
-/// Sets what one entry of a window says; whether it could be read.
-static bool setWindowField(StringRef name, StringRef value,
-                           SmallVectorImpl<WindowDimension> &window) {
-  int64_t rank = window.size();
-  if (name == "pad") {
-    auto numbers = readNumbers(value, rank, 2);
-    for (int64_t i = 0; numbers && i < rank; ++i) {
-      window[i].low = (*numbers)[2 * i];
-      window[i].high = (*numbers)[2 * i + 1];
-    }
-    return numbers.has_value();
-  }
-  auto numbers = readNumbers(value, rank, 1);
-  for (int64_t i = 0; numbers && i < rank; ++i) {
-    int64_t number = (*numbers)[i];
-    if (name == "rhs_reversal") {
-      window[i].reversed = number != 0;
-      continue;
-    }
-    int64_t *field = llvm::StringSwitch<int64_t *>(name)
-                         .Case("size", &window[i].size)
-                         .Case("stride", &window[i].stride)
-                         .Case("lhs_dilate", &window[i].baseDilation)
-                         .Case("rhs_dilate", &window[i].windowDilation)
-                         .Default(nullptr);
-    if (!field || number < (name == "size" ? 0 : 1))
-      return false;
-    *field = number;
-  }
-  return numbers.has_value();
-}
-
 FailureOr<SmallVector<WindowDimension>> hlo::getWindow(InstructionOp op,
                                                        int64_t rank) {
-  SmallVector<WindowDimension> window(rank);
-  StringRef text = getText(op, "window").trim("{}");
-  SmallVector<StringRef> entries;
-  text.split(entries, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef entry : entries) {
-    auto [name, value] = entry.split('=');
-    if (!setWindowField(name, value, window))
-      return emitUnsupported(op, "window",
-                             Twine(rank) + " dimensions of each field", text);
-  }
-  return window;
+  StringRef text = getText(op, "window");
+  if (auto window = readWindow(text, rank))
+    return std::move(*window);
+  return emitUnsupported(op, "window",
+                         Twine(rank) + " dimensions of each field", text);
 }
 
 FailureOr<SmallVector<PaddingDimension>> hlo::getPadding(InstructionOp op,
                                                          int64_t rank) {
   StringRef text = getText(op, "padding");
-  SmallVector<StringRef> entries;
-  text.split(entries, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  SmallVector<PaddingDimension> padding;
-  for (StringRef entry : entries) {
-    PaddingDimension &dimension = padding.emplace_back();
-    auto [low, rest] = entry.split('_');
-    auto [high, interior] = rest.split('_');
-    if (low.getAsInteger(10, dimension.low) ||
-        high.getAsInteger(10, dimension.high) ||
-        (!interior.empty() && interior.getAsInteger(10, dimension.interior)) ||
-        dimension.interior < 0)
-      return emitUnsupported(op, "padding", "integers", text);
-  }
-  if (padding.size() != static_cast<size_t>(rank))
+  auto padding = readPadding(text);
+  if (!padding)
+    return emitUnsupported(op, "padding", "integers", text);
+  if (padding->size() != static_cast<size_t>(rank))
     return emitUnsupported(op, "padding", Twine(rank) + " dimensions", text);
-  return padding;
+  return std::move(*padding);
 }
 
 FailureOr<SmallVector<SmallVector<int64_t, 4>>> hlo::getSlices(InstructionOp op,

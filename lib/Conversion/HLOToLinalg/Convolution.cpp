@@ -75,38 +75,6 @@ emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Which dimension of an array is which, by two letters and the digits.
-struct DimLabels {
-  int64_t first = -1, second = -1;
-  SmallVector<int64_t> spatial;
-};
-} // namespace
-
-/// The labels of one array, of which each is there once.
-static std::optional<DimLabels> readLabels(StringRef text, char first,
-                                           char second) {
-  DimLabels labels;
-  labels.spatial.assign(text.size() < 2 ? 0 : text.size() - 2, -1);
-  auto set = [](int64_t &place, int64_t dim) {
-    return place == -1 ? (place = dim, true) : false;
-  };
-  for (auto [dim, label] : llvm::enumerate(text)) {
-    bool isSet = false;
-    if (label == first)
-      isSet = set(labels.first, dim);
-    else if (label == second)
-      isSet = set(labels.second, dim);
-    else if (label >= '0' && size_t(label - '0') < labels.spatial.size())
-      isSet = set(labels.spatial[label - '0'], dim);
-    if (!isSet)
-      return std::nullopt;
-  }
-  if (text.size() < 2)
-    return std::nullopt;
-  return labels;
-}
-
-namespace {
 struct Convolution {
   DimLabels lhs, rhs, out; ///< b and f, o and i, b and f.
   SmallVector<WindowDimension> window;
@@ -137,19 +105,15 @@ static bool isConsistent(const Convolution &conv) {
 
 static FailureOr<Convolution> getConvolution(InstructionOp op) {
   StringRef text = getText(op, "dim_labels");
-  auto [lhsText, rest] = text.split('_');
-  auto [rhsText, outText] = rest.split("->");
-  auto lhs = readLabels(lhsText, 'b', 'f');
-  auto rhs = readLabels(rhsText, 'o', 'i');
-  auto out = readLabels(outText, 'b', 'f');
-  if (!lhs || !rhs || !out)
+  auto labels = readDimLabels(text);
+  if (!labels)
     return emitUnsupported(op, "dim_labels", "b, f and digits up to 9", text);
-  auto window = getWindow(op, lhs->spatial.size());
+  auto window = getWindow(op, labels->lhs.spatial.size());
   if (failed(window))
     return failure();
-  Convolution conv{*lhs,
-                   *rhs,
-                   *out,
+  Convolution conv{labels->lhs,
+                   labels->rhs,
+                   labels->out,
                    *window,
                    getInteger(op, "feature_group_count", 1),
                    getInteger(op, "batch_group_count", 1),

@@ -128,6 +128,71 @@ def find_equals(lines):
     return source
 
 
+def get_operands(match):
+    return [n.lstrip("%") for n in re.sub(r"/\*.*?\*/", "", match[5]).split(", ")]
+
+
+def get_sizes(shape):
+    return shape.split("]")[0].split("[")[-1].split(",")
+
+
+class Uses:
+    """Who reads what in a module, by the name of a computation and of a value."""
+
+    def __init__(self, lines):
+        self.bodies, body = {}, []
+        for line in lines:
+            if line.endswith("{") and not line.startswith(" "):
+                body = self.bodies.setdefault(re.search(r"%([\w.-]+)", line)[1], [])
+            elif match := LINE.match(line):
+                body.append(match)
+
+    def is_ignored(self, body, name):
+        """Whether nobody reads a value for more than to hand it on."""
+        uses = [(m, i) for m in body for i, operand in enumerate(get_operands(m)) if operand == name]
+        is_result = any(m[1].strip() == "ROOT" and m[2] == name for m in body)
+        return bool(uses) and not is_result and all(self.ignores(body, m, i) for m, i in uses)
+
+    def ignores(self, body, user, i):
+        """Whether the result is the same whatever operand i is."""
+        if user[4] in ("dynamic-slice", "dynamic-update-slice"):
+            # A slice of a whole dimension begins at 0.
+            shapes = {m[2]: m[3] for m in body}
+            dim = i - (1 if user[4] == "dynamic-slice" else 2)
+            part = user[3] if user[4] == "dynamic-slice" else shapes[get_operands(user)[1]]
+            whole = shapes[get_operands(user)[0]]
+            return dim >= 0 and get_sizes(part)[dim] == get_sizes(whole)[dim]
+        if user[4] == "copy":
+            return self.is_ignored(body, user[2])
+        loops = [m for m in body if user[2] in get_operands(m)]
+        return user[4] == "tuple" and bool(loops) and all(self.hands_on(m, i) for m in loops)
+
+    def hands_on(self, loop, i):
+        """Whether loop carries element i of its state, and nobody in it reads it."""
+        if loop[4] != "while":
+            return False
+        names = re.findall(r"(?:body|condition)=%([\w.-]+)", loop[6])
+        for body in map(self.bodies.get, names):
+            parts = [m[2] for m in body if m[4] == "get-tuple-element" and re.search(rf"index={i}\b", m[6])]
+            users = [m for m in body for operand in get_operands(m) if operand in parts]
+            if any(m[1].strip() != "ROOT" or get_operands(m)[i] not in parts for m in users):
+                return False
+        return len(names) == 2
+
+
+def is_same_instruction(uses, body, old, new):
+    """Whether an edit leaves an instruction what it is."""
+    if old[3] == "reduce" and old[4] == new[4]:
+        # It sums in any order.
+        dims = [re.search(r"dimensions=\{([\d,]*)\}", parts[5]) for parts in (old, new)]
+        return dims[0] and dims[1] and sorted(dims[0][1].split(",")) == sorted(dims[1][1].split(","))
+    if old[3] != new[3] or old[5] != new[5] or old[4] == new[4]:
+        return False
+    match = next(m for m in body if m[2] == old[1])
+    changed = [i for i, (a, b) in enumerate(zip(get_operands(match), new[4].split(", "))) if "%" + a != b]
+    return all(uses.ignores(body, match, i) for i in changed)
+
+
 def mutate(text, rng):
     """A mutant, and what was edited; nothing where an edit changes nothing."""
     lines = text.split("\n")
@@ -148,6 +213,10 @@ def mutate(text, rng):
     equals = find_equals(lines[begin:i])
     same = [equals.get(n.lstrip("%"), n) for n in parts[4].split(", ")]
     if edit in (edit_operand, edit_order) and same == [equals.get(n.lstrip("%"), n) for n in old[4].split(", ")]:
+        return None, ""
+    uses = Uses(lines)
+    body = uses.bodies[re.search(r"%([\w.-]+)", lines[begin])[1]]
+    if uses.is_ignored(body, parts[1]) or is_same_instruction(uses, body, old, parts):
         return None, ""
     lines[i] = f"{parts[0]}%{parts[1]} = {parts[2]} {parts[3]}({parts[4]}){parts[5]}"
     return "\n".join(lines), f"{edit.__name__} {lines[i]}"
