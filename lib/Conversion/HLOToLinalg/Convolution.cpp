@@ -1,4 +1,4 @@
-//===- Convolution.cpp - convolution and dot ------------------------------===//
+//===- Convolution.cpp - convolution, dot and ragged-dot ------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -256,7 +256,145 @@ static Elements emitDot(HLOConverter &c, InstructionOp op, ValueRange index) {
       });
 }
 
+//===----------------------------------------------------------------------===//
+// ragged-dot
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A dot of which a dimension of the left operand consists of groups, of sizes
+/// that operand 2 has. Where the result has the dimension, each group has a
+/// right operand of its own; where it is summed over, a result.
+struct RaggedDot {
+  HLOConverter &c;
+  InstructionOp op;
+  DotOperand lhs, rhs;
+  int64_t raggedDim, numGroups;
+  /// The dimension of the right operand that counts groups, if one does.
+  std::optional<int64_t> groupDim;
+
+  Elements emitElement(ValueRange index);
+
+private:
+  Value getGroupSize(Value group);
+  Value isWithin(Value number, Value begin, Value end);
+  std::pair<Value, Value> findGroup(Value number);
+  std::pair<Value, Value> getBounds(Value group);
+};
+} // namespace
+
+Value RaggedDot::getGroupSize(Value group) {
+  return convertScalar(c.b, c.getElement(op, 2, group),
+                       isUnsigned(op.getOperand(2)), c.b.getI64Type(), false);
+}
+
+Value RaggedDot::isWithin(Value number, Value begin, Value end) {
+  ImplicitLocOpBuilder &b = c.b;
+  Value value = arith::IndexCastOp::create(b, b.getI64Type(), number);
+  Value isBehind =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, value, begin);
+  Value isBefore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, value, end);
+  return arith::AndIOp::create(b, isBehind, isBefore);
+}
+
+/// The group that a number along the ragged dimension is in, and whether it is
+/// in one.
+std::pair<Value, Value> RaggedDot::findGroup(Value number) {
+  ImplicitLocOpBuilder &b = c.b;
+  Value zero = createScalar(b, b.getI64Type(), 0);
+  Value no = createScalar(b, b.getI1Type(), 0);
+  Elements found = buildLoops(
+      b, numGroups, {zero, c.constantIndex(0), no},
+      [&](ValueRange group, ValueRange values) -> Elements {
+        Value end = arith::AddIOp::create(b, values[0], getGroupSize(group[0]));
+        Value isHere = isWithin(number, values[0], end);
+        return SmallVector<Value>{
+            end, arith::SelectOp::create(b, isHere, group[0], values[1]),
+            arith::OrIOp::create(b, values[2], isHere)};
+      });
+  return {(*found)[1], (*found)[2]};
+}
+
+/// The first number of a group, and the one behind its last.
+std::pair<Value, Value> RaggedDot::getBounds(Value group) {
+  ImplicitLocOpBuilder &b = c.b;
+  Value zero = createScalar(b, b.getI64Type(), 0);
+  Elements begin = buildLoops(
+      b, numGroups, zero, [&](ValueRange other, ValueRange sum) -> Elements {
+        Value isEarlier = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                                other[0], group);
+        Value next = arith::AddIOp::create(b, sum[0], getGroupSize(other[0]));
+        return SmallVector<Value>{
+            arith::SelectOp::create(b, isEarlier, next, sum[0])};
+      });
+  Value first = begin->front();
+  return {first, arith::AddIOp::create(b, first, getGroupSize(group))};
+}
+
+Elements RaggedDot::emitElement(ValueRange index) {
+  std::pair<Value, Value> bounds, group;
+  ValueRange rest = groupDim ? index : index.drop_front();
+  ValueRange batch = rest.take_front(lhs.batch.size());
+  ValueRange lhsFree = rest.slice(lhs.batch.size(), lhs.free.size());
+  ValueRange rhsFree = rest.drop_front(lhs.batch.size() + lhs.free.size());
+  if (groupDim)
+    group = findGroup(lhs.getIndex(batch, {}, lhsFree)[raggedDim]);
+  else
+    bounds = getBounds(index.front());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : lhs.contracting)
+    sizes.push_back(lhs.type.getDimSize(dim));
+  return emitSum(c, op, sizes,
+                 [&](ValueRange inner, SmallVector<Value> &lhsIndex,
+                     SmallVector<Value> &rhsIndex) {
+                   lhsIndex = lhs.getIndex(batch, inner, lhsFree);
+                   rhsIndex = rhs.getIndex(batch, inner, rhsFree);
+                   if (!groupDim)
+                     return isWithin(lhsIndex[raggedDim], bounds.first,
+                                     bounds.second);
+                   rhsIndex[*groupDim] = group.first;
+                   return group.second;
+                 });
+}
+
+static Elements emitRaggedDot(HLOConverter &c, InstructionOp op,
+                              ValueRange index) {
+  FailureOr<DotOperand> lhs = getDotOperand(op, 0), rhs = getDotOperand(op, 1);
+  SmallVector<int64_t> ragged = getIntegers(op, "lhs_ragged_dims");
+  SmallVector<int64_t> counts = getIntegers(op, "rhs_group_dims");
+  if (failed(lhs) || failed(rhs) ||
+      failed(checkDimensions(op, ragged, lhs->type.getRank())) ||
+      failed(checkDimensions(op, counts, rhs->type.getRank())))
+    return failure();
+  RankedTensorType sizes = getArrayType(op.getOperand(2));
+  bool isOne = ragged.size() == 1 && sizes.getRank() == 1 &&
+               sizes.getElementType().isInteger();
+  bool isFree = isOne && llvm::is_contained(lhs->free, ragged[0]);
+  bool isSummed = isOne && llvm::is_contained(lhs->contracting, ragged[0]);
+  bool isKnown = isFree ? counts.size() == 1 : isSummed && counts.empty();
+  if (!isKnown)
+    return emitUnsupported(op, "groups",
+                           "one ragged dimension that is of no batch, and "
+                           "sizes of one dimension");
+  RaggedDot dot{c, op, *lhs, *rhs, ragged[0], sizes.getDimSize(0), {}};
+  if (isFree)
+    dot.groupDim = counts[0];
+  llvm::erase_if(dot.rhs.free,
+                 [&](int64_t dim) { return dim == dot.groupDim; });
+  size_t numResults = dot.lhs.batch.size() + dot.lhs.free.size() +
+                      dot.rhs.free.size() + (isFree ? 0 : 1);
+  bool hasGroups =
+      isSummed || (rhs->free.size() > dot.rhs.free.size() &&
+                   rhs->type.getDimSize(counts[0]) == dot.numGroups);
+  if (!hasGroups || lhs->batch.size() != rhs->batch.size() ||
+      lhs->contracting.size() != rhs->contracting.size() ||
+      index.size() != numResults)
+    return emitUnsupported(op, "dimensions", "the same on both sides");
+  return dot.emitElement(index);
+}
+
 void hlo::populateConvolutionConversions(InstructionConversions &conversions) {
   conversions.elements["convolution"] = emitConvolution;
   conversions.elements["dot"] = emitDot;
+  conversions.elements["ragged-dot"] = emitRaggedDot;
 }

@@ -135,3 +135,27 @@ func.func @main(%s: !s, %t: !t, %w: !w) -> tuple<!s, !w> {
   %5 = tessera_hlo.instruction "rng-bit-generator"(%s) {hlo_attributes = {algorithm = "rng_philox"}} : (!s) -> tuple<!s, !w>
   return %5 : tuple<!s, !w>
 }
+
+// -----
+
+// Groups of a dot.
+
+!l = tensor<7x3xf32, #tessera.layout<{1,0}>>
+!r = tensor<2x3x4xf32, #tessera.layout<{2,1,0}>>
+!g = tensor<2xi32, #tessera.layout<{0}>>
+!h = tensor<3xi32, #tessera.layout<{0}>>
+!o = tensor<7x4xf32, #tessera.layout<{1,0}>>
+func.func @main(%l: !l, %r: !r, %g: !g, %h: !h) -> !o {
+  // expected-error@+1 {{unsupported groups of ragged-dot: expected one ragged dimension that is of no batch, and sizes of one dimension, found (tensor<7x3xf32}}
+  %0 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}"}} : (!l, !r, !g) -> !o
+  // expected-error@+1 {{unsupported groups of ragged-dot: expected one ragged dimension that is of no batch, and sizes of one dimension, found (tensor<7x3xf32}}
+  %1 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{1}", rhs_group_dims = "{0}"}} : (!l, !r, !g) -> !o
+  // expected-error@+1 {{unsupported dimension of ragged-dot: expected one of 2, found 5}}
+  %2 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{5}", rhs_group_dims = "{0}"}} : (!l, !r, !g) -> !o
+  // expected-error@+1 {{unsupported dimensions of ragged-dot: expected the same on both sides, found (tensor<7x3xf32}}
+  %3 = tessera_hlo.instruction "ragged-dot"(%l, %r, %h) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{0}", rhs_group_dims = "{0}"}} : (!l, !r, !h) -> !o
+  // expected-error@+1 {{unsupported dimensions of ragged-dot: expected the same on both sides, found (tensor<7x3xf32}}
+  %4 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{0}", rhs_group_dims = "{1}"}} : (!l, !r, !g) -> !o
+  %5 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{0}", rhs_group_dims = "{0}"}} : (!l, !r, !g) -> !o
+  return %5 : !o
+}
