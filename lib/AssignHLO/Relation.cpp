@@ -50,9 +50,10 @@ static Order getSharedOrder(const Relation &relation, const Shape &shape,
   return shared;
 }
 
+/// The map is found faster, and says no to most.
 static bool haveSameBytes(const Shape &from, const Shape &to,
                           const std::optional<IndexMap> &map) {
-  return map && mayBitcast(from, to) && getBitcastMap(from, to) == map;
+  return map && getBitcastMap(from, to) == map && mayBitcast(from, to);
 }
 
 Shape tessera::getInOrderOf(const Shape &operand, const Shape &result) {
