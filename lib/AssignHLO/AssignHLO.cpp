@@ -142,6 +142,8 @@ void Assigner::induceFrom(unsigned value, const Shape &shape) {
   for (const ModelUse *use : uses[value]) {
     bool isResult = use->from == value;
     unsigned other = isResult ? use->to : use->from;
+    if (candidates[other].size() >= options.maxCandidates)
+      continue;
     for (const Shape &induced :
          induce(use->relation, shape, model.values[other].own, isResult, rule))
       addCandidate(other, induced);

@@ -140,12 +140,17 @@ static llvm::SmallVector<Shape, 2> findViews(const Relation &relation,
     std::optional<Shape> candidate = inOrder(rule, wanted, order);
     if (!candidate)
       continue;
-    Shape other = *candidate;
-    other.mutableLayout().tiles = given.layout().tiles;
-    for (const Shape &shape : {*candidate, other})
-      if (isResult ? relation.accepts(given, shape)
-                   : relation.accepts(shape, given))
-        return {shape};
+    auto fits = [&](const Shape &shape) {
+      return isResult ? relation.accepts(given, shape)
+                      : relation.accepts(shape, given);
+    };
+    if (fits(*candidate))
+      return {*candidate};
+    if (candidate->layout().tiles == given.layout().tiles)
+      continue;
+    candidate->mutableLayout().tiles = given.layout().tiles;
+    if (fits(*candidate))
+      return {*candidate};
   } while (std::next_permutation(order.begin(), order.end()));
   return {};
 }
