@@ -37,6 +37,15 @@ static bool readNumber(const json::Value &value, int64_t least, int64_t most,
   return isValid;
 }
 
+/// The fields of a value; null where it has none.
+static const json::Object *getObject(const json::Value &value,
+                                     json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    path.report("expected an object");
+  return object;
+}
+
 /// Refuses keys that are none, which are most often misspelled.
 static bool checkKeys(const json::Object &object,
                       llvm::ArrayRef<llvm::StringRef> known, json::Path path) {
@@ -54,11 +63,9 @@ static bool checkKeys(const json::Object &object,
 
 static bool readCosts(const json::Value &value, ProcessorCosts &costs,
                       json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object");
+  const json::Object *object = getObject(value, path);
+  if (!object)
     return false;
-  }
   llvm::SmallVector<llvm::StringRef> known;
 #define COST(FIELD, KEY, DEFAULT, LEAST, MOST)                                 \
   known.push_back(KEY);                                                        \
@@ -117,11 +124,9 @@ private:
 namespace tessera {
 static bool fromJSON(const json::Value &value, RelayoutTuning &tuning,
                      json::Path path) {
-  const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object");
+  const json::Object *object = getObject(value, path);
+  if (!object)
     return false;
-  }
   ChoiceReader reader{*object, path};
   RelayoutTuning::visit(
       tuning, [&](llvm::StringRef key, auto &choice) { reader(key, choice); });
