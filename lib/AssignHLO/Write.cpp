@@ -486,9 +486,10 @@ void FrameWriter::emitLoop(const Instruction &instruction, Versions leaves) {
     start = makeTuple(elements);
   }
   leaves.append(extras);
-  record(instruction,
-         create(instruction, instruction.name, std::move(shape), {start}),
-         std::move(leaves));
+  Instruction *made =
+      create(instruction, instruction.name, std::move(shape), {start});
+  made->attributes = getAttributes(instruction);
+  record(instruction, made, std::move(leaves));
 }
 
 /// The root has what the computation gives at once: loops are counted by it.
