@@ -147,7 +147,7 @@ private:
   void emitMove(const Instruction &bitcast, const ModelUse &use,
                 Instruction *source, Shape to, const Versions &leaves);
   void emitCopies(const Instruction &instruction);
-  void emitRoot();
+  const Instruction *emitRoot();
 
   ModuleWriter &writer;
   const ModelFrame &frame;
@@ -603,7 +603,7 @@ void FrameWriter::emitMove(const Instruction &bitcast, const ModelUse &use,
 
   StringRef name = writer.pool.makeName("fused_move");
   llvm::raw_string_ostream os(callees);
-  hlo::print({name, /*isEntry=*/false, parameter, outside, {}}, os);
+  hlo::print({name, /*isEntry=*/false, parameter, outside, result, {}}, os);
   Attribute attributes[2];
   attributes[0].name = "kind";
   attributes[0].text = "kLoop";
@@ -645,7 +645,7 @@ void FrameWriter::emitCopies(const Instruction &instruction) {
   }
 }
 
-void FrameWriter::emitRoot() {
+const Instruction *FrameWriter::emitRoot() {
   const Instruction &root = *frame.computation->root();
   Versions wanted = getWanted(root, UseSite::kResult, getValues(root));
   const Written &made = written.find(&root)->second;
@@ -661,6 +661,7 @@ void FrameWriter::emitRoot() {
     result = makeTuple(elements);
   }
   result->isRoot = true;
+  return result;
 }
 
 void FrameWriter::write(llvm::raw_ostream &os) {
@@ -674,10 +675,10 @@ void FrameWriter::write(llvm::raw_ostream &os) {
     if (!frame.isFused())
       emitCopies(*instruction);
   }
-  emitRoot();
+  const Instruction *root = emitRoot();
   os << callees;
   hlo::print({writer.names[frame.number], computation.isEntry(), parameters,
-              body, computation.attributes()},
+              body, root, computation.attributes()},
              os);
 }
 

@@ -121,8 +121,9 @@ void hlo::print(const Instruction &instruction, llvm::raw_ostream &os,
 }
 
 ComputationText hlo::getText(const Computation &computation) {
-  return {computation.name(), computation.isEntry(), computation.parameters(),
-          computation.instructions(), computation.attributes()};
+  return {computation.name(),       computation.isEntry(),
+          computation.parameters(), computation.instructions(),
+          computation.root(),       computation.attributes()};
 }
 
 void hlo::print(const ComputationText &computation, llvm::raw_ostream &os) {
@@ -134,10 +135,7 @@ void hlo::print(const ComputationText &computation, llvm::raw_ostream &os) {
     p->shape->print(os, /*printLayout=*/false);
   });
   os << ") -> ";
-  Instruction *const *root =
-      llvm::find_if(computation.instructions,
-                    [](const Instruction *each) { return each->isRoot; });
-  (*root)->shape->print(os, /*printLayout=*/false);
+  computation.root->shape->print(os, /*printLayout=*/false);
   os << " {\n";
   for (const Instruction *instruction : computation.instructions) {
     os << "  ";

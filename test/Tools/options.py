@@ -31,7 +31,7 @@ SUBCOMMANDS = {
     "tessera-hlo advise": ([HLO], {"limit": COUNTS}),
     "tessera-hlo assign": (
         [HLO],
-        {"candidates": NONE, "limit": COUNTS, "nodes": COUNTS, "unknown-trips": {"48"}},
+        {"candidates": NONE, "limit": COUNTS, "nodes": COUNTS, "o": FREE, "unknown-trips": {"48"}},
     ),
     "tessera-hlo diff": ([HLO, HLO], {"fail-if": NONE, "o": FREE}),
     "tessera-hlo expand-bitcasts": ([HLO], {"redraw-layouts": COUNTS}),

@@ -207,8 +207,9 @@ struct ComputationText {
   bool isEntry = false;
   /// By parameter number.
   llvm::ArrayRef<Instruction *> parameters;
-  /// The root among them says that it is.
   llvm::ArrayRef<Instruction *> instructions;
+  /// One of them, which need not be marked.
+  const Instruction *root = nullptr;
   llvm::ArrayRef<Attribute> attributes;
 };
 ComputationText getText(const Computation &computation);
