@@ -33,7 +33,7 @@ static bool readNumber(const json::Value &value, int64_t least, int64_t most,
   if (isValid)
     number = *read;
   else
-    path.report("expected a number in the field's range");
+    path.report("a value that is no number in the range");
   return isValid;
 }
 
@@ -42,7 +42,7 @@ static const json::Object *getObject(const json::Value &value,
                                      json::Path path) {
   const json::Object *object = value.getAsObject();
   if (!object)
-    path.report("expected an object");
+    path.report("a value that is no object");
   return object;
 }
 
@@ -51,7 +51,7 @@ static bool checkKeys(const json::Object &object,
                       llvm::ArrayRef<llvm::StringRef> known, json::Path path) {
   for (const auto &[key, value] : object)
     if (!llvm::is_contained(known, llvm::StringRef(key))) {
-      path.field(key).report("is no field of a machine");
+      path.field(key).report("a key that is no field");
       return false;
     }
   return true;
@@ -98,7 +98,7 @@ struct ChoiceReader {
     choice = value->getAsBoolean();
     isValid = choice.has_value();
     if (!isValid)
-      path.field(key).report("expected true or false");
+      path.field(key).report("a value that is neither true nor false");
   }
   void operator()(llvm::StringRef key, std::optional<int64_t> &choice) {
     const json::Value *value = next(key);
@@ -155,7 +155,7 @@ static bool fromJSON(const json::Value &value, MachineProfile &profile,
       !map.map("cpu", profile.cpu))
     return false;
   if (schema != kSchema || version != kVersion) {
-    path.field("schema").report("expected tessera.machine in version 1");
+    path.field("schema").report("another than tessera.machine, version 1");
     return false;
   }
   const json::Object &object = *value.getAsObject();
@@ -194,9 +194,11 @@ MachineProfile MachineProfile::getHost() {
 
 llvm::Expected<MachineProfile> MachineProfile::parse(llvm::StringRef text) {
   auto makeError = [](llvm::Error error) {
-    return invalidError(
-        "", "file of a machine", "what tessera-compile calibrate writes",
-        llvm::toString(std::move(error)), "calibrate again, or mend the field");
+    return invalidError("", "file of a machine",
+                        "what tessera-compile calibrate writes, with "
+                        "numbers in the ranges of ProcessorCosts.def",
+                        llvm::toString(std::move(error)),
+                        "calibrate again, or mend the field");
   };
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)

@@ -24,6 +24,7 @@
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/PhysicalIndices.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -35,14 +36,15 @@ using namespace tessera;
 using namespace tessera::runtime;
 
 namespace {
-/// A dimension that varies slowest: so many indices of it are that many
+/// The dimension that varies slowest: so many indices of it are that many
 /// elements of the buffer.
 struct MajorStep {
+  unsigned dim;
   int64_t indices, elements;
 };
 } // namespace
 
-/// The largest value of a function of `size` indices, but for its last digit.
+/// The largest value of all digits but the last one.
 static int64_t getLargestRest(llvm::ArrayRef<Step> steps) {
   int64_t sum = 0;
   for (size_t i = 0; i + 1 < steps.size(); ++i)
@@ -50,64 +52,74 @@ static int64_t getLargestRest(llvm::ArrayRef<Step> steps) {
   return sum;
 }
 
-/// How dimension `dim` varies slowest; nothing where others vary as slowly.
-static std::optional<MajorStep> getMajorStep(const AxisList &axes,
-                                             unsigned dim) {
+/// Nothing where another dimension varies as slowly.
+static std::optional<MajorStep> getMajorStep(const AxisList &axes) {
   llvm::ArrayRef<int64_t> sizes = axes.dimensions();
   PhysicalIndices indices = getPhysicalIndices(axes, sizes);
-  int64_t rest = 0;
-  for (unsigned other = 0; other < sizes.size(); ++other) {
-    const std::optional<Steps> &steps = indices.steps[other];
+  MajorStep major = {0, 1, 0};
+  int64_t largest = 0, ofMajor = 0; // Positions of all, and by its last digit.
+  for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+    const std::optional<Steps> &steps = indices.steps[dim];
     if (!steps)
       return std::nullopt;
-    if (steps->empty())
+    if (steps->empty() || sizes[dim] <= 1)
       continue;
-    rest += getLargestRest(*steps);
     const Step &last = steps->back();
-    if (other != dim)
-      rest += (sizes[other] - 1) / last.divisor * last.stride;
+    int64_t byLast = (sizes[dim] - 1) / last.divisor * last.stride;
+    largest += getLargestRest(*steps) + byLast;
+    if (last.stride > major.elements) {
+      major = {dim, last.divisor, last.stride};
+      ofMajor = byLast;
+    }
   }
-  const Steps &own = *indices.steps[dim];
-  if (own.empty() || rest >= own.back().stride)
+  if (largest - ofMajor >= major.elements)
     return std::nullopt;
-  return MajorStep{own.back().divisor, own.back().stride};
+  return major;
 }
 
 std::optional<Relayout::Bands> Relayout::findBands() const {
   llvm::ArrayRef<int64_t> sizes = srcAxes.dimensions();
   if (llvm::is_contained(sizes, 0))
     return std::nullopt;
-  for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-    std::optional<MajorStep> from = getMajorStep(srcAxes, dim);
-    std::optional<MajorStep> to = getMajorStep(dstAxes, dim);
-    if (!from || !to)
-      continue;
-    int64_t size = sizes[dim];
-    // Bands of packed elements have whole bytes.
-    int64_t factor = bits.src % 8 != 0 || bits.dst % 8 != 0 ? 8 : 1;
-    int64_t band =
-        factor * (from->indices / std::gcd(from->indices, to->indices));
-    if (band > size || to->indices > size / band)
-      return std::nullopt;
-    band *= to->indices;
-    int64_t srcBytes = band / from->indices * from->elements * bits.src / 8;
-    int64_t groups =
-        std::clamp<int64_t>(scratchBytes / srcBytes, 1, size / band);
-    return Bands{dim, groups * band, groups * srcBytes,
-                 groups * (band / to->indices * to->elements * bits.dst / 8)};
-  }
-  return std::nullopt;
+  std::optional<MajorStep> from = getMajorStep(srcAxes);
+  std::optional<MajorStep> to = getMajorStep(dstAxes);
+  if (!from || !to || from->dim != to->dim)
+    return std::nullopt;
+  int64_t size = sizes[from->dim];
+  // Bands of packed elements have whole bytes.
+  int64_t factor = bits.src % 8 != 0 || bits.dst % 8 != 0 ? 8 : 1;
+  int64_t band =
+      factor * (from->indices / std::gcd(from->indices, to->indices));
+  if (band > size || to->indices > size / band)
+    return std::nullopt;
+  band *= to->indices;
+  int64_t srcBytes = band / from->indices * from->elements * bits.src / 8;
+  int64_t groups = std::clamp<int64_t>(scratchBytes / srcBytes, 1, size / band);
+  return Bands{from->dim, groups * band, groups * srcBytes,
+               groups * (band / to->indices * to->elements * bits.dst / 8)};
 }
 
-/// The move of the first `count` indices of a dimension.
-static llvm::Expected<Relayout> getBandMove(const Side &src, const Side &dst,
-                                            unsigned dim, int64_t count,
-                                            const Options &options) {
+/// The moves of full bands, and of a last one of fewer indices. None where they
+/// would go by positions, each time by those of all of the array.
+static llvm::Expected<llvm::SmallVector<Relayout, 2>>
+getBandMoves(const Side &src, const Side &dst, unsigned dim, int64_t indices) {
   Box box;
   for (int64_t size : src.shape.dimensions())
     box.push_back({0, size, 1});
-  box[dim].count = count;
-  return Relayout::get({src.shape, box}, {dst.shape, box}, options);
+  llvm::SmallVector<Relayout, 2> moves;
+  for (int64_t count : {indices, box[dim].count % indices}) {
+    if (count == 0)
+      break;
+    Box part = box;
+    part[dim].count = count;
+    auto move = Relayout::get({src.shape, part}, {dst.shape, part}, {});
+    if (!move)
+      return move.takeError();
+    if (!move->isPlanned())
+      return llvm::SmallVector<Relayout, 2>();
+    moves.push_back(std::move(*move));
+  }
+  return moves;
 }
 
 llvm::Error Relayout::runInPlace(char *buffer) const {
@@ -116,22 +128,14 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
                             "a part or byte strides",
                             "give the destination memory of its own");
   std::optional<Bands> bands = schedule ? findBands() : std::nullopt;
-  int64_t size = bands ? src.shape.dimensions()[bands->dim] : 0;
-  std::optional<Relayout> moves[2]; // Of full bands, and of the last one.
-  for (int64_t count :
-       {bands ? bands->indices : 0, bands ? size % bands->indices : 0}) {
-    if (count == 0)
-      continue;
-    auto move = getBandMove(src, dst, bands->dim, count, {});
-    if (!move)
-      return move.takeError();
-    // By positions it would look at all of the array for each band.
-    if (!move->schedule)
+  llvm::SmallVector<Relayout, 2> moves;
+  if (bands) {
+    auto made = getBandMoves(src, dst, bands->dim, bands->indices);
+    if (!made)
+      return made.takeError();
+    moves = std::move(*made);
+    if (moves.empty())
       bands = std::nullopt;
-    else
-      moves[count == bands->indices ? 0 : 1].emplace(std::move(*move));
-    if (!bands)
-      break;
   }
   int64_t waiting = std::min(bands ? bands->srcBytes : sizeOfSrc, sizeOfSrc);
   auto *scratch =
@@ -139,13 +143,15 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
   if (!scratch)
     return unsupportedError(
         "move in place",
-        "memory for " + llvm::Twine(waiting) + " bytes that wait", "none");
+        "memory for " + llvm::Twine(waiting) + " bytes that wait", "none",
+        "give less scratchBytes, or the destination memory of its own");
   llvm::scope_exit release([&] { std::free(scratch); });
   if (!bands) {
     std::memcpy(scratch, buffer, sizeOfSrc);
     run(scratch, buffer, 0, 1);
     return llvm::Error::success();
   }
+  int64_t size = src.shape.dimensions()[bands->dim];
   int64_t numBands = llvm::divideCeil(size, bands->indices);
   for (int64_t i = 0; i < numBands; ++i) {
     int64_t band = bands->dstBytes > bands->srcBytes ? numBands - 1 - i : i;
@@ -153,7 +159,7 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
     std::memcpy(scratch, buffer + from,
                 std::min(bands->srcBytes, sizeOfSrc - from));
     bool isFull = (band + 1) * bands->indices <= size;
-    moves[isFull ? 0 : 1]->run(scratch, buffer + band * bands->dstBytes, 0, 1);
+    moves[isFull ? 0 : 1].run(scratch, buffer + band * bands->dstBytes, 0, 1);
   }
   runFills(buffer);
   return llvm::Error::success();

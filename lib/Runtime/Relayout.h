@@ -39,6 +39,9 @@ public:
   int64_t srcBytes() const { return sizeOfSrc; }
   int64_t dstBytes() const { return sizeOfDst; }
 
+  /// Whether it goes by strided nests, not by position.
+  bool isPlanned() const { return schedule.has_value(); }
+
   /// Does part `share` of `shares` of the work. Parts may run at once, in any
   /// order. Buffers are as long as they must be, and do not overlap.
   void run(const char *from, char *to, int64_t share, int64_t shares) const;

@@ -92,14 +92,14 @@ inline std::shared_ptr<const MachineProfile>
 drawMachine(std::mt19937_64 &engine) {
   auto machine = std::make_shared<MachineProfile>(MachineProfile::getHost());
   auto draw = [&](int64_t least, int64_t most) {
-    // By powers of two: what differs is the order of magnitude.
+    // All orders of magnitude alike, and any number of each.
     int64_t bits = engine() % (llvm::Log2_64_Ceil(most - least + 1) + 1);
-    return std::min(least + (int64_t(1) << bits) - 1, most);
+    int64_t above = engine() % (uint64_t(1) << bits);
+    return std::min(least + above, most);
   };
 #define COST(FIELD, KEY, DEFAULT, LEAST, MOST)                                 \
   machine->costs.FIELD = draw(LEAST, MOST);
 #include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
-  machine->costs.cachedLoadBytes = engine() % 2 ? 16 : 64;
   return machine;
 }
 
