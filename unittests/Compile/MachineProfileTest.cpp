@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Compile/MachineProfile.h"
+#include "../TestCounts.h"
 #include "GuardedRelayouts.h"
-#include "TestCounts.h"
 #include "tessera/Compile/Tune.h"
 #include "tessera/Layout/Text.h"
 #include "gmock/gmock.h"
