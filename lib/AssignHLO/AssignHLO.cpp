@@ -45,16 +45,23 @@ public:
   Assigner(const Model &model, const AssignOptions &options, LayoutRule rule)
       : model(model), options(options), rule(rule),
         candidates(model.values.size()), bytes(model.values.size()),
-        uses(model.values.size()) {}
+        uses(model.values.size()), numHomes(model.values.size(), 1) {}
 
   llvm::Expected<HLOAssignment> run(const Module &module);
+  llvm::Expected<std::vector<BoundaryPrice>>
+  price(llvm::ArrayRef<BoundaryChange> changes);
 
 private:
   bool addCandidate(unsigned value, Shape shape);
+  llvm::Error addBoundaryCandidate(const BoundaryLayout &layout);
+  void build();
+  llvm::Expected<unsigned> getLeaf(const BoundaryLayout &layout) const;
+  llvm::Expected<BoundaryPrice> priceChange(const BoundaryChange &change) const;
   void addOwnCandidates();
   void addDefaultCandidates();
   void propagate();
   void induceFrom(unsigned value, const Shape &shape);
+  void countHomes();
   void makeVersions();
   int64_t getBytes(unsigned value, unsigned candidate, int64_t runs) const;
   void addVariables();
@@ -79,6 +86,8 @@ private:
   std::vector<llvm::SmallVector<Shape, 4>> candidates;
   std::vector<llvm::SmallVector<int64_t, 4>> bytes;
   std::vector<llvm::SmallVector<const ModelUse *, 2>> uses;
+  /// How many of its first candidates a value may have as its own layout.
+  std::vector<unsigned> numHomes;
   std::vector<std::pair<unsigned, Shape>> worklist;
   std::vector<std::vector<Versions>> versions;
   CostGraph graph;
@@ -175,6 +184,13 @@ static int64_t addBytes(int64_t lhs, int64_t rhs) {
                   kInfiniteCost - 1);
 }
 
+/// What is pinned has the candidates that were its first.
+void Assigner::countHomes() {
+  for (auto [i, value] : llvm::enumerate(model.values))
+    if (!value.isPinned)
+      numHomes[i] = candidates[i].size();
+}
+
 /// Copies of values in memory: as many as there are uses, but two at most.
 void Assigner::makeVersions() {
   for (auto [i, value] : llvm::enumerate(model.values)) {
@@ -183,7 +199,7 @@ void Assigner::makeVersions() {
     size_t readers = llvm::count_if(uses[i], [&, i = i](const ModelUse *use) {
       return use->from == i && !use->isHomeOnly;
     });
-    for (unsigned home = 0; home < (value.isPinned ? 1 : count); ++home) {
+    for (unsigned home = 0; home < numHomes[i]; ++home) {
       list.push_back({home, {}});
       for (unsigned one = 0; value.isInMemory && readers > 0 && one < count;
            ++one) {
@@ -220,8 +236,7 @@ void Assigner::addVariables() {
   homes.resize(model.values.size());
   for (auto [i, value] : llvm::enumerate(model.values)) {
     std::vector<int64_t> costs;
-    for (unsigned choice = 0;
-         choice < (value.isPinned ? 1 : candidates[i].size()); ++choice) {
+    for (unsigned choice = 0; choice < numHomes[i]; ++choice) {
       std::optional<int64_t> runs = llvm::checkedMul(value.writes, value.runs);
       costs.push_back(runs ? getBytes(i, choice, *runs) : kInfiniteCost - 1);
     }
@@ -379,20 +394,25 @@ static llvm::Error check(StringRef text, int64_t bytes, int64_t unknownTrips) {
                           llvm::Twine(*counted));
 }
 
-llvm::Expected<HLOAssignment> Assigner::run(const Module &module) {
+/// Candidates and costs; what is pinned has its candidates already.
+void Assigner::build() {
   for (const ModelUse &use : model.uses) {
     uses[use.from].push_back(&use);
     uses[use.to].push_back(&use);
   }
-  addOwnCandidates();
   propagate();
   addDefaultCandidates();
   propagate();
+  countHomes();
   makeVersions();
   addVariables();
   for (const ModelUse &use : model.uses)
     addUse(use);
+}
 
+llvm::Expected<HLOAssignment> Assigner::run(const Module &module) {
+  addOwnCandidates();
+  build();
   HLOAssignment result;
   Choices start = options.keep ? getOwnChoices() : Choices();
   llvm::Expected<Solution> solution = solve(graph, start, options.solver);
@@ -414,6 +434,89 @@ llvm::Expected<HLOAssignment> Assigner::run(const Module &module) {
   result.worklist =
       graph.evaluate(chooseInOrder(getBlindGraph(graph), getWorklistOrder()));
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+static bool haveOneType(const Shape &lhs, const Shape &rhs) {
+  return rhs.isArray() && rhs.hasLayout() &&
+         lhs.elementType() == rhs.elementType() &&
+         lhs.dimensions() == rhs.dimensions() &&
+         lhs.layout().memorySpace == rhs.layout().memorySpace;
+}
+
+llvm::Expected<unsigned> Assigner::getLeaf(const BoundaryLayout &layout) const {
+  const Values &leaves = layout.isResult ? model.results : model.arguments;
+  unsigned value = layout.leaf < leaves.size() ? leaves[layout.leaf] : kNone;
+  if (value == kNone)
+    return invalidError("", layout.isResult ? "result" : "argument",
+                        "the number of an array", llvm::Twine(layout.leaf));
+  const Shape &own = model.values[value].own;
+  if (!haveOneType(own, layout.shape))
+    return invalidError("", "layout of the boundary",
+                        "one for " + own.toString(), layout.shape.toString());
+  return value;
+}
+
+/// Further candidates of what is pinned: as many as there are.
+llvm::Error Assigner::addBoundaryCandidate(const BoundaryLayout &layout) {
+  llvm::Expected<unsigned> value = getLeaf(layout);
+  if (!value)
+    return value.takeError();
+  llvm::Expected<ShapeSize> size = getSizeOnCore(layout.shape);
+  if (!size)
+    return size.takeError();
+  if (llvm::is_contained(candidates[*value], layout.shape))
+    return llvm::Error::success();
+  candidates[*value].push_back(layout.shape);
+  bytes[*value].push_back(size->bytes);
+  worklist.emplace_back(*value, layout.shape);
+  numHomes[*value] = candidates[*value].size();
+  return llvm::Error::success();
+}
+
+/// All other choices of the boundary are forbidden.
+llvm::Expected<BoundaryPrice>
+Assigner::priceChange(const BoundaryChange &change) const {
+  llvm::DenseMap<unsigned, unsigned> wanted;
+  for (const BoundaryLayout &layout : change) {
+    llvm::Expected<unsigned> value = getLeaf(layout);
+    if (!value)
+      return value.takeError();
+    wanted[*value] = llvm::find(candidates[*value], layout.shape) -
+                     candidates[*value].begin();
+  }
+  CostGraph fixed = graph;
+  for (unsigned value :
+       llvm::concat<const unsigned>(model.arguments, model.results))
+    for (unsigned home = 0; value != kNone && home < numHomes[value]; ++home)
+      if (home != wanted.lookup(value))
+        fixed.addCost(homes[value], home, kInfiniteCost);
+  llvm::Expected<Solution> solution = solve(fixed, {}, options.solver);
+  if (!solution)
+    return solution.takeError();
+  return BoundaryPrice{solution->cost, solution->lowerBound};
+}
+
+llvm::Expected<std::vector<BoundaryPrice>>
+Assigner::price(llvm::ArrayRef<BoundaryChange> changes) {
+  addOwnCandidates();
+  for (const BoundaryChange &change : changes)
+    for (const BoundaryLayout &layout : change)
+      if (llvm::Error error = addBoundaryCandidate(layout))
+        return error;
+  build();
+  std::vector<BoundaryPrice> prices;
+  for (size_t i = 0; i <= changes.size(); ++i) {
+    llvm::Expected<BoundaryPrice> price =
+        priceChange(i == 0 ? BoundaryChange() : changes[i - 1]);
+    if (!price)
+      return price.takeError();
+    prices.push_back(*price);
+  }
+  return prices;
 }
 
 /// Tiles are a TPU's.
@@ -438,4 +541,19 @@ llvm::Expected<HLOAssignment> tessera::assignLayouts(const Module &module,
   if (result)
     result->before = *before;
   return result;
+}
+
+llvm::Expected<std::vector<BoundaryPrice>>
+tessera::priceBoundary(const Module &module,
+                       llvm::ArrayRef<BoundaryChange> changes,
+                       AssignOptions options) {
+  options.keep = true;
+  // All sizes must be known.
+  llvm::Expected<int64_t> now = countTouchedBytes(module, options.unknownTrips);
+  if (!now)
+    return now.takeError();
+  llvm::Expected<Model> model = buildModel(module, options.unknownTrips);
+  if (!model)
+    return model.takeError();
+  return Assigner(*model, options, guessRule(*model)).price(changes);
 }

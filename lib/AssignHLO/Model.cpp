@@ -73,6 +73,8 @@ Traffic tessera::getTraffic(const Instruction &instruction,
 namespace {
 class ModelBuilder {
 public:
+  static constexpr size_t kMaxValues = 1000000;
+
   ModelBuilder(Model &model, int64_t unknownTrips)
       : model(model), unknownTrips(unknownTrips) {}
 
@@ -84,7 +86,6 @@ public:
 
 private:
   using Frame = ModelFrame;
-  static constexpr size_t kMaxValues = 1000000;
   /// Costs of what runs more often exceed int64.
   static constexpr int64_t kMaxRuns = INT64_MAX;
 
@@ -392,12 +393,13 @@ void ModelBuilder::runEntry(const Computation &entry) {
   Frame &frame = addFrame(entry, Frame::Kind::Callee, /*runs=*/1);
   for (const Instruction *parameter : entry.parameters()) {
     frame.parameters.push_back(addValues(*parameter, frame));
-    pin(frame.parameters.back());
+    llvm::append_range(model.arguments, frame.parameters.back());
   }
+  pin(model.arguments);
   Values results = run(frame);
-  Values pinned = addValues(*entry.root(), frame);
-  pin(pinned);
-  addUses(results, pinned, frame, *entry.root(), UseSite::kResult);
+  model.results = addValues(*entry.root(), frame);
+  pin(model.results);
+  addUses(results, model.results, frame, *entry.root(), UseSite::kResult);
 }
 
 //===----------------------------------------------------------------------===//
@@ -528,12 +530,38 @@ Values ModelBuilder::run(Frame &frame) {
   return frame.values[frame.computation->root()];
 }
 
+static bool hasFrames(Opcode opcode) {
+  return opcode == Opcode::Call || opcode == Opcode::Conditional ||
+         opcode == Opcode::Fusion || opcode == Opcode::While;
+}
+
+/// How often computations stand in the model of the entry, kMax and above being
+/// too often: each call has a frame of its own.
+static size_t countFrames(const Module &module, size_t max) {
+  llvm::DenseMap<const Computation *, size_t> counts;
+  for (const Computation *computation : module.computations()) {
+    size_t &count = counts[computation];
+    count = 1;
+    for (const Instruction *instruction : computation->instructions()) {
+      if (!hasFrames(instruction->opcode))
+        continue;
+      for (const Attribute &attribute : instruction->attributes)
+        for (const Computation *callee : attribute.computations)
+          count = std::min(max, count + counts.lookup(callee));
+    }
+  }
+  return counts.lookup(module.entry());
+}
+
 llvm::Expected<Model> tessera::buildModel(const Module &module,
                                           int64_t unknownTrips) {
   Model model;
   ModelBuilder builder(model, unknownTrips);
-  builder.runEntry(*module.entry());
-  if (builder.isTooLarge())
+  bool isTooLarge =
+      countFrames(module, ModelBuilder::kMaxValues) == ModelBuilder::kMaxValues;
+  if (!isTooLarge)
+    builder.runEntry(*module.entry());
+  if (isTooLarge || builder.isTooLarge())
     return unsupportedError("module", "fewer values", "too many to assign");
   return model;
 }

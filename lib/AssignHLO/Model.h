@@ -94,6 +94,9 @@ struct Model {
   std::vector<ModelUse> uses;
   /// The entry's is the first.
   std::deque<ModelFrame> frames;
+  /// The entry's arguments and results: leaf by leaf, kNone for what is no
+  /// array.
+  Values arguments, results;
 };
 
 /// The layouts of a value, and which of them each use takes.

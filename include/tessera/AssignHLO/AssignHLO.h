@@ -72,6 +72,36 @@ llvm::Expected<int64_t> countTouchedBytes(const hlo::Module &module,
 llvm::Expected<HLOAssignment> assignLayouts(const hlo::Module &module,
                                             AssignOptions options = {});
 
+/// A layout that a leaf of the entry's arguments or results would have instead
+/// of its own. Leaves are numbered through all arguments, or all results.
+struct BoundaryLayout {
+  bool isResult = false;
+  size_t leaf = 0;
+  /// The leaf's type and dimensions, in its memory space.
+  Shape shape;
+};
+
+/// Layouts that are changed together.
+using BoundaryChange = std::vector<BoundaryLayout>;
+
+/// What a module moves with some layouts at its boundary, where those inside
+/// are chosen for them.
+struct BoundaryPrice {
+  /// Read and written; kInfiniteCost where the candidates fit nowhere.
+  int64_t bytes = kInfiniteCost;
+  /// No assignment of these candidates moves less.
+  int64_t lowerBound = 0;
+};
+
+/// Prices a verified module with the boundary that it has (the first price),
+/// then with each of `changes` to it. All have the same candidates: those of
+/// assignLayouts with `keep`, and what follows from the changes. So the first
+/// is at most what the module moves now. Errors: *invalid* for a leaf that is
+/// not there or another shape; *unsupported* as assignLayouts.
+llvm::Expected<std::vector<BoundaryPrice>>
+priceBoundary(const hlo::Module &module, llvm::ArrayRef<BoundaryChange> changes,
+              AssignOptions options = {});
+
 /// Text for people; at most `limit` values that change.
 void printAssignment(const hlo::Module &module, const HLOAssignment &assignment,
                      size_t limit, llvm::raw_ostream &os);
