@@ -33,7 +33,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 p.note { color: var(--soft); margin: .2rem 0 .8rem; }
 code { font: 13px/1.45 ui-monospace, monospace; overflow-wrap: anywhere; }
 .sums { display: grid; gap: .6rem;
-  grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); }
+  grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); }
 .sums div { background: var(--panel); border-radius: 6px; padding: .6rem .8rem; }
 .sums b { display: block; font-size: 1rem; white-space: nowrap; }
 .sums span, td.soft { color: var(--soft); font-size: .85rem; }

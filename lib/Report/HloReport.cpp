@@ -20,6 +20,7 @@
 #include "tessera/HLO/Attributes.h"
 #include "tessera/Layout/Bitcast.h"
 #include "tessera/Layout/Size.h"
+#include "tessera/Report/BufferAssignment.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -50,9 +51,12 @@ using Storage = llvm::SmallVector<unsigned, 2>;
 
 /// What is known of a module, of use to all of its computations.
 struct ModuleFacts {
-  explicit ModuleFacts(const Module &module) : module(module), writes(leaves) {}
+  ModuleFacts(const Module &module, const BufferAssignment *assignment)
+      : module(module), assignment(assignment), writes(leaves) {}
 
   const Module &module;
+  /// May be null.
+  const BufferAssignment *assignment;
   SharedShapes shapes;
   LeafCounter leaves;
   InPlaceWrites writes;
@@ -74,7 +78,8 @@ public:
   ReportTimeline build();
 
 private:
-  Storage allocate(const Shape &shape, int64_t step);
+  Storage allocate(const Instruction &instruction, int64_t step);
+  void assign(const Instruction &instruction, const Storage &storage);
   Storage getStorage(const Instruction &instruction, int64_t step);
   std::optional<Storage> getViewed(const Instruction &instruction);
   Storage getPart(const Instruction &tuple, ArrayRef<int64_t> index);
@@ -89,6 +94,7 @@ private:
   void addChildren(const Instruction &instruction, int64_t step);
   void addEstimate(const Instruction &instruction, ReportValue &value);
   void addValue(const Instruction &instruction);
+  void addNeighbours(size_t firstValue);
   ReportRole getRole(const Instruction &instruction, size_t value);
   void unite(unsigned to, unsigned from);
   void uniteAll(const Storage &to, const Storage &from);
@@ -96,7 +102,9 @@ private:
   void findPins();
   void finishEntry();
   void finishJoins();
+  bool arePlacedApart(unsigned lhs, unsigned rhs) const;
   void writeInPlace();
+  void setOffsets();
   void markBoundary();
   void takeBoundary();
   void handOver(const Instruction &instruction);
@@ -124,6 +132,8 @@ private:
   /// Instructions whose layout another one fixes.
   llvm::DenseMap<const Instruction *, const Instruction *> pins;
   std::vector<ReportBuffer> buffers;
+  /// Where the compiler put a buffer, where that is known.
+  llvm::DenseMap<unsigned, const BufferAssignment::Place *> assigned;
   /// Buffers that are the same.
   llvm::EquivalenceClasses<unsigned> united;
   /// Arguments and constants, and what is joined of others: never written over.
@@ -140,14 +150,29 @@ private:
 // Which buffers a value has
 //===----------------------------------------------------------------------===//
 
-Storage TimelineBuilder::allocate(const Shape &shape, int64_t step) {
+Storage TimelineBuilder::allocate(const Instruction &instruction,
+                                  int64_t step) {
   Storage storage;
-  const ShapePtr &whole = facts.shapes.get(&shape);
+  const ShapePtr &whole = facts.shapes.get(instruction.shape);
   for (const Shape *leaf : getLeaves(*whole)) {
     storage.push_back(buffers.size());
     buffers.push_back({ShapePtr(whole, leaf), step, step, input.values.size()});
   }
+  assign(instruction, storage);
   return storage;
+}
+
+/// Notes where the compiler put these buffers. Tables of tuples are no leaves.
+void TimelineBuilder::assign(const Instruction &instruction,
+                             const Storage &storage) {
+  if (!facts.assignment)
+    return;
+  for (const auto &place : facts.assignment->getPlaces(instruction.name)) {
+    const Shape *part = getSubshape(*instruction.shape, place.index);
+    if (part && part->isArray())
+      assigned[storage[facts.leaves.getRange(*instruction.shape, place.index)
+                           ->begin]] = &place;
+  }
 }
 
 /// Empty where there is no such part.
@@ -237,14 +262,21 @@ void TimelineBuilder::shareOperands(const Instruction &instruction,
 
 void TimelineBuilder::addInPlace(const Instruction &instruction,
                                  const Storage &storage, int64_t step) {
-  std::vector<InPlacePair> pairs = facts.writes.get(instruction);
-  if (pairs.empty())
-    return;
   Storage operands = concatOperands(instruction);
-  for (InPlacePair pair : pairs)
+  for (InPlacePair pair : facts.writes.get(instruction))
     if (pair.operand < operands.size() && pair.result < storage.size())
       inPlaceWrites.push_back(
           {operands[pair.operand], storage[pair.result], step});
+  // The compiler may write over any operand.
+  std::map<std::pair<size_t, int64_t>, unsigned> byPlace;
+  for (unsigned operand : operands)
+    if (const auto *place = assigned.lookup(operand))
+      byPlace[{place->allocation, place->offset}] = operand;
+  for (unsigned result : storage)
+    if (const auto *place = assigned.lookup(result))
+      if (auto operand = byPlace.find({place->allocation, place->offset});
+          operand != byPlace.end())
+        inPlaceWrites.push_back({operand->second, result, step});
 }
 
 /// The TPU compiler lets pieces of an array arrive side by side, and then takes
@@ -265,7 +297,7 @@ Storage TimelineBuilder::getStorage(const Instruction &instruction,
   std::optional<Storage> viewed = getViewed(instruction);
   if (viewed && viewed->size() == facts.leaves.count(*instruction.shape))
     return *viewed;
-  Storage storage = allocate(*instruction.shape, step);
+  Storage storage = allocate(instruction, step);
   bool isArgument =
       instruction.opcode == Opcode::Parameter && computation.isEntry();
   if (isArgument || instruction.opcode == Opcode::Constant)
@@ -300,6 +332,9 @@ void TimelineBuilder::unite(unsigned to, unsigned from) {
   if (to == from)
     return;
   united.unionSets(to, from);
+  if (!assigned.contains(to))
+    if (const auto *place = assigned.lookup(from))
+      assigned[to] = place;
   buffers[to].begin = std::min(buffers[to].begin, buffers[from].begin);
   buffers[to].end = std::max(buffers[to].end, buffers[from].end);
 }
@@ -397,6 +432,31 @@ void TimelineBuilder::addValue(const Instruction &instruction) {
   value.pinnedBy = getPin(instruction);
 }
 
+/// Whether two arrays have the same dimensions in different orders.
+static bool differInOrder(const Shape &lhs, const Shape &rhs) {
+  return lhs.isArray() && rhs.isArray() &&
+         lhs.dimensions() == rhs.dimensions() &&
+         lhs.layoutOrDefault().minorToMajor !=
+             rhs.layoutOrDefault().minorToMajor;
+}
+
+/// A few are enough: they are there to choose between orders.
+void TimelineBuilder::addNeighbours(size_t firstValue) {
+  constexpr size_t kMost = 4;
+  auto add = [&](ReportValue &value, const ReportValue &neighbour) {
+    if (value.neighbours.size() < kMost)
+      value.neighbours.push_back({neighbour.name, neighbour.shape});
+  };
+  for (const Instruction *user : computation.instructions())
+    for (const Instruction *operand : user->operands)
+      if (differInOrder(*user->shape, *operand->shape)) {
+        ReportValue &result = input.values[firstValue + user->index];
+        ReportValue &source = input.values[firstValue + operand->index];
+        add(result, source);
+        add(source, result);
+      }
+}
+
 /// One that has a buffer of its own is no view.
 ReportRole TimelineBuilder::getRole(const Instruction &instruction,
                                     size_t value) {
@@ -490,6 +550,14 @@ static bool haveEqualPositions(const Shape &lhs, const Shape &rhs) {
   return areEqual;
 }
 
+/// Whether the compiler has said that these do not lie at one place.
+bool TimelineBuilder::arePlacedApart(unsigned lhs, unsigned rhs) const {
+  const auto *left = assigned.lookup(lhs), *right = assigned.lookup(rhs);
+  return left && right &&
+         (left->allocation != right->allocation ||
+          left->offset != right->offset);
+}
+
 /// Results take the buffers of operands that are dead. Writes
 /// stand in the order of steps, so a buffer may pass on through many.
 void TimelineBuilder::writeInPlace() {
@@ -497,8 +565,18 @@ void TimelineBuilder::writeInPlace() {
     unsigned operand = find(write.operand), result = find(write.result);
     if (!readOnly.contains(operand) && buffers[operand].end <= write.step &&
         buffers[result].begin == write.step &&
+        !arePlacedApart(operand, result) &&
         haveEqualPositions(*buffers[operand].shape, *buffers[result].shape))
       unite(operand, result);
+  }
+}
+
+/// Of temporaries. The allocations of a space stand one behind the other.
+void TimelineBuilder::setOffsets() {
+  for (auto [buffer, place] : assigned) {
+    const auto &allocation = facts.assignment->allocations()[place->allocation];
+    if (allocation.isTemporary)
+      buffers[buffer].offset = allocation.base + place->offset;
   }
 }
 
@@ -573,12 +651,14 @@ ReportTimeline TimelineBuilder::build() {
     addValue(*instruction);
     storages[instruction] = std::move(storage);
   }
+  addNeighbours(firstValue);
   input.values[firstValue + computation.root()->index].isOutput =
       computation.isEntry();
   if (computation.isEntry())
     finishEntry();
   finishJoins();
   writeInPlace();
+  setOffsets();
   for (const Instruction *instruction : computation.instructions()) {
     size_t number = firstValue + instruction->index;
     input.values[number].role = getRole(*instruction, number);
@@ -609,11 +689,14 @@ countCallers(const Module &module) {
   return callers;
 }
 
-ReportInput tessera::makeReportInput(const Module &module) {
+ReportInput tessera::makeReportInput(const Module &module,
+                                     const BufferAssignment *assignment) {
   ReportInput input;
   input.name = module.name().str();
   input.isScheduled = module.isScheduled();
-  ModuleFacts facts(module);
+  if (assignment)
+    input.assigned = assignment->sums();
+  ModuleFacts facts(module, assignment);
   facts.numCallers = countCallers(module);
   auto add = [&](const Computation &computation) {
     facts.timelines[&computation] = input.timelines.size();

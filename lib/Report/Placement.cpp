@@ -33,8 +33,13 @@ public:
             llvm::ArrayRef<std::vector<int64_t>> bytes)
       : input(input), bytes(bytes) {}
 
-  /// Places without offsets, and the number of moments.
-  std::vector<ReportPlace> flatten(int64_t &numMoments);
+  /// The number of moments; 0 where there are too many.
+  int64_t countMoments();
+
+  /// When each temporary is there, `add`ed with its buffer and without an
+  /// offset. There are moments.
+  using Add = llvm::function_ref<void(const ReportBuffer &, ReportPlace)>;
+  void flatten(Add add);
 
 private:
   /// A timeline that runs from `moment` on.
@@ -43,15 +48,13 @@ private:
     int64_t moment;
   };
 
-  bool countMoments();
-  void addRun(const Run &run);
+  void addRun(const Run &run, Add add);
 
   const ReportInput &input;
   llvm::ArrayRef<std::vector<int64_t>> bytes;
   /// Of each timeline, with what runs within it.
   std::vector<int64_t> moments;
   std::vector<Run> runs;
-  std::vector<ReportPlace> places;
 };
 } // namespace
 
@@ -59,17 +62,17 @@ private:
 static constexpr int64_t kMaxMoments = int64_t(1) << 22;
 
 /// Children stand before their parents.
-bool Flattener::countMoments() {
+int64_t Flattener::countMoments() {
   for (const ReportTimeline &timeline : input.timelines) {
     auto total = static_cast<int64_t>(timeline.steps.size());
     for (auto [step, child] : timeline.children)
       total = std::min(total + moments[child], kMaxMoments + 1);
     moments.push_back(total);
   }
-  return moments.back() <= kMaxMoments;
+  return moments.back() <= kMaxMoments ? moments.back() : 0;
 }
 
-void Flattener::addRun(const Run &run) {
+void Flattener::addRun(const Run &run, Add add) {
   const ReportTimeline &timeline = input.timelines[run.timeline];
   auto children = timeline.children;
   llvm::sort(children);
@@ -87,25 +90,19 @@ void Flattener::addRun(const Run &run) {
   }
   for (auto [buffer, size] :
        llvm::zip_equal(timeline.buffers, bytes[run.timeline])) {
-    bool isInMain = buffer.shape->layoutOrDefault().memorySpace == 0;
-    if (size == 0 || buffer.isBoundary || !isInMain)
-      continue;
-    places.push_back(
-        {buffer.value, begins[buffer.begin], ends[buffer.end], 0, size});
+    if (size > 0 && !buffer.isBoundary)
+      add(buffer,
+          {buffer.value, begins[buffer.begin], ends[buffer.end], 0, size});
   }
 }
 
-std::vector<ReportPlace> Flattener::flatten(int64_t &numMoments) {
-  if (!countMoments())
-    return {};
-  numMoments = moments.back();
+void Flattener::flatten(Add add) {
   runs.push_back({input.timelines.size() - 1, 0});
   while (!runs.empty()) {
     Run run = runs.back();
     runs.pop_back();
-    addRun(run);
+    addRun(run, add);
   }
-  return std::move(places);
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,27 +171,148 @@ void Heap::giveBack(int64_t offset, int64_t size) {
     addGap(offset, size);
 }
 
-void tessera::placeTemporaries(const ReportInput &input,
-                               llvm::ArrayRef<std::vector<int64_t>> bytes,
-                               Report &report) {
-  std::vector<ReportPlace> &places = report.temporaries;
-  places = Flattener(input, bytes).flatten(report.moments);
+/// The offset behind it.
+static int64_t getEnd(const ReportPlace &place) {
+  int64_t end = 0;
+  return llvm::AddOverflow(place.offset, place.bytes, end) ? INT64_MAX : end;
+}
+
+namespace {
+/// How much of a range of offsets is taken, where places may overlap. A tree:
+/// node 1 is the whole, nodes 2i and 2i + 1 are the halves of node i.
+class Coverage {
+public:
+  explicit Coverage(const std::vector<ReportPlace> &places);
+
+  void take(const ReportPlace &place) { change(place, 1); }
+  void giveBack(const ReportPlace &place) { change(place, -1); }
+  int64_t getTaken() const { return taken[1]; }
+
+private:
+  void change(const ReportPlace &place, int by);
+  void change(size_t node, size_t begin, size_t end, int by);
+
+  /// Where places begin and end.
+  std::vector<int64_t> cuts;
+  /// How often a node is taken as a whole, and what is taken of it, in bytes.
+  std::vector<int> counts;
+  std::vector<int64_t> taken;
+  /// The cuts that are changed.
+  size_t from = 0, to = 0;
+};
+} // namespace
+
+Coverage::Coverage(const std::vector<ReportPlace> &places) {
+  for (const ReportPlace &place : places) {
+    cuts.push_back(place.offset);
+    cuts.push_back(getEnd(place));
+  }
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+  size_t numNodes = 4 * std::max<size_t>(cuts.size(), 1);
+  counts.resize(numNodes);
+  taken.resize(numNodes);
+}
+
+void Coverage::change(const ReportPlace &place, int by) {
+  from = llvm::lower_bound(cuts, place.offset) - cuts.begin();
+  to = llvm::lower_bound(cuts, getEnd(place)) - cuts.begin();
+  change(1, 0, cuts.size() - 1, by);
+}
+
+void Coverage::change(size_t node, size_t begin, size_t end, int by) {
+  if (from >= end || to <= begin)
+    return;
+  if (from <= begin && end <= to) {
+    counts[node] += by;
+  } else {
+    size_t middle = (begin + end) / 2;
+    change(2 * node, begin, middle, by);
+    change(2 * node + 1, middle, end, by);
+  }
+  bool isLeaf = begin + 1 == end;
+  if (counts[node] > 0)
+    taken[node] = cuts[end] - cuts[begin];
+  else
+    taken[node] = isLeaf ? 0 : taken[2 * node] + taken[2 * node + 1];
+}
+
+/// The most bytes that are taken at one moment; places stand as they begin.
+static int64_t getMostAtOnce(const std::vector<ReportPlace> &places) {
+  std::vector<const ReportPlace *> byEnd;
+  byEnd.reserve(places.size());
+  for (const ReportPlace &place : places)
+    byEnd.push_back(&place);
+  llvm::sort(byEnd, [](const ReportPlace *lhs, const ReportPlace *rhs) {
+    return std::pair(lhs->end, lhs) < std::pair(rhs->end, rhs);
+  });
+  Coverage coverage(places);
+  int64_t most = 0;
+  size_t gone = 0;
+  for (const ReportPlace &place : places) {
+    for (; byEnd[gone]->end < place.begin; ++gone)
+      coverage.giveBack(*byEnd[gone]);
+    coverage.take(place);
+    most = std::max(most, coverage.getTaken());
+  }
+  return most;
+}
+
+/// In the order in which they are placed.
+static void sortPlaces(std::vector<ReportPlace> &places) {
   auto rank = [](const ReportPlace &place) {
     return std::tuple(place.begin, -place.bytes, place.value, place.end);
   };
   llvm::sort(places, [&](const ReportPlace &lhs, const ReportPlace &rhs) {
     return rank(lhs) < rank(rhs);
   });
+}
+
+/// Gives each its offset, and the whole its size.
+static void choosePlaces(ReportMap &map) {
   Heap heap;
   // The last moment of what is there, and its number.
   using End = std::pair<int64_t, size_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-  for (auto [number, place] : llvm::enumerate(places)) {
+  for (auto [number, place] : llvm::enumerate(map.places)) {
     for (; !ends.empty() && ends.top().first < place.begin; ends.pop()) {
-      const ReportPlace &gone = places[ends.top().second];
+      const ReportPlace &gone = map.places[ends.top().second];
       heap.giveBack(gone.offset, gone.bytes);
     }
     place.offset = heap.take(place.bytes);
     ends.push({place.end, number});
+    map.bytes = std::max(map.bytes, getEnd(place));
+  }
+}
+
+void tessera::placeTemporaries(const ReportInput &input,
+                               llvm::ArrayRef<std::vector<int64_t>> bytes,
+                               Report &report) {
+  Flattener flattener(input, bytes);
+  report.moments = flattener.countMoments();
+  if (report.moments == 0)
+    return;
+  std::map<int64_t, ReportMap> assigned;
+  flattener.flatten([&](const ReportBuffer &buffer, ReportPlace place) {
+    int64_t space = buffer.shape->layoutOrDefault().memorySpace;
+    if (space == 0)
+      report.temporaries.places.push_back(place);
+    if (!buffer.offset)
+      return;
+    place.offset = *buffer.offset;
+    // The assignment may be of another module.
+    auto sums = input.assigned.find(space);
+    if (sums != input.assigned.end() && getEnd(place) <= sums->second.temporary)
+      assigned[space].places.push_back(place);
+  });
+  sortPlaces(report.temporaries.places);
+  choosePlaces(report.temporaries);
+  report.temporaries.usedBytes = getMostAtOnce(report.temporaries.places);
+  for (auto &[space, map] : assigned) {
+    map.space = space;
+    map.bytes = input.assigned.find(space)->second.temporary;
+    sortPlaces(map.places);
+    map.usedBytes = getMostAtOnce(map.places);
+    report.assignedTemporaries.push_back(std::move(map));
   }
 }

@@ -13,11 +13,12 @@
 
 namespace tessera {
 
-/// Places for the temporaries of main memory, where `bytes` has the size of
-/// each buffer of each timeline. They are placed one by one as they begin, the
+/// Places for the temporaries, where `bytes` has the size of each buffer of
+/// each timeline: in main memory they are placed one by one as they begin, the
 /// larger first, each in the smallest gap that holds it, as the TPU compiler
-/// does. None, and no moments, where calls within calls take too many steps to
-/// be followed.
+/// does. In all spaces those that the compiler placed are where it put them.
+/// None, and no moments, where calls within calls take too many steps to be
+/// followed.
 void placeTemporaries(const ReportInput &input,
                       llvm::ArrayRef<std::vector<int64_t>> bytes,
                       Report &report);

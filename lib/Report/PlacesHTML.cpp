@@ -19,8 +19,6 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <numeric>
-
 using namespace tessera;
 using llvm::raw_ostream;
 
@@ -82,8 +80,8 @@ static double getArea(const ReportPlace &place) {
 }
 
 /// The largest, in their order.
-static std::vector<ReportPlace> getLargest(const Report &report, size_t most) {
-  std::vector<ReportPlace> places = report.temporaries;
+static std::vector<ReportPlace> getLargest(const ReportMap &map, size_t most) {
+  std::vector<ReportPlace> places = map.places;
   llvm::sort(places, [](const ReportPlace &lhs, const ReportPlace &rhs) {
     return std::tuple(-getArea(lhs), lhs.begin, lhs.offset, lhs.value) <
            std::tuple(-getArea(rhs), rhs.begin, rhs.offset, rhs.value);
@@ -93,23 +91,12 @@ static std::vector<ReportPlace> getLargest(const Report &report, size_t most) {
   return places;
 }
 
-/// The most bytes that are there at one moment.
-static int64_t getMostAtOnce(const Report &report) {
-  std::vector<int64_t> live(report.moments + 1, 0);
-  for (const ReportPlace &place : report.temporaries) {
-    live[place.begin] += place.bytes;
-    live[place.end + 1] -= place.bytes;
-  }
-  std::partial_sum(live.begin(), live.end(), live.begin());
-  return *llvm::max_element(live);
-}
-
 /// Height of the drawing.
 static constexpr double kTop = 1000;
 
-static void printPlace(const Report &report, const ReportPlace &place,
-                       raw_ostream &os) {
-  double scale = kTop / static_cast<double>(report.temporaryBytes);
+static void printPlace(const Report &report, const ReportMap &map,
+                       const ReportPlace &place, raw_ostream &os) {
+  double scale = kTop / static_cast<double>(map.bytes);
   double height = scale * static_cast<double>(place.bytes);
   double bottom = kTop - scale * static_cast<double>(place.offset);
   os << llvm::format("<rect x=\"%lld\" y=\"%.3f\" width=\"%lld\" "
@@ -124,35 +111,46 @@ static void printPlace(const Report &report, const ReportPlace &place,
      << " steps</title></rect>\n";
 }
 
-void tessera::printPlaces(const Report &report, raw_ostream &os) {
+static void printMap(const Report &report, const ReportMap &map,
+                     raw_ostream &os) {
   constexpr size_t kMaxPlaces = 2000;
-  if (report.temporaries.empty())
-    return;
-  std::vector<ReportPlace> places = getLargest(report, kMaxPlaces);
-  std::string note =
-      "Main memory beside arguments and outputs: each value from the step that "
-      "makes it to the last that uses it, steps in loops and calls included, "
-      "at the place that it gets when each "
-      "goes, as it begins, into the smallest gap that holds it. What is empty "
-      "below others is a gap. The wheel zooms, dragging moves, a double click "
-      "shows all.";
-  if (places.size() < report.temporaries.size())
-    note += " The largest " +
-            formatNumber(static_cast<int64_t>(places.size())) + " of " +
-            formatNumber(static_cast<int64_t>(report.temporaries.size())) + ".";
-  html::printHeading(os, "Where temporaries lie", note);
-  os << "<style>" << kPlacesStyle << "</style>\n<p class=\"ends\"><span>"
-     << formatBytes(report.temporaryBytes) << ", of which at most "
-     << formatBytes(getMostAtOnce(report))
-     << " are taken at one time</span></p>\n<svg class=\"places\" viewBox=\"0 "
-        "0 "
-     << report.moments
+  std::vector<ReportPlace> places = getLargest(map, kMaxPlaces);
+  os << "<p class=\"ends\"><span>" << formatSpace(map.space) << ": "
+     << formatBytes(map.bytes) << ", of which at most "
+     << formatBytes(map.usedBytes) << " are taken at one time";
+  if (places.size() < map.places.size())
+    os << "; the largest " << formatNumber(static_cast<int64_t>(places.size()))
+       << " of " << formatNumber(static_cast<int64_t>(map.places.size()));
+  os << "</span></p>\n<svg class=\"places\" viewBox=\"0 0 " << report.moments
      << " 1000\" preserveAspectRatio=\"none\" role=\"img\" "
-        "aria-label=\"places of temporaries\">\n";
+        "aria-label=\"places of temporaries in S("
+     << map.space << ")\">\n";
   for (const ReportPlace &place : places)
-    printPlace(report, place, os);
+    printPlace(report, map, place, os);
   os << "</svg>\n<p class=\"ends\"><span>%"
      << html::escape(report.steps.front()) << "</span><span>%"
-     << html::escape(report.steps.back()) << "</span></p>\n<script>"
-     << kZoomScript << "</script>\n";
+     << html::escape(report.steps.back()) << "</span></p>\n";
+}
+
+void tessera::printPlaces(const Report &report, raw_ostream &os) {
+  llvm::ArrayRef<ReportMap> maps = report.assignedTemporaries;
+  std::string note = "Memory beside arguments and outputs: each value from the "
+                     "step that makes it to the last that uses it, steps in "
+                     "loops and calls included, ";
+  if (!maps.empty()) {
+    note += "at the place that the compiler's buffer assignment gives it.";
+  } else {
+    maps = report.temporaries;
+    note += "at the place that it gets when each goes, as it begins, into the "
+            "smallest gap that holds it.";
+  }
+  if (maps.front().places.empty())
+    return;
+  html::printHeading(os, "Where temporaries lie",
+                     note + " What is empty below others is a gap. The wheel "
+                            "zooms, dragging moves, a double click shows all.");
+  os << "<style>" << kPlacesStyle << "</style>\n";
+  for (const ReportMap &map : maps)
+    printMap(report, map, os);
+  os << "<script>" << kZoomScript << "</script>\n";
 }

@@ -125,6 +125,9 @@ static void printSums(const Report &report, raw_ostream &os) {
   if (report.isScheduled)
     card("program", report.programBytes,
          "of main memory: these, less what they share, and temporaries");
+  if (report.assignedBytes)
+    card("assigned", *report.assignedBytes,
+         "of main memory: what the compiler's buffer assignment has");
   if (report.hostArgumentBytes > 0)
     card("host arguments", report.hostArgumentBytes,
          "in the host's memory, likewise");

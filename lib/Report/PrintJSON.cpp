@@ -170,6 +170,21 @@ static Value makeSpace(const Report &report, const SpaceReport &space) {
   return object;
 }
 
+static Value makeAssigned(const Report &report, const ReportMap &map) {
+  Array places;
+  for (const ReportPlace &place : map.places)
+    places.push_back(
+        Object{{"name", makeString(report.values[place.value].value.name)},
+               {"begin", place.begin},
+               {"end", place.end},
+               {"offset", place.offset},
+               {"bytes", place.bytes}});
+  return Object{{"space", map.space},
+                {"bytes", map.bytes},
+                {"used_bytes", map.usedBytes},
+                {"places", std::move(places)}};
+}
+
 void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
   // Value by value: of a large program the whole would take too much memory.
   llvm::json::OStream json(os, /*IndentSize=*/2);
@@ -191,6 +206,8 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
       json.attribute("temporary_bytes", report.temporaryBytes);
       json.attribute("program_bytes", report.programBytes);
     }
+    if (report.assignedBytes)
+      json.attribute("assigned_bytes", *report.assignedBytes);
     json.attribute("host_argument_bytes", report.hostArgumentBytes);
     json.attribute("host_output_bytes", report.hostOutputBytes);
     json.attribute("logical_bytes", report.logicalBytes);
@@ -200,6 +217,8 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
     json.attribute("async_bytes", report.asyncBytes);
     list("spaces", report.spaces,
          [&](const SpaceReport &space) { return makeSpace(report, space); });
+    list("assigned_temporaries", report.assignedTemporaries,
+         [&](const ReportMap &map) { return makeAssigned(report, map); });
     list("steps", report.steps, makeString);
     list("step_cycles", report.stepCycles,
          [](int64_t cycles) { return Value(cycles); });

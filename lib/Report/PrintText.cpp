@@ -137,6 +137,9 @@ static void printSummary(const Report &report, llvm::raw_ostream &os) {
   if (report.isScheduled)
     line("program", report.programBytes,
          " of main memory: these, less what they share, and temporaries");
+  if (report.assignedBytes)
+    line("assigned", *report.assignedBytes,
+         " of main memory: what the compiler's buffer assignment has");
   if (report.hostArgumentBytes > 0)
     line("host args", report.hostArgumentBytes,
          ", in the host's memory, likewise");
@@ -167,6 +170,20 @@ static void printSpaces(const Report &report, llvm::raw_ostream &os) {
          std::to_string(space.paddingBytes), std::to_string(space.bytesRead),
          std::to_string(space.bytesWritten), formatSpace(space.space)});
   os << "\nmemory spaces, in bytes\n";
+  table.print(os);
+}
+
+static void printAssigned(const Report &report, llvm::raw_ostream &os) {
+  if (report.assignedTemporaries.empty())
+    return;
+  Table table;
+  table.rows.push_back({"bytes", "most at once", "gaps then", "space"});
+  for (const ReportMap &map : report.assignedTemporaries)
+    table.rows.push_back({std::to_string(map.bytes),
+                          std::to_string(map.usedBytes),
+                          formatPercent(map.bytes - map.usedBytes, map.bytes),
+                          formatSpace(map.space)});
+  os << "\ntemporaries, as the compiler assigned them\n";
   table.print(os);
 }
 
@@ -268,6 +285,7 @@ void tessera::printReport(const Report &report, llvm::raw_ostream &os,
                           size_t limit) {
   printSummary(report, os);
   printSpaces(report, os);
+  printAssigned(report, os);
   printPeaks(report, os, limit);
   printWaste(report, os, limit);
   printMoves(report, os, limit);

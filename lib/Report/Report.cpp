@@ -245,9 +245,9 @@ void ReportBuilder::addLiveBytes() {
 /// where the result is a tuple.
 void ReportBuilder::addProgramBytes() {
   placeTemporaries(input, bufferBytes, report);
-  for (const ReportPlace &place : report.temporaries)
-    report.temporaryBytes = std::max(report.temporaryBytes,
-                                     addSaturated(place.offset, place.bytes));
+  report.temporaryBytes = report.temporaries.bytes;
+  if (auto main = input.assigned.find(0); main != input.assigned.end())
+    report.assignedBytes = main->second.all;
   if (report.moments == 0) {
     LiveBytes live = countLive(
         [](const ReportBuffer &buffer) { return !buffer.isBoundary; });
@@ -332,7 +332,8 @@ static std::string getPin(const ReportValue &value) {
 }
 
 /// Worst first; ties in the order of the values. Suggestions are looked for
-/// where there is something to gain, once for each shape.
+/// where there is something to gain, of values without neighbours once for each
+/// shape.
 void ReportBuilder::rank() {
   auto order = [&](std::vector<size_t> &list, auto measure) {
     for (size_t i = 0; i < report.values.size(); ++i)
@@ -351,10 +352,14 @@ void ReportBuilder::rank() {
     const Shape &shape = *value.value.shape;
     if (!shape.isArray())
       continue;
-    auto [entry, isNew] = known.try_emplace(shape.toString());
-    if (isNew)
-      entry->second = suggestLayout(shape);
-    value.suggestion = entry->second;
+    if (!value.value.neighbours.empty()) {
+      value.suggestion = suggestLayout(shape, value.value.neighbours);
+    } else {
+      auto [entry, isNew] = known.try_emplace(shape.toString());
+      if (isNew)
+        entry->second = suggestLayout(shape);
+      value.suggestion = entry->second;
+    }
     if (value.suggestion && !value.value.pinnedBy.empty())
       value.suggestion->text += "; " + getPin(value.value) +
                                 " fixes the layout and has to change too";

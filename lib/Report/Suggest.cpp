@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Candidates are made and measured. Of each kind the smallest is kept, of equal
-// ones that which moves the fewest dimensions; of all kinds the smallest wins,
+// ones that which a neighbour has, then that which moves the fewest dimensions;
+// of all kinds the smallest wins,
 // and of equal ones that which changes least: an order before a tile before a
 // shape before a type. Whether the compiler can use it is not known here; what
 // it would save is.
@@ -45,15 +46,16 @@ public:
   bool mayShrink() const { return bytes > 0; }
 
 private:
-  /// What decides between candidates of a kind: bytes, then dimensions moved.
-  using Cost = std::pair<int64_t, size_t>;
+  /// What decides between candidates of a kind: bytes, whether no neighbour has
+  /// the order, dimensions moved.
+  using Cost = std::tuple<int64_t, bool, size_t>;
 
   static std::optional<int64_t> getBytes(const Shape &candidate);
   std::optional<Shape> getDefault(const Shape &candidate) const;
   void consider(Suggestion::Kind kind, std::optional<Shape> candidate,
                 const llvm::Twine &change, llvm::StringRef sentence,
-                size_t moved = 0);
-  void considerOrder(std::optional<Shape> candidate);
+                const ReportNeighbour *neighbour = nullptr, size_t moved = 0);
+  void considerOrder(llvm::ArrayRef<int64_t> order);
 
   const Shape &shape;
   const SuggestOptions &options;
@@ -83,13 +85,15 @@ std::optional<Shape> Search::getDefault(const Shape &candidate) const {
 
 void Search::consider(Suggestion::Kind kind, std::optional<Shape> candidate,
                       const llvm::Twine &change, llvm::StringRef sentence,
-                      size_t moved) {
+                      const ReportNeighbour *neighbour, size_t moved) {
   if (!candidate)
     return;
   std::optional<int64_t> size = getBytes(*candidate);
+  if (!size || *size >= bytes)
+    return;
+  Cost cost(*size, !neighbour, moved);
   auto known = best.find(kind);
-  if (!size || *size >= bytes ||
-      (known != best.end() && known->second.first <= Cost{*size, moved}))
+  if (known != best.end() && known->second.first <= cost)
     return;
   Suggestion suggestion;
   suggestion.kind = kind;
@@ -99,8 +103,10 @@ void Search::consider(Suggestion::Kind kind, std::optional<Shape> candidate,
                      llvm::Twine(*size) + " bytes, " +
                      llvm::Twine(suggestion.gain) + " fewer")
                         .str();
+  if (neighbour)
+    suggestion.text += ", and %" + neighbour->name + " has this order";
   suggestion.shape = std::move(candidate);
-  best[kind] = {Cost{*size, moved}, std::move(suggestion)};
+  best[kind] = {cost, std::move(suggestion)};
 }
 
 /// `swap d0, d2`, or the whole order where that is not all.
@@ -120,38 +126,40 @@ static std::string describeOrderChange(llvm::ArrayRef<int64_t> from,
   return text + "}";
 }
 
-void Search::considerOrder(std::optional<Shape> candidate) {
-  if (!candidate)
-    return;
+void Search::considerOrder(llvm::ArrayRef<int64_t> order) {
   llvm::ArrayRef<int64_t> from = shape.layout().minorToMajor;
-  llvm::ArrayRef<int64_t> to = candidate->layout().minorToMajor;
   size_t moved = 0;
-  for (auto [lhs, rhs] : llvm::zip_equal(from, to))
+  for (auto [lhs, rhs] : llvm::zip_equal(from, order))
     moved += lhs != rhs;
   if (moved == 0)
     return;
-  std::string change = describeOrderChange(from, to);
-  consider(Suggestion::Kind::Order, std::move(candidate), change,
-           "lay it out in another order", moved);
+  const auto *neighbour =
+      llvm::find_if(options.neighbours, [&](const ReportNeighbour &other) {
+        return other.shape->layoutOrDefault().minorToMajor == order;
+      });
+  Shape candidate = shape;
+  candidate.mutableLayout().minorToMajor.assign(order.begin(), order.end());
+  consider(Suggestion::Kind::Order, std::move(candidate),
+           describeOrderChange(from, order), "lay it out in another order",
+           neighbour == options.neighbours.end() ? nullptr : neighbour, moved);
 }
 
-/// Any two dimensions as the most minor ones, which are those that tiles pad
-/// most; the others keep their order. Then any two dimensions exchanged.
+/// Orders of neighbours. Any two dimensions as the most minor ones, which are
+/// those that tiles pad most; the others keep their order. Then any two
+/// dimensions exchanged.
 void Search::tryOrders() {
+  for (const ReportNeighbour &neighbour : options.neighbours)
+    considerOrder(neighbour.shape->layoutOrDefault().minorToMajor);
   int64_t rank = shape.rank();
   for (int64_t minor = 0; minor < rank; ++minor)
     for (int64_t second = 0; second < rank; ++second) {
       if (second == minor)
         continue;
-      Layout layout = shape.layout();
       llvm::SmallVector<int64_t, 6> order = {minor, second};
-      for (int64_t dim : layout.minorToMajor)
+      for (int64_t dim : shape.layout().minorToMajor)
         if (dim != minor && dim != second)
           order.push_back(dim);
-      layout.minorToMajor = order;
-      Shape candidate = shape;
-      candidate.setLayout(layout);
-      considerOrder(std::move(candidate));
+      considerOrder(order);
     }
   trySwaps();
 }
@@ -160,10 +168,9 @@ void Search::trySwaps() {
   int64_t rank = shape.rank();
   for (int64_t i = 0; i < std::min<int64_t>(rank, 2); ++i)
     for (int64_t j = i + 1; j < rank; ++j) {
-      Shape candidate = shape;
-      auto &order = candidate.mutableLayout().minorToMajor;
+      llvm::SmallVector<int64_t, 6> order(shape.layout().minorToMajor);
       std::swap(order[i], order[j]);
-      considerOrder(std::move(candidate));
+      considerOrder(order);
     }
 }
 
@@ -282,8 +289,12 @@ std::vector<Suggestion> tessera::suggestLayouts(const Shape &shape,
   return search.takeResults();
 }
 
-std::optional<Suggestion> tessera::suggestLayout(const Shape &shape) {
-  std::vector<Suggestion> all = suggestLayouts(shape, SuggestOptions());
+std::optional<Suggestion>
+tessera::suggestLayout(const Shape &shape,
+                       llvm::ArrayRef<ReportNeighbour> neighbours) {
+  SuggestOptions options;
+  options.neighbours = neighbours;
+  std::vector<Suggestion> all = suggestLayouts(shape, options);
   if (all.empty())
     return std::nullopt;
   return std::move(all.front());

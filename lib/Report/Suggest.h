@@ -23,6 +23,9 @@ struct SuggestOptions {
   /// How the machine's compiler lays out values that are not pinned, if known:
   /// the layout of merged dimensions and of other types.
   std::optional<LayoutRule> rule;
+  /// Values of the same dimensions that the array is made of or used for: of
+  /// orders that take as much, theirs need no relayout.
+  llvm::ArrayRef<ReportNeighbour> neighbours;
 };
 
 /// The best candidate of each kind that is smaller than `shape`, the smallest

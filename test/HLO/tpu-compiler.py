@@ -1,7 +1,7 @@
 """What the TPU compiler makes today, of all generations: modules come back from
 import and export, with and without --hlo-raw, as XLA's parser prints them; sizes
-of arguments and results are the compiler's, and live bytes nearly; the target has
-every space.
+of arguments and results are the compiler's, and live bytes nearly, more so with its
+buffer assignment, whose places fit into its memory; the target has every space.
 
 REQUIRES: jaxlib, libtpu
 RUN: %python %s tessera-hlo tessera-translate tessera-opt tessera-layout
@@ -9,6 +9,7 @@ RUN: %python %s tessera-hlo tessera-translate tessera-opt tessera-layout
 
 import collections
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -47,6 +48,35 @@ def measure(shape):
     return json.loads(run(layout, "size", "--json", shape, text=""))["bytes"]
 
 
+def overlap(lhs, rhs):
+    """Whether two places share bytes at a moment."""
+    together = lhs["begin"] <= rhs["end"] and rhs["begin"] <= lhs["end"]
+    return (
+        together
+        and lhs["offset"] < rhs["offset"] + rhs["bytes"]
+        and rhs["offset"] < lhs["offset"] + lhs["bytes"]
+    )
+
+
+def check_assignment(target, compiled, peaks):
+    """The report on a folder with the module and its buffer assignment."""
+    folder = pathlib.Path(f"{target}-{compiled.name}")
+    folder.mkdir(exist_ok=True)
+    name = folder / "m.after_optimizations"
+    name.with_name(name.name + ".txt").write_text(compiled.text)
+    assignment = name.with_name(name.name + "-buffer-assignment.txt")
+    assignment.write_text(compiled.buffer_assignment)
+    report = json.loads(run(hlo, "report", "--json", str(folder), text=""))
+    for space in report["spaces"]:
+        number, peak = space["space"], space.get("peak_bytes", 0)
+        if number in (0, 1, 3, 5):
+            tally[target, number, "exact by assignment"] += peak == peaks.get(number, 0)
+    for memory in report["assigned_temporaries"]:
+        assert memory["used_bytes"] <= memory["bytes"], (target, compiled.name)
+        for lhs, rhs in itertools.combinations(memory["places"], 2):
+            tally[target, memory["space"], "overlaps"] += overlap(lhs, rhs)
+
+
 def check_sizes(target, compiled):
     report = json.loads(run(hlo, "report", "--json", "-", text=compiled.text))
     for field in "argument", "output", "host_argument", "host_output":
@@ -59,7 +89,8 @@ def check_sizes(target, compiled):
     peaks = buffer_assignment.live_peaks(
         compiled.buffer_assignment, compiled.live_ranges, measure
     )
-    ours = {space["space"]: space["peak_bytes"] for space in report["spaces"]}
+    check_assignment(target, compiled, peaks)
+    ours = {space["space"]: space.get("peak_bytes", 0) for space in report["spaces"]}
     # Scalars and semaphores are too small to compare.
     for space in {0, 1, 3, 5} & {*peaks, *ours}:
         found, wanted = ours.get(space, 0), peaks.get(space, 0)

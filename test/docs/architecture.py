@@ -18,7 +18,7 @@ source, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 # Where code and tests are; prose may name what it likes.
 FOLDERS = ["include", "lib", "tools", "python", "test", "unittests", "examples"]
 # Data is not written by hand.
-DATA = re.compile(r"/Inputs/(run|tpu)/|^unittests/Fuzz/Inputs/|\.(dict|hlo|json)$")
+DATA = re.compile(r"/Inputs/(dump|run|tpu)/|^unittests/Fuzz/Inputs/|\.(dict|hlo|json)$")
 
 
 def check_diagram(page, update):

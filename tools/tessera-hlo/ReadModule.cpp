@@ -10,6 +10,7 @@
 
 #include "tessera/HLO/Verifier.h"
 #include "tessera/HLOProto/HLOProto.h"
+#include "tessera/Report/BufferAssignment.h"
 #include "tessera/Report/HloReport.h"
 #include "tessera/Support/FileKind.h"
 #include "tessera/Support/ToolSupport.h"
@@ -118,11 +119,35 @@ std::optional<Dump> tessera::readDump(llvm::StringRef path) {
   return dump;
 }
 
+/// What XLA dumps of the module in `path` beside it, if it is there: a file
+/// `X-buffer-assignment.txt` for `X.txt` or `X.hlo.pb`. One that can't be read
+/// is a warning, as the report is right without it.
+static std::optional<BufferAssignment>
+readBufferAssignment(llvm::StringRef path) {
+  for (llvm::StringRef ending : {".txt", ".hlo.pb", ".hlo"})
+    if (path.consume_back(ending))
+      break;
+  std::string file = (path + "-buffer-assignment.txt").str();
+  if (!llvm::sys::fs::exists(file))
+    return std::nullopt;
+  auto text = readInput(file);
+  auto assignment =
+      text ? BufferAssignment::parse((*text)->getBuffer()) : text.takeError();
+  if (assignment)
+    return std::move(*assignment);
+  llvm::errs() << file
+               << ": warning: " << llvm::toString(assignment.takeError())
+               << "; the report is made without it\n";
+  return std::nullopt;
+}
+
 std::optional<Report> tessera::reportOn(llvm::StringRef path) {
   std::optional<Dump> dump = readDump(path);
   if (!dump)
     return std::nullopt;
-  llvm::Expected<Report> result = makeReport(makeReportInput(*dump->module));
+  std::optional<BufferAssignment> assignment = readBufferAssignment(dump->path);
+  llvm::Expected<Report> result = makeReport(
+      makeReportInput(*dump->module, assignment ? &*assignment : nullptr));
   if (!result) {
     reportError(result.takeError());
     return std::nullopt;

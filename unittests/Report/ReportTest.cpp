@@ -369,7 +369,7 @@ TEST(Report, GapsThatFitNothingAreNeeded) {
 })");
   // c does not fit where a was, d does, and lies in front of b's place.
   std::vector<int64_t> offsets;
-  for (const ReportPlace &place : report.temporaries)
+  for (const ReportPlace &place : report.temporaries.places)
     offsets.push_back(place.offset / 1024);
   EXPECT_THAT(offsets, ElementsAre(0, 1, 3, 0));
   EXPECT_EQ(report.temporaryBytes, 5 * 1024);
@@ -402,11 +402,11 @@ TEST(Report, PlacesDoNotOverlap) {
     Report report = llvm::cantFail(makeReport(std::move(input)));
     ASSERT_GE(report.temporaryBytes,
               report.spaces.empty() ? 0 : report.spaces[0].peakBytes);
-    for (const ReportPlace &place : report.temporaries) {
+    for (const ReportPlace &place : report.temporaries.places) {
       ASSERT_TRUE(0 <= place.begin && place.begin <= place.end &&
                   place.end < report.moments);
       ASSERT_TRUE(0 <= place.offset && place.bytes > 0);
-      for (const ReportPlace &other : report.temporaries) {
+      for (const ReportPlace &other : report.temporaries.places) {
         bool meet = place.begin <= other.end && other.begin <= place.end;
         bool overlap = place.offset < other.offset + other.bytes &&
                        other.offset < place.offset + place.bytes;
@@ -447,6 +447,27 @@ TEST(Report, AvoidedMovesSayWhatTheyCost) {
 
 static Suggestion suggest(llvm::StringRef shape) {
   return suggestLayout(llvm::cantFail(parseShape(shape))).value();
+}
+
+TEST(Report, SuggestionsPreferTheOrderOfNeighbours) {
+  // Four orders take 262,144 bytes.
+  Report report = reportOn(R"(
+ENTRY e {
+  %a = f32[4,8,128,64]{3,2,1,0:T(8,128)} parameter(0)
+  %b = f32[4,8,128,64]{2,1,3,0:T(8,128)} copy(%a)
+  ROOT %c = f32[4,8,128,64]{3,2,0,1:T(8,128)} copy(%b)
+})");
+  ASSERT_TRUE(report.values[0].suggestion);
+  EXPECT_EQ(report.values[0].suggestion->shape->toString(),
+            "f32[4,8,128,64]{2,1,3,0:T(8,128)}");
+  EXPECT_TRUE(llvm::StringRef(report.values[0].suggestion->text)
+                  .ends_with(", and %b has this order"));
+  Shape alone = *report.values[0].value.shape;
+  std::optional<Suggestion> other = suggestLayout(alone);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->gain, report.values[0].suggestion->gain);
+  EXPECT_NE(other->shape->toString(),
+            report.values[0].suggestion->shape->toString());
 }
 
 TEST(Report, Suggestions) {

@@ -14,11 +14,16 @@
 
 namespace tessera {
 
+class BufferAssignment;
+
 /// The values of a verified module: those of the entry and of the computations
 /// that it runs (bodies of loops, branches, calls). What is inside fusions and
 /// reducers never is in memory, and left out. docs/report.md says which
-/// instructions share the memory of their operands.
-ReportInput makeReportInput(const hlo::Module &module);
+/// instructions share the memory of their operands. `assignment`, if there is
+/// one, is what the compiler dumped for this module: it has the places of
+/// temporaries, and says what isn't written in place.
+ReportInput makeReportInput(const hlo::Module &module,
+                            const BufferAssignment *assignment = nullptr);
 
 } // namespace tessera
 

@@ -20,6 +20,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace llvm {
@@ -49,6 +50,9 @@ struct ReportBuffer {
   /// Of an argument or a result of the program, for which there is room before
   /// it runs and until it ends.
   bool isBoundary = false;
+  /// Of a temporary, where the compiler put it among those of its space, in
+  /// bytes, if that is known.
+  std::optional<int64_t> offset = std::nullopt;
 };
 
 /// A move of data that changes nothing but layout, position, or element type.
@@ -69,6 +73,13 @@ struct ReportMove {
   /// Of an asynchronous copy: steps between its start and its end, which run
   /// meanwhile.
   int64_t overlap = 0;
+};
+
+/// A value of the same dimensions in another order, which is computed from this
+/// one or the other way round.
+struct ReportNeighbour {
+  std::string name;
+  ShapePtr shape;
 };
 
 enum class ReportRole : uint8_t {
@@ -104,6 +115,7 @@ struct ReportValue {
   /// Who fixes the layout, so that another one is not the compiler's to choose;
   /// may be empty.
   std::string pinnedBy;
+  std::vector<ReportNeighbour> neighbours;
   std::optional<ReportMove> move;
 };
 
@@ -121,6 +133,12 @@ struct ReportTimeline {
   std::vector<std::pair<int64_t, size_t>> children;
 };
 
+/// Bytes that a space needs as the compiler assigned its buffers.
+struct AssignedBytes {
+  int64_t all = 0; ///< Arguments, outputs, constants, temporaries.
+  int64_t temporary = 0;
+};
+
 struct ReportInput {
   std::string name;
   std::vector<ReportValue> values;
@@ -132,6 +150,8 @@ struct ReportInput {
   /// said about what is live when.
   std::vector<ReportTimeline> timelines;
   bool isScheduled = true;
+  /// What the compiler says of the spaces, by number, if that is known.
+  std::map<int64_t, AssignedBytes> assigned;
 };
 
 //===----------------------------------------------------------------------===//
@@ -208,15 +228,23 @@ struct SpaceReport {
   int64_t scopedPeakStep = 0;
 };
 
-/// Where a temporary of main memory could be, and from which moment to which.
-/// Moments are the steps of the program in a line with those that run within a
-/// step, which come before it.
+/// Where a temporary is, and from which moment to which. Moments are the steps
+/// of the program in a line with those that run within a step, which come
+/// before it.
 struct ReportPlace {
   size_t value = 0; ///< Index of Report::values.
   int64_t begin = 0;
   int64_t end = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
+};
+
+/// The temporaries of a space at their places, as they begin.
+struct ReportMap {
+  int64_t space = 0;
+  int64_t bytes = 0;     ///< Of the whole, with the gaps.
+  int64_t usedBytes = 0; ///< The most that are taken at one moment.
+  std::vector<ReportPlace> places;
 };
 
 struct Report {
@@ -231,9 +259,14 @@ struct Report {
   /// needs, where arguments and results that share memory count once.
   int64_t temporaryBytes = 0;
   int64_t programBytes = 0;
-  /// As they begin. Empty where they are too many to be placed; then
-  /// temporaryBytes is without gaps.
-  std::vector<ReportPlace> temporaries;
+  /// Main memory as this report lays it out. Empty where there are too many
+  /// moments; then temporaryBytes is without gaps.
+  ReportMap temporaries;
+  /// As the compiler laid out each space, if that is known.
+  std::vector<ReportMap> assignedTemporaries;
+  /// Main memory that the program needs by the compiler's assignment, if that
+  /// is known.
+  std::optional<int64_t> assignedBytes;
   /// How many moments there are.
   int64_t moments = 0;
   /// Arguments and outputs in the host's memory.
@@ -264,8 +297,11 @@ struct Report {
 llvm::Expected<Report> makeReport(ReportInput input);
 
 /// The best of other orders, tiles, and merges of dimensions for an array, or
-/// nothing when none is smaller.
-std::optional<Suggestion> suggestLayout(const Shape &shape);
+/// nothing when none is smaller. Of orders that take as much, one that
+/// neighbours have.
+std::optional<Suggestion>
+suggestLayout(const Shape &shape,
+              llvm::ArrayRef<ReportNeighbour> neighbours = {});
 
 /// Text for people; at most `limit` rows in each list.
 void printReport(const Report &report, llvm::raw_ostream &os,
