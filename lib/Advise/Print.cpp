@@ -78,11 +78,27 @@ static void printMoves(const hlo::Module &module, const Advice &advice,
   os << '\n';
 }
 
+/// What the module reads and writes with a piece of advice.
+static void printPrice(int64_t now, int64_t then, llvm::raw_ostream &os) {
+  os << "     the module reads and writes " << formatBytes(then) << " then, ";
+  if (then == now)
+    os << "as before\n";
+  else
+    os << formatBytes(std::abs(now - then))
+       << (then < now ? " fewer\n" : " more\n");
+}
+
 void tessera::printAdvice(const hlo::Module &module,
-                          llvm::ArrayRef<Advice> list, size_t limit,
+                          llvm::ArrayRef<Advice> list,
+                          const AdvicePrices *prices, size_t limit,
                           llvm::raw_ostream &os) {
   os << "module " << module.name() << ": " << list.size()
      << (list.size() == 1 ? " piece" : " pieces") << " of advice\n";
+  if (prices)
+    os << "  the module reads and writes " << formatBytes(prices->now)
+       << " a step; " << formatBytes(prices->then)
+       << " with all that is priced here, and no less than "
+       << formatBytes(prices->lowerBound) << '\n';
   for (auto [rank, advice] : llvm::enumerate(list.take_front(limit))) {
     os << "\n  " << rank + 1 << ". " << describe(advice) << ": "
        << formatBytes(advice.bytesPerStep()) << " read and written "
@@ -90,6 +106,8 @@ void tessera::printAdvice(const hlo::Module &module,
     printMoves(module, advice, os);
     if (advice.from != advice.to)
       printMemory(advice, os);
+    if (prices && advice.moduleBytes)
+      printPrice(prices->now, *advice.moduleBytes, os);
     os << "     " << advice.line << '\n';
   }
   if (list.size() > limit)
@@ -118,6 +136,8 @@ static void printAdvice(llvm::json::OStream &json, const hlo::Module &module,
   json.attribute("bytes_per_step", advice.bytesPerStep());
   json.attribute("bytes_now", advice.bytesNow);
   json.attribute("bytes_then", advice.bytesThen);
+  if (advice.moduleBytes)
+    json.attribute("module_bytes_then", *advice.moduleBytes);
   json.attribute("other_uses", static_cast<int64_t>(advice.otherUses));
   json.attributeArray("moves", [&] {
     for (const AdvisedMove &move : advice.moves)
@@ -128,12 +148,18 @@ static void printAdvice(llvm::json::OStream &json, const hlo::Module &module,
 
 void tessera::printAdviceJSON(const hlo::Module &module,
                               llvm::ArrayRef<Advice> list,
+                              const AdvicePrices *prices,
                               llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
     json.attribute("schema", "tessera.advice");
     json.attribute("version", 1);
     json.attribute("module", repair(module.name()));
+    if (prices) {
+      json.attribute("module_bytes", prices->now);
+      json.attribute("module_bytes_then", prices->then);
+      json.attribute("lower_bound", prices->lowerBound);
+    }
     json.attributeArray("advice", [&] {
       for (const Advice &advice : list)
         json.object([&] { ::printAdvice(json, module, advice); });

@@ -533,7 +533,7 @@ llvm::Expected<HLOAssignment> tessera::assignLayouts(const Module &module,
       countTouchedBytes(module, options.unknownTrips);
   if (!before)
     return before.takeError();
-  llvm::Expected<Model> model = buildModel(module, options.unknownTrips);
+  llvm::Expected<Model> model = buildModel(module, options);
   if (!model)
     return model.takeError();
   Assigner assigner(*model, options, guessRule(*model));
@@ -552,7 +552,7 @@ tessera::priceBoundary(const Module &module,
   llvm::Expected<int64_t> now = countTouchedBytes(module, options.unknownTrips);
   if (!now)
     return now.takeError();
-  llvm::Expected<Model> model = buildModel(module, options.unknownTrips);
+  llvm::Expected<Model> model = buildModel(module, options);
   if (!model)
     return model.takeError();
   return Assigner(*model, options, guessRule(*model)).price(changes);

@@ -75,8 +75,8 @@ class ModelBuilder {
 public:
   static constexpr size_t kMaxValues = 1000000;
 
-  ModelBuilder(Model &model, int64_t unknownTrips)
-      : model(model), unknownTrips(unknownTrips) {}
+  ModelBuilder(Model &model, const AssignOptions &options)
+      : model(model), options(options) {}
 
   /// Runs the entry, whose parameters and results keep their layouts.
   void runEntry(const Computation &entry);
@@ -118,9 +118,12 @@ private:
   Values visitCopyStart(const Instruction &instruction, Frame &frame);
   Values visitPinned(const Instruction &instruction, Frame &frame);
   Values visitOther(const Instruction &instruction, Frame &frame);
+  bool isWrittenByProducer(const Instruction &instruction,
+                           const Frame &frame) const;
+  bool isKept(const Instruction &instruction, const Frame &frame) const;
 
   Model &model;
-  int64_t unknownTrips;
+  const AssignOptions &options;
   LeafCounter leaves;
 };
 } // namespace
@@ -339,7 +342,7 @@ Values ModelBuilder::addState(const Instruction &loop, const Values &results,
 
 /// The state has one layout before, in and behind the loop.
 Values ModelBuilder::visitLoop(const Instruction &instruction, Frame &frame) {
-  int64_t trips = hlo::getTripCount(instruction).value_or(unknownTrips);
+  int64_t trips = hlo::getTripCount(instruction).value_or(options.unknownTrips);
   int64_t runs = llvm::checkedMul(frame.runs, trips).value_or(kMaxRuns);
   Frame &condition =
       addCallee(frame, instruction, *instruction.getComputation("condition"),
@@ -459,7 +462,10 @@ Values ModelBuilder::visitOther(const Instruction &instruction, Frame &frame) {
   if (!instruction.shape->isArray() || (relations.empty() && !isFree))
     return visitPinned(instruction, frame);
   unsigned result = addValue(instruction, 0, frame);
-  bool view = isView(instruction);
+  bool isResult = isWrittenByProducer(instruction, frame);
+  if (isResult)
+    relations[0].kind = Relation::Kind::Equal;
+  bool view = isView(instruction) || isResult;
   bool moves = instruction.opcode != Opcode::Bitcast;
   if (view && frame.isFused())
     moves = movesBytes(instruction);
@@ -475,6 +481,40 @@ Values ModelBuilder::visitOther(const Instruction &instruction, Frame &frame) {
   if (!frame.isFused() && !view)
     write({result}, getTraffic(instruction, leaves).written);
   return {result};
+}
+
+static bool isMoveOpcode(Opcode opcode) {
+  return opcode == Opcode::Bitcast || opcode == Opcode::Copy ||
+         opcode == Opcode::Reshape || opcode == Opcode::Transpose;
+}
+
+/// Whether nothing is computed.
+static bool isMove(const Instruction &instruction) {
+  if (instruction.opcode != Opcode::Fusion)
+    return isMoveOpcode(instruction.opcode);
+  const Computation &body = *instruction.getComputation("calls");
+  return llvm::all_of(body.instructions(), [](const Instruction *inside) {
+    return inside->opcode == Opcode::Parameter ||
+           inside->opcode == Opcode::Tuple || isMoveOpcode(inside->opcode);
+  });
+}
+
+/// Whether a copy makes a result of the program: where it changes no more than
+/// the space, what makes its operand can write the result.
+bool ModelBuilder::isWrittenByProducer(const Instruction &instruction,
+                                       const Frame &frame) const {
+  const Instruction &root = *frame.computation->root();
+  return options.keepsComputation && instruction.opcode == Opcode::Copy &&
+         frame.computation->isEntry() &&
+         (&instruction == &root ||
+          (root.opcode == Opcode::Tuple &&
+           llvm::is_contained(root.operands, &instruction)));
+}
+
+/// Whether the instruction stays what it is.
+bool ModelBuilder::isKept(const Instruction &instruction,
+                          const Frame &frame) const {
+  return options.keepsComputation && !frame.isFused() && !isMove(instruction);
 }
 
 Values ModelBuilder::visit(const Instruction &instruction, Frame &frame) {
@@ -497,8 +537,9 @@ Values ModelBuilder::visit(const Instruction &instruction, Frame &frame) {
   case Opcode::OptimizationBarrier:
     return frame.values[instruction.operands[0]];
   case Opcode::Fusion:
-    return isCustom(instruction) ? visitPinned(instruction, frame)
-                                 : visitFusion(instruction, frame);
+    return isCustom(instruction) || isKept(instruction, frame)
+               ? visitPinned(instruction, frame)
+               : visitFusion(instruction, frame);
   case Opcode::While:
     return visitLoop(instruction, frame);
   case Opcode::Call:
@@ -507,7 +548,8 @@ Values ModelBuilder::visit(const Instruction &instruction, Frame &frame) {
   case Opcode::CopyStart:
     return visitCopyStart(instruction, frame);
   default:
-    return visitOther(instruction, frame);
+    return isKept(instruction, frame) ? visitPinned(instruction, frame)
+                                      : visitOther(instruction, frame);
   }
 }
 
@@ -554,9 +596,9 @@ static size_t countFrames(const Module &module, size_t max) {
 }
 
 llvm::Expected<Model> tessera::buildModel(const Module &module,
-                                          int64_t unknownTrips) {
+                                          const AssignOptions &options) {
   Model model;
-  ModelBuilder builder(model, unknownTrips);
+  ModelBuilder builder(model, options);
   bool isTooLarge =
       countFrames(module, ModelBuilder::kMaxValues) == ModelBuilder::kMaxValues;
   if (!isTooLarge)

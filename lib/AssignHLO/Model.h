@@ -11,6 +11,7 @@
 
 #include "Relation.h"
 
+#include "tessera/AssignHLO/AssignHLO.h"
 #include "tessera/HLO/Leaves.h"
 
 #include <deque>
@@ -116,7 +117,7 @@ struct ModelChoice {
 
 /// Error: *unsupported* where there are too many values.
 llvm::Expected<Model> buildModel(const hlo::Module &module,
-                                 int64_t unknownTrips);
+                                 const AssignOptions &options);
 
 /// The module with chosen layouts, as text: copies are made where values are
 /// defined, what is called in two ways is written twice.

@@ -28,8 +28,23 @@ static cl::opt<bool> asJSON("json", cl::sub(command),
                             cl::desc("Print JSON, as docs/report.md has it"));
 static cl::opt<unsigned> limit("limit", cl::sub(command), cl::init(10),
                                cl::value_desc("n"),
-                               cl::desc("Pieces of advice for people; 0 for "
-                                        "all"));
+                               cl::desc("Pieces of advice that are priced, and "
+                                        "printed for people; 0 for all"));
+static cl::opt<cl::boolOrDefault>
+    price("price", cl::sub(command),
+          cl::desc("Say what the module reads and writes with the advice; by "
+                   "default where it has at most 50,000 instructions"));
+
+/// A price takes milliseconds for a thousand instructions.
+static bool isPriced(const hlo::Module &module) {
+  constexpr size_t kMaxInstructions = 50000;
+  if (price != cl::boolOrDefault::BOU_UNSET)
+    return price == cl::boolOrDefault::BOU_TRUE;
+  size_t instructions = 0;
+  for (const hlo::Computation *computation : module.computations())
+    instructions += computation->instructions().size();
+  return instructions <= kMaxInstructions;
+}
 
 static int run() {
   std::optional<Dump> dump = readDump(file);
@@ -37,9 +52,20 @@ static int run() {
     return kExitBadInput;
   const hlo::Module &module = *dump->module;
   std::vector<Advice> list = advise(module);
+  size_t most = limit == 0 ? list.size() : limit;
+  std::optional<AdvicePrices> prices;
+  if (!list.empty() && isPriced(module)) {
+    if (auto found =
+            priceAdvice(module, llvm::MutableArrayRef(list).take_front(most)))
+      prices = *found;
+    else
+      llvm::errs() << dump->path << ": note: the advice has no prices: "
+                   << llvm::toString(found.takeError()) << '\n';
+  }
+  const AdvicePrices *known = prices ? &*prices : nullptr;
   if (asJSON)
-    printAdviceJSON(module, list, llvm::outs());
+    printAdviceJSON(module, list, known, llvm::outs());
   else
-    printAdvice(module, list, limit == 0 ? list.size() : limit, llvm::outs());
+    printAdvice(module, list, known, most, llvm::outs());
   return kExitSuccess;
 }

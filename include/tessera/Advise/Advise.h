@@ -52,6 +52,8 @@ struct Advice {
   /// Of the value.
   int64_t bytesNow = 0;
   int64_t bytesThen = 0;
+  /// What the module then reads and writes in a step, if it has been priced.
+  std::optional<int64_t> moduleBytes;
   /// What to write, in Python.
   std::string line;
 
@@ -70,13 +72,29 @@ llvm::StringRef getName(Advice::Kind kind);
 /// All advice on a verified module, that which saves most first.
 std::vector<Advice> advise(const hlo::Module &module);
 
-/// Text for people; at most `limit` pieces of advice.
+/// Bytes that a module reads and writes in a step.
+struct AdvicePrices {
+  int64_t now = 0;
+  /// With all advice that has a price; no less than the bound, while what
+  /// computes keeps its layouts.
+  int64_t then = 0;
+  int64_t lowerBound = 0;
+};
+
+/// Prices advice on arguments and results by the solver of assignLayouts, each
+/// piece alone and all together. All that computes keeps its layouts, and moves
+/// are chosen anew. Error: *unsupported* as priceBoundary.
+llvm::Expected<AdvicePrices> priceAdvice(const hlo::Module &module,
+                                         llvm::MutableArrayRef<Advice> list);
+
+/// Text for people; at most `limit` pieces of advice. `prices` may be null.
 void printAdvice(const hlo::Module &module, llvm::ArrayRef<Advice> list,
-                 size_t limit, llvm::raw_ostream &os);
+                 const AdvicePrices *prices, size_t limit,
+                 llvm::raw_ostream &os);
 
 /// JSON for programs: docs/report.md has the schema.
 void printAdviceJSON(const hlo::Module &module, llvm::ArrayRef<Advice> list,
-                     llvm::raw_ostream &os);
+                     const AdvicePrices *prices, llvm::raw_ostream &os);
 
 } // namespace tessera
 

@@ -25,6 +25,10 @@ struct AssignOptions {
   /// Whether the module's own layouts are candidates too. Then the answer moves
   /// no more bytes than the module does.
   bool keep = false;
+  /// Whether all that computes takes and gives the layouts that the module has,
+  /// so that moves alone (copies, transposes, reshapes, what loops and calls
+  /// carry) are chosen.
+  bool keepsComputation = false;
   /// Runs of a loop whose number is not known.
   int64_t unknownTrips = 1;
   /// Layouts that a value may choose from.
