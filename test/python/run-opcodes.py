@@ -7,31 +7,15 @@ import os
 import random
 import sys
 
-import numpy as np
 import tessera as ts
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), folder) for folder in ("Inputs", "../Inputs")]
 import random_hlo
 import xla_cpu
+from compare_values import describe_difference
 from test_counts import test_count, test_seed
 
-# By bits of the type: what functions, and what sums may differ by.
-NEAR = {"f64": 1e-9, "f32": 2e-5, "f16": 4e-3, "bf16": 3e-2, "c128": 1e-9, "c64": 2e-5}
 PER_MODULE = 10
-
-
-def is_same(found, expected, name, how):
-    if name in random_hlo.COMPLEX:
-        scale = np.abs(expected[np.isfinite(expected)]).max(initial=1)
-        return np.allclose(found, expected, NEAR[name], NEAR[name] * scale, equal_nan=True)
-    if name not in random_hlo.FLOATS and name not in random_hlo.TINY:
-        return np.array_equal(found, expected)
-    with np.errstate(invalid="ignore"):  # of NaN
-        found, expected = found.astype(np.float64), expected.astype(np.float64)
-    if how is None:
-        return np.array_equal(found, expected, equal_nan=True)
-    scale = np.abs(expected[np.isfinite(expected)]).max(initial=0) if how == "sum" else 0
-    return np.allclose(found, expected, NEAR[name], max(1e-37, NEAR[name] * scale), equal_nan=True)
 
 
 def check_module(seed):
@@ -51,12 +35,9 @@ def check_module(seed):
     for result, reference, (_, shape, _, how, line) in zip(found, expected, module.results):
         name = shape.split("[")[0]
         result = result.view(reference.dtype)
-        if not is_same(result, reference, name, how):
-            differ = ~((result == reference) | ((result != result) & (reference != reference)))
-            at = tuple(np.argwhere(differ)[0]) if result.shape else ()
-            wrong.append(
-                f"seed {seed}: {module.lines[line]}\n  at {at}: {result[at]}, expected {reference[at]}"
-            )
+        difference = describe_difference(result, reference, name, how)
+        if difference:
+            wrong.append(f"seed {seed}: {module.lines[line]}\n  {difference}")
     return len(expected), wrong
 
 

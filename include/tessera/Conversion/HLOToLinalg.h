@@ -40,6 +40,7 @@
 
 namespace tessera::hlo {
 
+class FusionPlan;
 class HLOConverter;
 
 /// Scalars, one for each leaf of a result; failure after a diagnostic.
@@ -53,12 +54,30 @@ using EmitElements = std::function<Elements(
 using ConvertInstruction = std::function<mlir::LogicalResult(
     HLOConverter &converter, InstructionOp op)>;
 
+/// Which elements of an operand the element at an index of the result is
+/// computed from.
+enum class Reads : uint8_t {
+  Array,     ///< Not said: the operand has to be an array in memory.
+  SameIndex, ///< The one at the same index.
+  Once,      ///< Of each element of the operand, no two results read it.
+  Often,     ///< Any.
+};
+
+/// How the instruction reads operand number `operand`.
+using GetReads = std::function<Reads(InstructionOp op, unsigned operand)>;
+
 /// What is known of each opcode, and of each custom call by
 /// `custom-call:TARGET`. Others than ours may be added.
 struct InstructionConversions {
   llvm::StringMap<EmitElements> elements;
   llvm::StringMap<ConvertInstruction> instructions;
+  /// For opcodes of `elements`. An operand that they alone read may have no
+  /// array: its elements are emitted where they are read (FusionPlan.h).
+  llvm::StringMap<GetReads> reads;
 };
+
+/// What reads all operands the same way.
+GetReads readAll(Reads reads);
 
 void populateElementwiseConversions(InstructionConversions &conversions);
 void populateConvertConversions(InstructionConversions &conversions);
@@ -150,6 +169,7 @@ class HLOConverter {
 public:
   HLOConverter(mlir::ModuleOp module,
                const InstructionConversions &conversions);
+  ~HLOConverter();
 
   mlir::LogicalResult convertModule();
 
@@ -226,7 +246,13 @@ public:
 private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
-  mlir::LogicalResult materialize(InstructionOp op, const EmitElements &emit);
+  mlir::LogicalResult materialize(mlir::Operation *op);
+  mlir::LogicalResult convertNumber(mlir::Operation *op);
+  mlir::Value getNumber(mlir::Value leaf);
+  Elements emitGroup(mlir::Operation *head, mlir::ValueRange index);
+  Elements emitOperation(mlir::Operation *op, mlir::ValueRange index);
+  mlir::Value emitFused(mlir::Operation *op,
+                        llvm::function_ref<Elements()> emit);
   Elements emitElements(InstructionOp op, const EmitElements &emit,
                         mlir::ValueRange index);
   /// The type of scalars that stand for elements of a type.
@@ -243,6 +269,12 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::func::FuncOp> converted;
   /// The computations on scalars that are being emitted.
   llvm::SmallVector<mlir::Operation *> active;
+  /// Which instructions of the function have no array.
+  std::unique_ptr<FusionPlan> plan;
+  /// Elements of the groups that are being emitted, innermost last.
+  llvm::SmallVector<llvm::DenseMap<mlir::Value, mlir::Value>> groups;
+  /// The elements of arrays without dimensions.
+  llvm::DenseMap<mlir::Value, mlir::Value> numbers;
   /// What was found unsupported; said once.
   llvm::DenseSet<mlir::Operation *> diagnosed;
 };

@@ -9,6 +9,7 @@
 #include "tessera/Conversion/HLOToLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -80,11 +81,31 @@ static Value isNotZero(ImplicitLocOpBuilder &b, Value value) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, zero);
 }
 
+/// A real number has no imaginary part.
+static Value convertToComplex(ImplicitLocOpBuilder &b, Value value,
+                              bool isUnsigned, ComplexType type) {
+  Type part = type.getElementType();
+  Value real = value, imaginary;
+  if (isa<ComplexType>(value.getType())) {
+    real = complex::ReOp::create(b, value);
+    imaginary = hlo::convertScalar(b, complex::ImOp::create(b, value),
+                                   isUnsigned, part, isUnsigned);
+  } else {
+    imaginary = createScalar(b, part, 0);
+  }
+  real = hlo::convertScalar(b, real, isUnsigned, part, isUnsigned);
+  if (!real || !imaginary)
+    return {};
+  return complex::CreateOp::create(b, type, real, imaginary);
+}
+
 Value hlo::convertScalar(ImplicitLocOpBuilder &b, Value value,
                          bool fromUnsigned, Type type, bool toUnsigned) {
   Type from = value.getType();
   if (from == type)
     return value;
+  if (auto complexType = dyn_cast<ComplexType>(type))
+    return convertToComplex(b, value, fromUnsigned, complexType);
   auto isKnown = [](Type type) {
     auto real = dyn_cast<FloatType>(type);
     // A type without zero or sign, of scales, has no such table.
@@ -199,4 +220,6 @@ static Elements emitBitcastConvert(HLOConverter &c, InstructionOp op,
 void hlo::populateConvertConversions(InstructionConversions &conversions) {
   conversions.elements["convert"] = emitConvert;
   conversions.elements["bitcast-convert"] = emitBitcastConvert;
+  conversions.reads["convert"] = readAll(Reads::SameIndex);
+  conversions.reads["bitcast-convert"] = readAll(Reads::SameIndex);
 }

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/HLOToLinalg.h"
+#include "FusionPlan.h"
 
+#include "tessera/Conversion/HLOToLinalg.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/HLO/Opcode.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -105,9 +107,12 @@ HLOConverter::HLOConverter(ModuleOp module,
     : b(module.getLoc(), module.getContext()), module(module),
       conversions(conversions), symbols(module) {}
 
+HLOConverter::~HLOConverter() = default;
+
 LogicalResult HLOConverter::convertModule() {
   if (!isHLO(module))
     return success();
+  inlineNestedFusions(module);
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
     if (isHLO(function))
@@ -158,6 +163,7 @@ void HLOConverter::convertFunction(func::FuncOp function) {
     arguments = arguments.drop_front(count);
   }
   b.setInsertionPointToEnd(body);
+  plan = std::make_unique<FusionPlan>(function, conversions);
   for (Operation &op : function.front())
     if (failed(convertOp(&op)))
       setPlaceholders(&op);
@@ -200,13 +206,19 @@ LogicalResult HLOConverter::convertOp(Operation *op) {
   if (diagnosed.contains(op))
     return failure();
   b.setLoc(op->getLoc());
+  if (!isScalar() && plan->isFused(op))
+    return success();
+  if (!isScalar() && plan->isNumber(op))
+    return convertNumber(op);
+  if (!isScalar() && isa<RelayoutOp, ReshapeOp, BitcastOp>(op) &&
+      plan->readsElements(op))
+    return materialize(op);
   if (auto instruction = dyn_cast<InstructionOp>(op))
     return convertInstruction(instruction);
   return isScalar() ? convertScalar(op) : convertOther(op);
 }
 
-/// The name by which the conversion of an instruction is found.
-static std::string getConversionName(InstructionOp op) {
+std::string hlo::getConversionName(InstructionOp op) {
   if (op.getOpcode() != "custom-call")
     return op.getOpcode().str();
   return ("custom-call:" + getText(op, "custom_call_target").trim('"')).str();
@@ -268,7 +280,7 @@ LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
     return emitUnsupported(op, "opcode", "one that is converted",
                            op.getOpcode());
   if (!isScalar())
-    return materialize(op, found->second);
+    return materialize(op);
   auto array = dyn_cast<RankedTensorType>(op.getType());
   if (array && array.getRank() != 0)
     return emitUnsupported(op, "computation on scalars", "scalars alone",
@@ -298,13 +310,32 @@ Elements HLOConverter::emitElements(InstructionOp op, const EmitElements &emit,
   return elements;
 }
 
+/// The loop for each dimension: the most minor one in memory is innermost.
+static SmallVector<unsigned> getLoopOrder(RankedTensorType type) {
+  unsigned rank = type.getRank();
+  SmallVector<unsigned> loops = llvm::to_vector(llvm::seq(rank));
+  llvm::Expected<Layout> layout = getLayout(type);
+  if (!layout) {
+    llvm::consumeError(layout.takeError());
+    return loops;
+  }
+  for (auto [number, dim] : llvm::enumerate(layout->minorToMajor))
+    loops[dim] = rank - 1 - number;
+  return loops;
+}
+
 Elements HLOConverter::generate(TypeRange types,
                                 llvm::function_ref<Elements(ValueRange)> emit) {
-  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  SmallVector<unsigned> order =
+      getLoopOrder(cast<RankedTensorType>(types.front()));
+  int64_t rank = order.size();
   SmallVector<Value> inits;
   for (Type type : types)
     inits.push_back(EmptyOp::create(b, type, ValueRange()));
-  SmallVector<AffineMap> maps(types.size(), b.getMultiDimIdentityMap(rank));
+  SmallVector<AffineExpr> loops = llvm::map_to_vector(
+      order, [&](unsigned loop) { return b.getAffineDimExpr(loop); });
+  AffineMap map = AffineMap::get(rank, 0, loops, b.getContext());
+  SmallVector<AffineMap> maps(types.size(), map);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   bool isEmitted = true;
@@ -314,8 +345,8 @@ Elements HLOConverter::generate(TypeRange types,
         OpBuilder::InsertionGuard guard(b);
         b.restoreInsertionPoint(builder.saveInsertionPoint());
         SmallVector<Value> index;
-        for (int64_t dim = 0; dim < rank; ++dim)
-          index.push_back(linalg::IndexOp::create(b, dim));
+        for (unsigned loop : order)
+          index.push_back(linalg::IndexOp::create(b, loop));
         Elements elements = emit(index);
         isEmitted = succeeded(elements);
         b.setLoc(loc);
@@ -329,9 +360,8 @@ Elements HLOConverter::generate(TypeRange types,
   return SmallVector<Value>(generic.getResults());
 }
 
-LogicalResult HLOConverter::materialize(InstructionOp op,
-                                        const EmitElements &emit) {
-  SmallVector<Type> types = getSignlessLeaves(op.getType());
+LogicalResult HLOConverter::materialize(Operation *op) {
+  SmallVector<Type> types = getSignlessLeaves(op->getResultTypes());
   auto getShape = [](Type type) {
     return cast<RankedTensorType>(type).getShape();
   };
@@ -340,12 +370,77 @@ LogicalResult HLOConverter::materialize(InstructionOp op,
            getShape(type) == getShape(types.front());
   });
   if (types.empty() || !isStatic)
-    return emitUnsupported(op, "shape", "arrays of one static shape");
-  Elements arrays = generate(
-      types, [&](ValueRange index) { return emitElements(op, emit, index); });
+    return emitUnsupported(cast<InstructionOp>(op), "shape",
+                           "arrays of one static shape");
+  Elements arrays =
+      generate(types, [&](ValueRange index) { return emitGroup(op, index); });
   if (failed(arrays))
     return failure();
-  setLeaves(op.getResult(), *arrays);
+  setLeaves(op->getResult(0), *arrays);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions in the nests of others
+//===----------------------------------------------------------------------===//
+
+/// The elements of one operation.
+Elements HLOConverter::emitOperation(Operation *op, ValueRange index) {
+  if (auto instruction = dyn_cast<InstructionOp>(op)) {
+    auto emit = conversions.elements.find(getConversionName(instruction));
+    return emitElements(instruction, emit->second, index);
+  }
+  RankedTensorType from = getArrayType(op->getOperand(0));
+  RankedTensorType to = getArrayType(op->getResult(0));
+  AffineMap map = isa<BitcastOp>(op) ? getBitcastIndexMap(from, to)
+                                     : getReshapeIndexMap(from, to);
+  SmallVector<Value> source;
+  for (AffineExpr expr : map.getResults())
+    source.push_back(affine(expr, index));
+  return SmallVector<Value>{getElement(op->getOperand(0), source)};
+}
+
+/// The element of what is emitted in the nest of another. Where it cannot be,
+/// there is a diagnostic, and some value, so that others are emitted.
+Value HLOConverter::emitFused(Operation *op,
+                              llvm::function_ref<Elements()> emit) {
+  Location location = b.getLoc();
+  b.setLoc(op->getLoc());
+  Elements elements = diagnosed.contains(op) ? Elements(failure()) : emit();
+  if (failed(elements)) {
+    diagnosed.insert(op);
+    auto type = RankedTensorType::get({}, getElementType(op->getResult(0)));
+    Value empty = EmptyOp::create(b, type, ValueRange());
+    elements =
+        SmallVector<Value>{tensor::ExtractOp::create(b, empty, ValueRange())};
+  }
+  b.setLoc(location);
+  return elements->front();
+}
+
+Elements HLOConverter::emitGroup(Operation *head, ValueRange index) {
+  groups.emplace_back();
+  for (Operation *member : plan->getMembers(head)) {
+    Value element =
+        emitFused(member, [&] { return emitOperation(member, index); });
+    groups.back()[member->getResult(0)] = element;
+  }
+  Elements elements = emitOperation(head, index);
+  groups.pop_back();
+  return elements;
+}
+
+/// What gives one number: that, and an array if one is needed.
+LogicalResult HLOConverter::convertNumber(Operation *op) {
+  Elements number = emitGroup(op, ValueRange());
+  if (failed(number))
+    return failure();
+  Value result = op->getResult(0);
+  numbers[result] = number->front();
+  if (!plan->needsArray(op))
+    return success();
+  Type type = getSignlessType(result.getType());
+  setLeaves(result, *generate(type, [&](ValueRange) { return number; }));
   return success();
 }
 
@@ -437,10 +532,38 @@ LogicalResult HLOConverter::convertScalar(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Value HLOConverter::getElement(Value array, ValueRange index) {
+  if (!isScalar()) {
+    Value emitted = groups.empty() ? Value() : groups.back().lookup(array);
+    if (!emitted)
+      emitted = numbers.lookup(array);
+    if (emitted)
+      return emitted;
+    Operation *op = array.getDefiningOp();
+    if (op && plan->isFused(op))
+      return emitFused(op, [&] { return emitGroup(op, index); });
+  }
   Value leaf = getLeaves(array).front();
-  if (!isa<RankedTensorType>(leaf.getType()))
+  auto type = dyn_cast<RankedTensorType>(leaf.getType());
+  if (!type)
     return leaf;
-  return tensor::ExtractOp::create(b, leaf, index);
+  return type.getRank() == 0 ? getNumber(leaf)
+                             : tensor::ExtractOp::create(b, leaf, index);
+}
+
+/// The element of an array that has one: read where the array is made, as it
+/// may be used in loops.
+Value HLOConverter::getNumber(Value leaf) {
+  DenseElementsAttr constant;
+  if (matchPattern(leaf, m_Constant(&constant)))
+    if (auto value = dyn_cast<TypedAttr>(*constant.value_begin<Attribute>()))
+      return arith::ConstantOp::create(b, value);
+  Value &number = numbers[leaf];
+  if (!number) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(leaf);
+    number = tensor::ExtractOp::create(b, leaf, ValueRange());
+  }
+  return number;
 }
 
 Type HLOConverter::getElementType(Value array) const {

@@ -397,4 +397,6 @@ void hlo::populateConvolutionConversions(InstructionConversions &conversions) {
   conversions.elements["convolution"] = emitConvolution;
   conversions.elements["dot"] = emitDot;
   conversions.elements["ragged-dot"] = emitRaggedDot;
+  for (StringRef opcode : {"convolution", "dot", "ragged-dot"})
+    conversions.reads[opcode] = readAll(Reads::Often);
 }

@@ -133,4 +133,8 @@ void hlo::populateCustomCallConversions(InstructionConversions &conversions) {
   elements["custom-call:X64SplitLow"] = emitSplit</*isHigh=*/false>;
   elements["custom-call:X64SplitHigh"] = emitSplit</*isHigh=*/true>;
   elements["custom-call:X64Combine"] = emitCombine;
+  llvm::StringMap<GetReads> &reads = conversions.reads;
+  reads["custom-call:ConcatBitcast"] = readAll(Reads::Once);
+  for (StringRef name : {"X64SplitLow", "X64SplitHigh", "X64Combine"})
+    reads[("custom-call:" + name).str()] = readAll(Reads::SameIndex);
 }

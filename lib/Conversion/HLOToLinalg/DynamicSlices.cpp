@@ -92,4 +92,13 @@ static Elements emitDynamicUpdateSlice(HLOConverter &c, InstructionOp op,
 void hlo::populateDynamicSliceConversions(InstructionConversions &conversions) {
   conversions.elements["dynamic-slice"] = emitDynamicSlice;
   conversions.elements["dynamic-update-slice"] = emitDynamicUpdateSlice;
+  conversions.reads["dynamic-slice"] = [](InstructionOp, unsigned operand) {
+    return operand == 0 ? Reads::Once : Reads::Often;
+  };
+  conversions.reads["dynamic-update-slice"] = [](InstructionOp,
+                                                 unsigned operand) {
+    if (operand == 0)
+      return Reads::SameIndex;
+    return operand == 1 ? Reads::Once : Reads::Often;
+  };
 }

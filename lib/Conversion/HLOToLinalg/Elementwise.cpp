@@ -593,7 +593,7 @@ static void addFunctions(llvm::StringMap<EmitElements> &table) {
 }
 
 void hlo::populateElementwiseConversions(InstructionConversions &conversions) {
-  llvm::StringMap<EmitElements> &table = conversions.elements;
+  llvm::StringMap<EmitElements> table;
   addFloatFunctions(table);
   addIntegerFunctions(table);
   addFunctions(table);
@@ -614,4 +614,8 @@ void hlo::populateElementwiseConversions(InstructionConversions &conversions) {
                               },
                               {},
                               create<complex::ImOp>});
+  for (auto &[opcode, emit] : table) {
+    conversions.elements[opcode] = emit;
+    conversions.reads[opcode] = readAll(Reads::SameIndex);
+  }
 }

@@ -109,4 +109,5 @@ static Elements emitGather(HLOConverter &c, InstructionOp op,
 
 void hlo::populateGatherConversions(InstructionConversions &conversions) {
   conversions.elements["gather"] = emitGather;
+  conversions.reads["gather"] = readAll(Reads::Often);
 }

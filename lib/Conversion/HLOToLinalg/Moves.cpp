@@ -242,4 +242,20 @@ void hlo::populateMoveConversions(InstructionConversions &conversions) {
   table["reverse"] = emitReverse;
   table["slice"] = emitSlice;
   table["transpose"] = emitTranspose;
+  llvm::StringMap<GetReads> &reads = conversions.reads;
+  for (StringRef opcode :
+       {"concatenate", "reshape", "reverse", "slice", "transpose"})
+    reads[opcode] = readAll(Reads::Once);
+  reads["copy"] = readAll(Reads::SameIndex);
+  reads["pad"] = [](InstructionOp, unsigned operand) {
+    return operand == 0 ? Reads::Once : Reads::Often;
+  };
+  // Without new elements it is a transposition.
+  reads["broadcast"] = [](InstructionOp op, unsigned) {
+    auto from = dyn_cast<RankedTensorType>(op.getOperand(0).getType());
+    auto to = dyn_cast<RankedTensorType>(op.getType());
+    bool isMove = from && to && from.hasStaticShape() && to.hasStaticShape() &&
+                  from.getNumElements() == to.getNumElements();
+    return isMove ? Reads::Once : Reads::Often;
+  };
 }

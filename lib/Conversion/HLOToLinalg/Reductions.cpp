@@ -190,4 +190,8 @@ static Elements emitReduceWindow(HLOConverter &c, InstructionOp op,
 void hlo::populateReductionConversions(InstructionConversions &conversions) {
   conversions.elements["reduce"] = emitReduce;
   conversions.elements["reduce-window"] = emitReduceWindow;
+  conversions.reads["reduce"] = [](InstructionOp op, unsigned operand) {
+    return operand < op.getOperands().size() / 2 ? Reads::Once : Reads::Often;
+  };
+  conversions.reads["reduce-window"] = readAll(Reads::Often);
 }

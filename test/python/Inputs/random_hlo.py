@@ -271,6 +271,12 @@ def complex_parts(m):
         m.op(part, dims, opcode, [m.array(name, dims)], result="near")
 
 
+def convert_complex(m):
+    name, dims = m.random.choice(sorted(COMPLEX)), m.dims()
+    source = m.random.choice([*sorted(TYPES), *sorted(COMPLEX)])
+    m.op(name, dims, "convert", [m.array(source, dims)], result="near")
+
+
 def compare(m):
     name, dims = m.random.choice([*FLOATS, *INTEGERS, "pred"]), m.dims()
     direction = m.random.choice(["EQ", "NE", "LT", "LE", "GT", "GE"])
@@ -727,5 +733,5 @@ KINDS = [
     convert, bitcast_convert, map_, broadcast, transpose, reverse, reshape, copy, slice_, iota,
     pad, concatenate, dynamic_slice, dynamic_update_slice, gather, reduce, reduce_window,
     convolution, dot, scatter, sort, select_and_scatter, convert_tiny, reduce_precision, complex_,
-    complex_parts, cholesky, triangular_solve, fft, random_bits,
+    complex_parts, convert_complex, cholesky, triangular_solve, fft, random_bits,
 ]  # fmt: skip

@@ -1,0 +1,54 @@
+# REQUIRES: tessera-python, jaxlib
+# RUN: %python %s | FileCheck %s
+# CHECK: programs: {{[0-9]+}}, all right
+"""Random programs of 5 to 30 instructions on random layouts, parts of them in fusions,
+against XLA's CPU backend."""
+
+import os
+import random
+import sys
+
+import tessera as ts
+
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), folder) for folder in ("Inputs", "../Inputs")]
+import random_hlo
+import random_programs
+import xla_cpu
+from compare_values import describe_difference
+from test_counts import test_count, test_seed
+
+
+def check_program(seed):
+    """What is wrong, or nothing."""
+    numbers = random.Random(seed)
+    program = random_programs.Program(numbers, numbers.randrange(5, 31))
+    expected = xla_cpu.run(random_hlo.without_layouts(program.text()), program.arrays)
+    text = random_hlo.with_layouts(program.fused_text())
+    if "-t" in sys.argv:
+        print(text)
+    try:
+        compiled = ts.Program(text, poison_padding=seed % 2 == 0)
+        found = compiled(*(a.view(s.dtype) for a, s in zip(program.arrays, compiled.inputs)))
+    except ts.TesseraError as error:
+        return [str(error)[:1500]]
+    found = found if isinstance(found, tuple) else (found,)
+    wrong = []
+    for result, reference, (name, shape, _, how, _) in zip(found, expected, program.results):
+        difference = describe_difference(result.view(reference.dtype), reference, shape.split("[")[0], how)
+        if difference:
+            wrong.append(f"{name}: {difference}")
+    return wrong
+
+
+def main():
+    seeds = [int(sys.argv[1])] if len(sys.argv) > 1 else range(test_seed(), test_seed() + test_count(1000))
+    wrong = 0
+    for seed in seeds:
+        messages = check_program(seed)
+        wrong += bool(messages)
+        for message in messages:
+            print(f"seed {seed}: {message}")
+    print(f"programs: {len(seeds)}, {'all right' if not wrong else f'{wrong} wrong'}")
+
+
+main()
