@@ -204,8 +204,8 @@ public:
       llvm::consumeError(plan.takeError());
       kernels.insert("none");
     } else {
-      for (const PlanNest &nest : plan->nests)
-        kernels.insert(getName(nest.kernel).str() +
+      for (const NestSchedule &nest : plan->nests)
+        kernels.insert(nest.getKernelName().str() +
                        (nest.packedBytes.empty() ? "" : " packed"));
     }
     options.symbol = "f" + std::to_string(pairs.size());

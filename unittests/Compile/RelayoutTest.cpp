@@ -200,45 +200,37 @@ TEST(Relayout, PackedKernels) {
   Batch batch, threaded(/*optLevel=*/1, /*threads=*/3);
   for (auto [source, destination, kernel] :
        {std::tuple("s4[64,256]{1,0:E(4)}", "s4[64,256]{1,0:T(8,128)E(4)}",
-                   KernelKind::Copy),
+                   "copy"),
         std::tuple("u4[19,301]{1,0:T(8,128)E(4)}",
-                   "u4[19,301]{1,0:E(4)PD(19,304)}", KernelKind::Merge),
+                   "u4[19,301]{1,0:E(4)PD(19,304)}", "merge"),
         std::tuple("u4[19,301]{1,0:T(8,128)E(4)}",
-                   "u4[19,301]{1,0:T(4,64)E(4)PV(one)}", KernelKind::FillBits),
+                   "u4[19,301]{1,0:T(4,64)E(4)PV(one)}", "fill bits"),
         std::tuple("s2[19,301]{1,0:T(8,128)E(2)}",
-                   "s2[19,301]{1,0:T(4,64)E(2)PV(one)}", KernelKind::FillBits),
+                   "s2[19,301]{1,0:T(4,64)E(2)PV(one)}", "fill bits"),
         std::tuple("pred[19,301]{1,0:T(8,128)E(1)}",
-                   "pred[19,301]{1,0:T(4,64)E(1)PV(one)}",
-                   KernelKind::FillBits),
-        std::tuple("s4[64,96]{1,0:E(4)}", "s4[64,96]{0,1:E(4)}",
-                   KernelKind::Transpose),
-        std::tuple("s4[70,34]{1,0:E(4)}", "s4[70,34]{0,1:E(4)}",
-                   KernelKind::Transpose),
-        std::tuple("s4[6,10]{1,0:E(4)}", "s4[6,10]{0,1:E(4)}",
-                   KernelKind::Interleave),
+                   "pred[19,301]{1,0:T(4,64)E(1)PV(one)}", "fill bits"),
+        std::tuple("s4[64,96]{1,0:E(4)}", "s4[64,96]{0,1:E(4)}", "transpose"),
+        std::tuple("s4[70,34]{1,0:E(4)}", "s4[70,34]{0,1:E(4)}", "transpose"),
+        std::tuple("s4[6,10]{1,0:E(4)}", "s4[6,10]{0,1:E(4)}", "interleave"),
         std::tuple("f4e2m1fn[3,40,260]{2,1,0:E(4)}",
                    "f4e2m1fn[3,40,260]{1,2,0:T(8,128)E(4)PV(zero)}",
-                   KernelKind::Transpose),
+                   "transpose"),
         std::tuple("s4[64,256]{1,0:E(4)}", "s4[64,256]{1,0:T(8,128)(8,1)E(4)}",
-                   KernelKind::Interleave),
+                   "interleave"),
         std::tuple("s4[8,64]{1,0:T(8,32)(2,1)E(4)}", "s4[8,64]{1,0:E(4)}",
-                   KernelKind::Deinterleave),
-        std::tuple("s4[5,7]{1,0:E(4)}", "s4[5,7]{1,0:T(8,128)E(4)}",
-                   KernelKind::Merge),
-        std::tuple("s4[5,131]{1,0:E(4)}", "s4[5,131]{0,1:E(4)}",
-                   KernelKind::Interleave),
-        std::tuple("s4[37,131]{1,0:E(4)}", "s4[37,131]{0,1:E(4)}",
-                   KernelKind::Transpose),
-        std::tuple("s2[8,64]{1,0:E(2)}", "s2[8,64]{0,1:E(2)}",
-                   KernelKind::Interleave),
+                   "deinterleave"),
+        std::tuple("s4[5,7]{1,0:E(4)}", "s4[5,7]{1,0:T(8,128)E(4)}", "merge"),
+        std::tuple("s4[5,131]{1,0:E(4)}", "s4[5,131]{0,1:E(4)}", "interleave"),
+        std::tuple("s4[37,131]{1,0:E(4)}", "s4[37,131]{0,1:E(4)}", "transpose"),
+        std::tuple("s2[8,64]{1,0:E(2)}", "s2[8,64]{0,1:E(2)}", "interleave"),
         std::tuple("s2[25,64]{1,0:E(2)}", "s2[25,64]{0,1:E(2)}",
-                   KernelKind::Transpose)}) {
+                   "transpose")}) {
     SCOPED_TRACE(std::string(source) + " to " + destination);
     auto plan = getRelayoutPlan(parse(source), parse(destination));
     ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
-    std::set<KernelKind> kernels;
-    for (const PlanNest &nest : plan->nests)
-      kernels.insert(nest.kernel);
+    std::set<std::string> kernels;
+    for (const NestSchedule &nest : plan->nests)
+      kernels.insert(nest.getKernelName().str());
     EXPECT_EQ(kernels.count(kernel), 1u);
     batch.add(parse(source), parse(destination));
     threaded.add(parse(source), parse(destination));

@@ -61,11 +61,11 @@ public:
     if (!plan)
       return llvm::consumeError(plan.takeError());
     bool isShared = false;
-    for (const PlanNest &nest : plan->nests)
+    for (const NestSchedule &nest : plan->nests)
       if (!nest.loops.empty() && nest.loops.front().isParallel) {
         isShared = true;
-        kernels.insert(getName(nest.kernel).str() + " " +
-                       std::to_string(static_cast<int>(nest.stores)));
+        kernels.insert(nest.getKernelName().str() + " " +
+                       std::to_string(static_cast<int>(nest.stores())));
       }
     if (isShared)
       pairs.push_back(pair);
@@ -197,7 +197,7 @@ TEST(Threads, SmallArraysAreSerial) {
   Shape small = llvm::cantFail(parseShape("f32[64,64]{1,0}"));
   Shape turned = llvm::cantFail(parseShape("f32[64,64]{0,1}"));
   auto plan = llvm::cantFail(getRelayoutPlan(small, turned, options));
-  for (const PlanNest &nest : plan.nests)
+  for (const NestSchedule &nest : plan.nests)
     for (const PlanLoop &loop : nest.loops)
       EXPECT_FALSE(loop.isParallel);
   EXPECT_TRUE(bool(compileRelayout(small, turned, EmitKind::Shared, options)));

@@ -20,6 +20,11 @@
 
 using namespace tessera;
 
+static bool gathersRows(const NestSchedule &nest) {
+  const auto *transpose = nest.get<TransposeKernel>();
+  return transpose && transpose->rows == TransposeKernel::Rows::Gathered;
+}
+
 TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   ShapePairs pairs(testSeed());
   std::mt19937_64 engine(testSeed());
@@ -54,12 +59,12 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
         ASSERT_GE(batch.size(), kernelPairs.size()) << error;
         continue;
       }
-      for (const PlanNest &nest : plan->nests)
-        kernels.insert(getName(nest.kernel).str() + " " +
-                       std::to_string(static_cast<int>(nest.stores)) +
-                       (nest.gathersRows ? " gathered" : "") +
-                       (nest.packsPanels ? " panels" : "") +
-                       (nest.shiftStride ? " shifted" : "") +
+      for (const NestSchedule &nest : plan->nests)
+        kernels.insert(nest.getKernelName().str() + " " +
+                       std::to_string(static_cast<int>(nest.stores())) +
+                       (gathersRows(nest) ? " gathered" : "") +
+                       (nest.packsPanels() ? " panels" : "") +
+                       (nest.shiftsRows ? " shifted" : "") +
                        (nest.within.empty() ? "" : " shuffled"));
       options.symbol = "f" + std::to_string(batch.size());
       batch.push_back({source, destination});
@@ -129,7 +134,7 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
     Shape from = llvm::cantFail(parseShape(source));
     Shape to = llvm::cantFail(parseShape(destination));
     auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
-    EXPECT_TRUE(plan.nests.front().packsPanels);
+    EXPECT_TRUE(plan.nests.front().packsPanels());
     auto function = getRelayoutFunction(from, to, options);
     ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
     checkRun(function->getAddress(), from, to, engine);

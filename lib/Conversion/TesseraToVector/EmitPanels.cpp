@@ -36,12 +36,13 @@ void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
   int64_t line = lineElements(), width = nest.panelColumns() * nest.runElements;
   int64_t lines = width / line, remainder = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
+  int64_t prefetch = nest.get<TransposeKernel>()->prefetch;
   Position tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
   repeatInLoop(rows.size(), [&](Value row) {
     Position first = advance(from, row, stride), to = advance(tiles, row, line);
-    Position ahead = getAhead(first, nest.prefetch * stride, width);
+    Position ahead = getAhead(first, prefetch * stride, width);
     auto copyLine = [&](Value i, int64_t count) {
-      if (nest.prefetch)
+      if (prefetch)
         emitPrefetchOfLine(advance(ahead, i, line));
       Position source = advance(first, i, line);
       Position target = advance(to, i, countTile());

@@ -26,7 +26,7 @@ static constexpr int64_t kMaxShuffles = 2176;
 /// Emits nests, those that share their next loop in that loop. `nests` and
 /// `emitters` are the same ones.
 static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
-                      llvm::ArrayRef<PlanNest> nests,
+                      llvm::ArrayRef<NestSchedule> nests,
                       llvm::MutableArrayRef<NestEmitter> emitters,
                       const OpenLoops &open) {
   size_t depth = open.iterations.size();
@@ -34,7 +34,7 @@ static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
     LoopShape shape = {1, false, false, true};
     int64_t bytes = 0;
     do {
-      shape.isNontemporal |= nests[end].stores != StoreKind::Plain;
+      shape.isNontemporal |= nests[end].stores() != StoreKind::Plain;
       shape.isUnrolled &= emitters[end].isUnrolled();
       bytes += emitters[end].countBytes(depth);
       ++end;
@@ -88,7 +88,7 @@ static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
   }
   int64_t shufflesLeft = kMaxShuffles;
   std::vector<NestEmitter> emitters;
-  for (const PlanNest &nest : plan.nests)
+  for (const NestSchedule &nest : plan.nests)
     emitters.emplace_back(b, scratch, source, destination, phase, nest, target,
                           padding, shufflesLeft);
   for (const NestEmitter &emitter : emitters)

@@ -44,11 +44,11 @@ void NestEmitter::emitStagedCopy(Position from, Position to,
 }
 
 int64_t NestEmitter::getCarryStride(size_t depth) const {
-  if (nest.packsPanels)
+  if (nest.packsPanels())
     return isWithinPanel(depth) ? countTile() : 0;
   if (!isCarried())
     return 0;
-  if (nest.kernel == KernelKind::Copy)
+  if (nest.is<CopyKernel>())
     return nest.loops[depth].dstStride == nest.runElements ? 1 : 0;
   int64_t stride = nest.blockColumns() * lineElements();
   for (size_t i = nest.loops.size(); i-- > 0;) {
@@ -64,8 +64,8 @@ int64_t NestEmitter::getCarryStride(size_t depth) const {
 
 int64_t NestEmitter::countStage() const {
   if (!isCarried())
-    return (nest.gathersRows ? std::min(nest.blockRows(), kSquareRows)
-                             : nest.blockRows()) *
+    return (gathersRows() ? std::min(nest.blockRows(), kSquareRows)
+                          : nest.blockRows()) *
            nest.blockColumns() * nest.runElements * nest.numPackedBytes();
   // What a step of the loop over panels would take.
   int64_t size = nest.blockColumns() * lineElements();

@@ -40,7 +40,7 @@ void NestEmitter::emitTranspose(Position from, Position to,
                                 bool isAligned) {
   if (haloRows())
     return emitRaggedColumns(from, to, rows, columns);
-  if (nest.stores != StoreKind::Staged)
+  if (nest.stores() != StoreKind::Staged)
     return emitRowChunks(from, to, rows, columns);
   // In the buffer, columns lie one behind the other.
   Position stage = getStage();
@@ -207,9 +207,9 @@ void NestEmitter::emitRowChunks(Position from, Position to,
                                 llvm::ArrayRef<int64_t> columns) {
   if (!nest.packedBytes.empty())
     return emitPackedTranspose(from, to, rows, columns);
-  if (nest.gathersRows)
+  if (gathersRows())
     return emitGatheredRows(from, to, rows, columns);
-  if (nest.packsPanels)
+  if (nest.packsPanels())
     return emitLongColumns(from, to, rows, columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
@@ -342,11 +342,11 @@ void NestEmitter::emitPackedRows(size_t number, Position from, Position stage,
       return repeat(size, [&](Value k) {
         Position source = advance(group, k, *inner);
         Position target = advance(to, k, distance);
-        kernels.pack(number, source, target, length, nest.columnPitch);
+        kernels.pack(number, source, target, length, nest.columnPitch());
       });
     for (int64_t k = 0; k < size; ++k)
       kernels.pack(number, group + rows[k], to + k * distance, length,
-                   nest.columnPitch);
+                   nest.columnPitch());
   });
 }
 
@@ -465,11 +465,14 @@ void NestEmitter::emitKeptLines(Position to, Position carry,
 
 /// Prefetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows) {
-  if (!nest.prefetch || rows.empty())
+  const auto *transpose = nest.get<TransposeKernel>();
+  int64_t blocks =
+      transpose ? transpose->prefetch : nest.get<InterleaveKernel>()->prefetch;
+  if (!blocks || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
   int64_t width = nest.blockColumns() * nest.runElements;
-  Position ahead = getAhead(from, nest.prefetch * inner.srcStride * inner.step,
+  Position ahead = getAhead(from, blocks * inner.srcStride * inner.step,
                             width + *llvm::max_element(rows));
   for (int64_t row : rows)
     for (int64_t i = 0; i < width; i += lineElements())
@@ -479,9 +482,10 @@ void NestEmitter::emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows) {
 /// Prefetches what is read some bytes after `count` elements of runs.
 void NestEmitter::emitCopyPrefetch(Position from, llvm::ArrayRef<int64_t> runs,
                                    int64_t count) {
-  if (!nest.prefetch || count == 0)
+  const auto *copy = nest.get<CopyKernel>();
+  if (!copy || !copy->prefetchBytes || count == 0)
     return;
-  Position ahead = getAhead(from, nest.prefetch / kernels.elementBytes(),
+  Position ahead = getAhead(from, copy->prefetchBytes / kernels.elementBytes(),
                             count + *llvm::max_element(runs));
   for (int64_t run : runs)
     for (int64_t i = 0; i < count; i += lineElements())
@@ -499,7 +503,9 @@ Position NestEmitter::getAhead(Position from, int64_t distance, int64_t reach) {
 
 void NestEmitter::emitPrefetchOfLine(Position position) {
   // Panels are read once, and not to push anything out of a cache.
-  int locality = nest.packsPanels ? 0 : nest.prefetchesToL2 ? 2 : 3;
+  const auto *transpose = nest.get<TransposeKernel>();
+  bool isToL2 = transpose && transpose->prefetchesToL2;
+  int locality = nest.packsPanels() ? 0 : isToL2 ? 2 : 3;
   memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(position)},
                              /*isWrite=*/false, locality, /*isDataCache=*/true);
 }

@@ -108,7 +108,7 @@ int64_t NestEmitter::countBytes(size_t depth) const {
 }
 
 int64_t NestEmitter::countTileShuffles() const {
-  if (nest.kernel != KernelKind::Transpose)
+  if (!nest.is<TransposeKernel>())
     return 0;
   int64_t height = kernels.registerRows(nest.blockRows()), tiles = 1;
   int64_t width = kernels.registerColumns(height, nest.blockColumns());
@@ -126,7 +126,7 @@ int64_t NestEmitter::countTileShuffles() const {
 
 void NestEmitter::emitLoops(size_t depth, Offsets at, int64_t rows,
                             int64_t columns) {
-  if (nest.packsPanels && isWithinPanel(depth) &&
+  if (nest.packsPanels() && isWithinPanel(depth) &&
       (depth == 0 || !isWithinPanel(depth - 1)))
     emitPanel(depth, at, rows, columns);
   else
@@ -162,9 +162,9 @@ void NestEmitter::emitWithin(size_t depth, Offsets at, int64_t rows,
 /// them twice.
 int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
   int64_t remainder = loop.count - countFullBlocks(loop) * loop.step;
-  if (nest.kernel != KernelKind::Transpose ||
+  if (!nest.is<TransposeKernel>() ||
       loop.role != PlanLoop::Role::SrcContiguous || !nest.columns.empty() ||
-      !nest.packedBytes.empty() || nest.packsPanels || loop.isParallel)
+      !nest.packedBytes.empty() || nest.packsPanels() || loop.isParallel)
     return remainder;
   int64_t filled = llvm::alignTo(remainder, kernels.laneRuns());
   return filled <= loop.count ? filled : remainder;
@@ -174,10 +174,10 @@ int64_t NestEmitter::countRemainder(const PlanLoop &loop) const {
 /// short block needs no code of its own. It may not where another thread may
 /// write the block before, or where lines must be aligned.
 bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
-  bool isTranspose = nest.kernel == KernelKind::Transpose;
+  bool isTranspose = nest.is<TransposeKernel>();
   bool isAnywhere = !isNontemporal() ||
                     (isTranspose && loop.role == PlanLoop::Role::SrcContiguous);
-  return !nest.packedBytes.empty() && nest.stores != StoreKind::Staged &&
+  return !nest.packedBytes.empty() && nest.stores() != StoreKind::Staged &&
          loop.step > 1 && loop.count > loop.step && !loop.isParallel &&
          isAnywhere;
 }
@@ -246,7 +246,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   if (loop.count % loop.step != 0 && overlapsBlocks(loop))
     return emitOverlappingBlocks(depth, at, rows, columns);
   LoopShape shape = {countFullBlocks(loop), loop.isParallel,
-                     nest.stores != StoreKind::Plain,
+                     nest.stores() != StoreKind::Plain,
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
   bool isPanel =
@@ -260,7 +260,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
                at.carry + iteration * getCarryStride(depth)},
               rows, columns);
   };
-  if (nest.kernel == KernelKind::Gather && depth + 1 == nest.loops.size())
+  if (nest.is<GatherKernel>() && depth + 1 == nest.loops.size())
     emitGathers(shape, emitIteration);
   else if (loop.isEnds)
     emitEnds(depth, at, emitIteration);
@@ -327,19 +327,19 @@ Value NestEmitter::createRowHead(Offsets at) {
 
 Position NestEmitter::getSource(Offsets at) {
   Position position = {src, createIndex(at.src)};
-  if (!nest.shiftStride)
+  if (!nest.shiftsRows)
     return position;
   AffineExpr rows = b.getAffineDimExpr(0).floorDiv(nest.runElements);
-  return skip(position, apply(rows * *nest.shiftStride, createRowHead(at)));
+  return skip(position, apply(rows * nest.shiftStride(), createRowHead(at)));
 }
 
 Position NestEmitter::getDestination(Offsets at) {
   Position position = {dst, createIndex(at.dst)};
-  return nest.shiftStride ? skip(position, createRowHead(at)) : position;
+  return nest.shiftsRows ? skip(position, createRowHead(at)) : position;
 }
 
 int64_t NestEmitter::getPhase(Offsets at) {
-  if (nest.shiftStride)
+  if (nest.shiftsRows)
     return 0;
   // Loops move on by whole lines.
   AffineExpr zero = b.getAffineConstantExpr(0);
@@ -354,14 +354,14 @@ int64_t NestEmitter::getPhase(Offsets at) {
 
 void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Position to = getDestination(at);
-  if (nest.kernel == KernelKind::Fill)
+  if (nest.is<FillKernel>())
     return emitFill(to, nest.runElements);
-  if (nest.kernel == KernelKind::FillBits)
+  if (nest.is<FillBitsKernel>())
     return emitBits(to, to);
   Position from = getSource(at);
   Table fromRows =
       nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/true, rows);
-  if (nest.packsPanels) {
+  if (nest.packsPanels()) {
     from = {panelBuffer, createIndex(at.carry)};
     for (auto [i, row] : llvm::enumerate(fromRows))
       row = i * lineElements();
@@ -369,33 +369,28 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   Table toColumns = nest.getOffsets(PlanLoop::Role::SrcContiguous,
                                     /*inSource=*/false, columns);
   bool isAligned =
-      nest.shiftStride
-          ? nest.isOnLines
+      nest.shiftsRows
+          ? nest.isOnLines(kernels.elementBytes())
           : !phase && at.dst.getLargestKnownDivisor() % lineElements() == 0;
 
-  switch (nest.kernel) {
-  case KernelKind::Merge:
+  if (nest.is<MergeKernel>())
     return emitBits(from, to);
-  case KernelKind::Transpose:
-    if (isCarried()) {
-      Position carry = getStage();
-      carry.index = createIndex(at.carry);
-      return emitCarried(from, to, carry,
-                         rows ? llvm::ArrayRef(fromRows)
-                              : llvm::ArrayRef<int64_t>(),
-                         toColumns, getPhase(at));
-    }
-    return emitTranspose(from, to, fromRows, toColumns, isAligned);
-  case KernelKind::Interleave:
+  if (nest.is<InterleaveKernel>())
     return emitInterleave(from, to, fromRows, toColumns);
-  case KernelKind::Deinterleave:
+  if (nest.is<DeinterleaveKernel>())
     return emitDeinterleave(from, to, fromRows, toColumns);
-  default:
-    break;
+  if (nest.is<TransposeKernel>()) {
+    if (!isCarried())
+      return emitTranspose(from, to, fromRows, toColumns, isAligned);
+    Position carry = getStage();
+    carry.index = createIndex(at.carry);
+    if (rows == 0)
+      fromRows.clear();
+    return emitCarried(from, to, carry, fromRows, toColumns, getPhase(at));
   }
   if (isCarried())
     return emitCoalescedRun(from, to, at.carry);
-  if (nest.stores == StoreKind::Staged)
+  if (nest.stores() == StoreKind::Staged)
     return emitStagedCopy(from, to, fromRows, isAligned);
   Table toRows =
       nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/false, rows);
@@ -415,13 +410,13 @@ void NestEmitter::emitFill(Position to, int64_t count) {
 
 void NestEmitter::emitBits(Position from, Position to) {
   Value value;
-  if (nest.kernel == KernelKind::FillBits)
+  if (nest.is<FillBitsKernel>())
     value = arith::ConstantOp::create(b, padding);
   auto emitRun = [&](Position src, Position dst, int64_t count) {
     if (value)
-      kernels.fillBits(value, dst, count, nest.mask);
+      kernels.fillBits(value, dst, count, nest.mask());
     else
-      kernels.merge(src, dst, count, nest.mask);
+      kernels.merge(src, dst, count, nest.mask());
   };
   int64_t chunks = nest.runElements / kChunkBytes,
           remainder = nest.runElements % kChunkBytes;
@@ -453,7 +448,7 @@ void NestEmitter::emitStreams(Position from, Position to,
   from = from + chunks * chunk;
   to = to + chunks * chunk;
   emitCopyPrefetch(from, fromRows, remainder);
-  if (nest.padding)
+  if (nest.padding())
     for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
       emitRunEnd(from + fromRow, to + toRow, remainder);
   else if (remainder)
@@ -464,11 +459,11 @@ void NestEmitter::emitStreams(Position from, Position to,
 void NestEmitter::emitRunEnd(Position from, Position to, int64_t count) {
   // Up to the end of a chunk at once, for the sake of lines.
   int64_t chunk = kChunkBytes / kernels.elementBytes();
-  int64_t first = std::min(nest.padding, chunk - count);
+  int64_t first = std::min(nest.padding(), chunk - count);
   Value value = arith::ConstantOp::create(b, padding);
   kernels.copyAndFill(from, to, count, value, first, isNontemporal());
-  if (first < nest.padding)
-    emitFill(to + (count + first), nest.padding - first);
+  if (first < nest.padding())
+    emitFill(to + (count + first), nest.padding() - first);
 }
 
 void NestEmitter::emitInterleave(Position from, Position to,
@@ -477,20 +472,20 @@ void NestEmitter::emitInterleave(Position from, Position to,
   int64_t width = getColumnElements(rows), numColumns = columns.size();
   InterleaveGap gap;
   gap.runs = numColumns > 1 ? (columns[1] - width) / nest.runElements : 0;
-  gap.isPadding = nest.isPaddingBetween;
-  if (nest.padding)
+  gap.isPadding = nest.get<InterleaveKernel>()->keepsPadding;
+  if (nest.padding())
     gap.filler = arith::ConstantOp::create(b, padding);
   bool isWritten =
       gap.runs == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
   // The remainder of a long side may be too short for registers of it.
   if (!kernels.fillsLane(numColumns) || !isWritten) {
     kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
-    if (nest.padding)
+    if (nest.padding())
       for (int64_t column : columns)
-        kernels.fill(gap.filler, to + (column + width), nest.padding);
+        kernels.fill(gap.filler, to + (column + width), nest.padding());
     return;
   }
-  if (nest.stores == StoreKind::Staged)
+  if (nest.stores() == StoreKind::Staged)
     return emitShiftedInterleave(from, to, rows, numColumns, gap);
   emitPrefetch(from, rows);
   kernels.interleave(from, rows, to, numColumns, gap, isNontemporal());

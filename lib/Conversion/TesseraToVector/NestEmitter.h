@@ -92,7 +92,7 @@ class NestEmitter {
 public:
   NestEmitter(mlir::ImplicitLocOpBuilder &builder, Scratch &scratch,
               mlir::Value src, mlir::Value dst, mlir::Value phase,
-              const PlanNest &nest, const RelayoutTarget &target,
+              const NestSchedule &nest, const RelayoutTarget &target,
               mlir::TypedAttr padding, int64_t &shufflesLeft)
       : b(builder), scratch(scratch), src(src), dst(dst), phase(phase),
         nest(nest), padding(padding), shufflesLeft(shufflesLeft),
@@ -101,9 +101,9 @@ public:
                 target.vectorBytes, nest.runElements) {
     kernels.setPackedBytes(nest.packedBytes, nest.signedBits);
     kernels.setWithin(nest.within);
-    if (nest.stores == StoreKind::Plain)
+    if (nest.stores() == StoreKind::Plain)
       kernels.setMaxLoadBytes(target.costs.cachedLoadBytes);
-    if (nest.packsPanels)
+    if (nest.packsPanels())
       kernels.setMaxLoadBytes(16);
     numElements =
         std::min(llvm::cast<mlir::MemRefType>(src.getType()).getNumElements(),
@@ -121,11 +121,9 @@ public:
   int64_t countTileShuffles() const;
   /// Whether the nest is worth unrolling where it moves few bytes.
   bool isUnrolled() const {
-    static constexpr KernelKind kOthers[] = {
-        KernelKind::Transpose, KernelKind::Gather, KernelKind::Merge,
-        KernelKind::FillBits};
     return isInCache && nest.packedBytes.empty() &&
-           !llvm::is_contained(kOthers, nest.kernel);
+           (nest.is<CopyKernel>() || nest.is<InterleaveKernel>() ||
+            nest.is<DeinterleaveKernel>() || nest.is<FillKernel>());
   }
 
 private:
@@ -312,7 +310,7 @@ private:
   /// Rows of the next panel that a panel has too, where its columns end
   /// anywhere in a line: each line is written by the panel that it begins in.
   int64_t haloRows() const {
-    bool isRagged = nest.packsPanels && nest.stores == StoreKind::Staged;
+    bool isRagged = nest.packsPanels() && nest.stores() == StoreKind::Staged;
     return isRagged ? lineElements() / nest.runElements : 0;
   }
   /// Full blocks of a loop; a last panel has as many rows as a halo.
@@ -330,8 +328,13 @@ private:
   int64_t lineElements() const {
     return RelayoutTarget::kLineBytes / kernels.elementBytes();
   }
-  bool isNontemporal() const { return nest.stores == StoreKind::Nontemporal; }
-  bool isCarried() const { return nest.stores == StoreKind::Carried; }
+  bool isNontemporal() const { return nest.stores() == StoreKind::Nontemporal; }
+  bool isCarried() const { return nest.stores() == StoreKind::Carried; }
+  /// Whether a block's rows are copied side by side before they are transposed.
+  bool gathersRows() const {
+    const auto *transpose = nest.get<TransposeKernel>();
+    return transpose && transpose->rows == TransposeKernel::Rows::Gathered;
+  }
 
   mlir::ImplicitLocOpBuilder &b;
   Scratch &scratch;
@@ -339,7 +342,7 @@ private:
   /// Elements of its line that come before the destination; null if it begins
   /// at one.
   mlir::Value phase;
-  const PlanNest &nest;
+  const NestSchedule &nest;
   mlir::TypedAttr padding;
   /// Shuffles that may still be spent on unrolled tiles, by all nests together.
   int64_t &shufflesLeft;

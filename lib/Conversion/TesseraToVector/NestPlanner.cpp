@@ -10,7 +10,7 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <array>
+#include <tuple>
 
 using namespace tessera;
 
@@ -22,6 +22,9 @@ static constexpr int64_t kPrefetchBytes = 8 << 10;
 static constexpr int64_t kMaxPrefetchedRun = 1024;
 /// Longer pieces of rows need no help: the processor prefetches them itself.
 static constexpr int64_t kMaxPrefetched = 256;
+/// Parts of the source that are so many times as long as what is prefetched
+/// may be prefetched as one.
+static constexpr int64_t kMinParts = 8;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMaxColumnPitch = 4;
 
@@ -33,323 +36,200 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   return {};
 }
 
-void NestPlanner::takeRun(bool bothSides) {
-  PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
-    return loop.dstStride == 1 && (!bothSides || loop.srcStride == 1);
-  });
-  if (it == nest.loops.end())
-    return;
-  nest.runElements = it->count;
-  nest.loops.erase(it);
-}
-
-bool NestPlanner::takePermutedRun() {
-  auto isRun = [&](Chain loops) {
-    llvm::sort(loops, [](const PlanLoop &a, const PlanLoop &b) {
-      return a.dstStride < b.dstStride;
-    });
-    int64_t next = nest.runElements;
-    for (const PlanLoop &loop : loops) {
-      if (loop.dstStride != next)
-        return false;
-      next *= loop.count;
-    }
-    return true;
-  };
-  Chain taken;
-  int64_t size = nest.runElements;
-  for (const PlanLoop &loop : findChain(/*inDestination=*/false, {})) {
-    taken.push_back(loop);
-    size *= loop.count;
-    if (size * bytes > kLaneBytes)
-      return false;
-    if (isRun(taken))
-      break;
-  }
-  if (!isRun(taken) || !llvm::isPowerOf2_64(size))
-    return false;
-  if (nest.runElements > 1)
-    nest.within.push_back({nest.runElements, 1, 1});
-  nest.within.append(taken.begin(), taken.end());
-  llvm::erase_if(nest.loops, [&](const PlanLoop &loop) {
-    return llvm::any_of(
-        taken, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
-  });
-  nest.runElements = size;
-  return true;
-}
-
-Chain NestPlanner::findChain(bool inDestination,
-                             llvm::ArrayRef<PlanLoop> taken) const {
-  Chain chain;
-  int64_t next = nest.runElements * (inDestination ? nest.packedRun() : 1);
-  while (true) {
-    const PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
-      return (inDestination ? loop.dstStride : loop.srcStride) == next;
-    });
-    bool ends = it == nest.loops.end() ||
-                llvm::any_of(taken, [&](const PlanLoop &loop) {
-                  return isSameLoop(*it, loop);
-                });
-    if (ends)
-      return chain;
-    chain.push_back(*it);
-    next *= it->count;
-  }
-}
-
-std::pair<Chain, Chain> NestPlanner::findRowsAndColumns() const {
-  Chain source = findChain(/*inDestination=*/false, {});
-  source.truncate(std::min<size_t>(source.size(), 1));
-  Chain rows = findChain(/*inDestination=*/true, source);
-  return {rows, findChain(/*inDestination=*/false, rows)};
-}
-
-void NestPlanner::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
-                            int64_t most, Role role) {
-  auto &inner = role == Role::DstContiguous ? nest.rows : nest.columns;
-  int64_t runs = 1;
-  for (const PlanLoop &loop : chain) {
-    PlanLoop *it = llvm::find_if(nest.loops, [&](const PlanLoop &other) {
-      return isSameLoop(loop, other);
-    });
-    if (runs * loop.count <= most) {
-      inner.push_back(loop);
-      inner.back().role = role;
-      runs *= loop.count;
-      nest.loops.erase(it);
-      continue;
-    }
-    int64_t step = std::max<int64_t>(wanted / runs, 1);
-    if (step > 1 || runs == 1) {
-      it->step = step;
-      it->role = role;
-    }
-    return;
-  }
-}
-
-bool NestPlanner::isWholeLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
-                               bool isDense) const {
-  int64_t line = RelayoutTarget::kLineBytes;
-  bool result = knowsLines() && run * bytes % line == 0 &&
-                (nest.shiftStride || nest.dstOffset * bytes % line == 0);
-  for (const PlanLoop &loop : nest.loops) {
-    if (mayBeginAnywhere(loop))
-      continue;
-    bool isWhole = loop.role != Role::SrcContiguous || isDense;
-    int64_t stride = loop.dstStride * (isWhole ? loop.step : 1);
-    result &= stride * bytes % line == 0;
-  }
-  for (const PlanLoop &loop : inner)
-    result &= loop.dstStride * bytes % line == 0;
-  for (size_t i = 0; i < nest.packedBytes.size(); i += nest.packedRun())
-    result &= isDense || nest.packedBytes[i].dstOffset % line == 0;
-  return result;
-}
-
-void NestPlanner::orderLoops(bool bySource) {
-  llvm::sort(nest.loops, [&](const PlanLoop &a, const PlanLoop &b) {
-    auto src = std::pair(a.srcStride * a.step, b.srcStride * b.step);
-    auto dst = std::pair(a.dstStride * a.step, b.dstStride * b.step);
-    auto [first, second] = bySource ? std::pair(src, dst) : std::pair(dst, src);
-    return first.first != first.second ? first.first > first.second
-                                       : second.first > second.second;
-  });
-}
-
 /// Runs of at least a line that continue one another: whole lines are
 /// nontemporal stores, those at seams made of the ends of two runs. Reading
 /// ends is enough to confuse what prefetches lines.
-bool NestPlanner::planCoalescedCopy() {
+bool NestPlanner::planCoalescedCopy(Draft &draft) const {
+  auto *copy = std::get_if<CopyKernel>(&draft.kernel);
   auto continues = [&](const PlanLoop &loop) {
-    return loop.dstStride == nest.runElements;
+    return loop.dstStride == draft.runElements;
   };
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
-      target.tuning.isStaged.has_value() || nest.kernel != KernelKind::Copy ||
-      runBytes() < RelayoutTarget::kLineBytes ||
-      llvm::none_of(nest.loops, continues))
+      target.tuning.isStaged.has_value() || !copy ||
+      draft.runBytes() < RelayoutTarget::kLineBytes ||
+      llvm::none_of(draft.loops, continues))
     return false;
-  nest.stores = StoreKind::Carried;
-  orderLoops(target.tuning.bySource.value_or(true));
-  if (nest.loops.back().srcStride == nest.runElements &&
-      runBytes() <= kMaxPrefetchedRun)
-    prefetchInOrder(kPrefetchBytes);
+  copy->stores = StoreKind::Carried;
+  orderLoops(draft, true);
+  if (draft.loops.back().srcStride == draft.runElements &&
+      draft.runBytes() <= kMaxPrefetchedRun)
+    copy->prefetchBytes = getCopyPrefetch(draft, kPrefetchBytes);
   return true;
 }
 
 /// Runs that do not begin on lines. Others than the above are, if long, written
 /// with masked stores at their ends, where there are such; else those that
 /// follow one another are coalesced in a buffer.
-void NestPlanner::planRaggedCopy() {
-  if (planCoalescedCopy())
+void NestPlanner::planRaggedCopy(Draft &draft) const {
+  if (planCoalescedCopy(draft))
     return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
-      runBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
-    nest.stores = StoreKind::Staged;
-    orderLoops(target.tuning.bySource.value_or(true));
-    return;
+      draft.runBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+    draft.kernel = CopyKernel{StoreKind::Staged};
+    return orderLoops(draft, true);
   }
   // Coalescing short runs costs more than it brings where ends are unknown,
   // too.
-  if (!knowsLines() && runBytes() < kRaggedRunBytes)
+  if (!knowsLines(draft) && draft.runBytes() < kRaggedRunBytes)
     return;
-  Chain rows = findChain(/*inDestination=*/true, {});
-  int64_t wanted = kStageBytes / runBytes();
+  Chain rows = draft.findChain(/*inDestination=*/true, {});
+  int64_t wanted = kStageBytes / draft.runBytes();
   if (wanted > 1)
-    takeBlock(rows, wanted, wanted, Role::DstContiguous);
-  if (nest.blockRows() * runBytes() < kRaggedRunBytes)
-    return;
-  nest.stores = StoreKind::Staged;
-  nest.isOnLines = isWholeLines(nest.blockRows() * nest.runElements);
+    draft.takeBlock(rows, wanted, wanted, Role::DstContiguous);
+  if (draft.blockRows() * draft.runBytes() >= kRaggedRunBytes)
+    draft.kernel = CopyKernel{StoreKind::Staged};
 }
 
 /// Runs that are contiguous on both sides. Where stores are nontemporal,
 /// several are read side by side, or the source from end to end: lines that
 /// bypass the cache may go anywhere.
-void NestPlanner::planCopy() {
-  nest.kernel = runBytes() >= 8 ? KernelKind::Copy : KernelKind::Gather;
-  orderLoops(target.tuning.bySource.value_or(false));
-  if (padding && mayFill && padding->run == nest.runElements &&
-      nest.kernel == KernelKind::Copy)
-    nest.padding = padding->count;
-  int64_t run = nest.runElements + nest.padding;
-  if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes)
-    return;
-  if (!isWholeLines(run)) {
-    if (runBytes() >= kRunBytes) {
-      nest.padding = 0;
-      planRaggedCopy();
-    } else if (!nest.padding) {
-      planCoalescedCopy();
+Draft NestPlanner::planCopy(Draft draft) const {
+  orderLoops(draft, false);
+  if (draft.runBytes() < 8) {
+    draft.kernel = GatherKernel();
+    return draft;
+  }
+  CopyKernel copy;
+  if (padding && mayFill && padding->run == draft.runElements)
+    copy.padding = padding->count;
+  draft.kernel = copy;
+  // Packed bytes are copied from buffers as they are.
+  int64_t run = draft.runElements + copy.padding;
+  bool isWhole = isWholeLines(draft, run);
+  if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes ||
+      (!isWhole && !draft.packedBytes.empty()))
+    return draft;
+  if (!isWhole) {
+    if (draft.runBytes() >= kRunBytes) {
+      draft.kernel = CopyKernel();
+      planRaggedCopy(draft);
+    } else if (!copy.padding) {
+      planCoalescedCopy(draft);
     }
-    return;
+    return draft;
   }
-  nest.stores = StoreKind::Nontemporal;
-  if (target.costs.copyStreams > 1)
-    return readSideBySide();
-  orderLoops(target.tuning.bySource.value_or(true));
-  if (isReadInOrder())
-    prefetchInOrder(target.costs.copyPrefetchBytes);
+  copy.stores = StoreKind::Nontemporal;
+  if (target.costs.copyStreams > 1) {
+    readSideBySide(draft);
+  } else {
+    orderLoops(draft, true);
+    int64_t ahead = target.costs.copyPrefetchBytes;
+    if (draft.isReadInOrder(kMinParts * ahead))
+      copy.prefetchBytes = getCopyPrefetch(draft, ahead);
+  }
+  draft.kernel = copy;
+  return draft;
 }
 
-/// Whether a copy reads the source from end to end, but for small gaps; or
-/// parts so long that as little is prefetched needlessly behind them.
-bool NestPlanner::isReadInOrder() const {
-  int64_t length = nest.runElements;
-  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
-    int64_t gap = loop.srcStride - length;
-    if (gap < 0 || gap > length / kMaxGap)
-      return length * bytes >= kMaxGap * target.costs.copyPrefetchBytes;
-    length = loop.srcStride * loop.count;
-  }
-  return true;
-}
-
-/// Lets a copy prefetch so many bytes ahead, in the order of the source.
-void NestPlanner::prefetchInOrder(int64_t ahead) {
-  if (target.tuning.prefetch)
-    ahead = *target.tuning.prefetch * runBytes();
-  nest.prefetch = ahead;
+int64_t NestPlanner::getCopyPrefetch(const Draft &draft,
+                                     int64_t bytesAhead) const {
+  return target.tuning.prefetch ? *target.tuning.prefetch * draft.runBytes()
+                                : bytesAhead;
 }
 
 /// Lets several runs advance side by side. The loop over those is the shortest
 /// one that is dense on either side, because it stays within a tile.
-void NestPlanner::readSideBySide() {
+void NestPlanner::readSideBySide(Draft &draft) const {
   auto isTile = [&](const PlanLoop &loop) {
-    return loop.srcStride == nest.runElements ||
-           loop.dstStride == nest.runElements;
+    return loop.srcStride == draft.runElements ||
+           loop.dstStride == draft.runElements;
   };
   auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
     return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
   };
-  PlanLoop *streams = llvm::min_element(nest.loops, isBetter);
-  if (streams == nest.loops.end())
+  PlanLoop *streams = llvm::min_element(draft.loops, isBetter);
+  if (streams == draft.loops.end())
     return;
   streams->role = Role::DstContiguous;
   streams->step = std::min(streams->count, target.costs.copyStreams);
-  std::rotate(streams, streams + 1, nest.loops.end());
-}
-
-/// The most rows of a block that fall into one set of the first-level cache, by
-/// the lines at which they begin. Powers of two as pitches put all into one.
-int64_t NestPlanner::countConflicts() const {
-  std::array<int64_t, RelayoutTarget::kPageBytes / RelayoutTarget::kLineBytes>
-      sets = {};
-  for (int64_t begin : nest.getOffsets(Role::DstContiguous, /*inSource=*/true))
-    ++sets[begin * bytes % RelayoutTarget::kPageBytes /
-           RelayoutTarget::kLineBytes];
-  return *llvm::max_element(sets);
+  std::rotate(streams, streams + 1, draft.loops.end());
 }
 
 /// Prefetches rows where the innermost loop moves on along them, and where
 /// the cache has room for what is prefetched.
-void NestPlanner::planPrefetch(int64_t blocks) {
-  if (nest.loops.empty() || !isLarge)
+void NestPlanner::planPrefetch(Draft &draft, int64_t blocks) const {
+  if (draft.loops.empty() || !isLarge)
     return;
-  const PlanLoop &inner = nest.loops.back();
-  int64_t width = nest.blockColumns() * nest.runElements;
-  bool isInterleave = nest.kernel == KernelKind::Interleave;
-  if (inner.srcStride * inner.step == width &&
-      width * bytes <= kMaxPrefetched &&
-      (isInterleave || nest.stores == StoreKind::Staged ||
-       countConflicts() <= target.costs.prefetchConflicts)) {
-    nest.prefetch = target.tuning.prefetch.value_or(blocks);
-    nest.prefetchesToL2 = !isInterleave &&
-                          nest.stores == StoreKind::Nontemporal &&
-                          countConflicts() > target.costs.firstLevelConflicts;
-  }
+  const PlanLoop &inner = draft.loops.back();
+  int64_t width = draft.blockColumns() * draft.runElements;
+  if (inner.srcStride * inner.step != width || width * bytes > kMaxPrefetched)
+    return;
+  int64_t distance = target.tuning.prefetch.value_or(blocks);
+  if (auto *interleave = std::get_if<InterleaveKernel>(&draft.kernel))
+    interleave->prefetch = distance;
+  auto *transpose = std::get_if<TransposeKernel>(&draft.kernel);
+  if (!transpose)
+    return;
+  int64_t conflicts = draft.countConflicts();
+  if (transpose->stores != StoreKind::Staged &&
+      conflicts > target.costs.prefetchConflicts)
+    return;
+  transpose->prefetch = distance;
+  transpose->prefetchesToL2 = distance &&
+                              transpose->stores == StoreKind::Nontemporal &&
+                              conflicts > target.costs.firstLevelConflicts;
 }
 
-PlanNest NestPlanner::plan() {
-  takeRun(/*bothSides=*/true);
+std::vector<NestSchedule> NestPlanner::plan() const {
+  Draft draft(strided, bytes);
+  draft.takeRun(/*bothSides=*/true);
   bool fitsRegisters =
-      runBytes() <= kLaneBytes && llvm::isPowerOf2_64(runBytes());
+      draft.runBytes() <= kLaneBytes && llvm::isPowerOf2_64(draft.runBytes());
+  auto finish = [](const Draft &done) {
+    std::vector<NestSchedule> schedules = {done};
+    llvm::append_range(schedules, done.remainders);
+    return schedules;
+  };
   Chain rows, columns;
-  const PlanNest untouched = nest;
-  if (fitsRegisters && takePermutedRun()) {
-    std::tie(rows, columns) = findRowsAndColumns();
-    if (!rows.empty() && !columns.empty()) {
-      planAnyTranspose(rows, columns);
-      return nest;
-    }
-    nest = untouched;
+  if (Draft permuted = draft;
+      fitsRegisters && permuted.takePermutedRun(kLaneBytes)) {
+    std::tie(rows, columns) = permuted.findRowsAndColumns();
+    if (!rows.empty() && !columns.empty())
+      return finish(planAnyTranspose(permuted, rows, columns));
   }
+  rows.clear();
+  columns.clear();
   if (fitsRegisters)
-    std::tie(rows, columns) = findRowsAndColumns();
-  if (planInterleaves(rows, columns))
-    return nest;
+    std::tie(rows, columns) = draft.findRowsAndColumns();
+  if (Trial interleaved = planInterleaves(draft, rows, columns))
+    return finish(*interleaved);
   if (rows.empty() || columns.empty())
-    planCopy();
-  else
-    planAnyTranspose(rows, columns);
-  return nest;
+    return finish(planCopy(draft));
+  return finish(planAnyTranspose(draft, rows, columns));
 }
 
-void NestPlanner::planAnyTranspose(const Chain &rows, const Chain &columns) {
+Draft NestPlanner::planAnyTranspose(Draft draft, const Chain &rows,
+                                    const Chain &columns) const {
   if (mayUseNontemporal)
-    planNontemporalTranspose(rows, columns);
-  else if (isLarge && planRaggedTranspose(rows, columns))
-    planPrefetch(kPrefetchBlocks);
-  else
-    planTranspose(rows, columns);
+    return planNontemporalTranspose(draft, rows, columns);
+  if (isLarge)
+    if (Trial ragged = planRaggedTranspose(draft, rows, columns)) {
+      planPrefetch(*ragged, kPrefetchBlocks);
+      return *ragged;
+    }
+  return planTranspose(draft, rows, columns);
 }
 
-PlanNest NestPlanner::planBits(const PackedNest &packed, bool isFill) {
-  nest.kernel = isFill ? KernelKind::FillBits : KernelKind::Merge;
-  nest.mask = packed.mask;
-  nest.packedBytes = packed.packedBytes;
-  takeRun(/*bothSides=*/!isFill);
-  orderLoops(/*bySource=*/false);
-  return nest;
+NestSchedule NestPlanner::planBits(const PackedNest &packed,
+                                   bool isFill) const {
+  Draft draft(strided, bytes);
+  if (isFill)
+    draft.kernel = FillBitsKernel{packed.mask};
+  else
+    draft.kernel = MergeKernel{packed.mask};
+  draft.packedBytes = packed.packedBytes;
+  draft.takeRun(/*bothSides=*/!isFill);
+  draft.orderLoops(/*bySource=*/false);
+  return draft;
 }
 
 /// The columns where there are no neighbours in the source, but every few bytes
 /// one: as where whole bytes become parts of bytes in rows of odd sizes.
-Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
-  if (rows.empty() || nest.runElements != 1)
+Chain NestPlanner::findSpreadColumns(const Draft &draft,
+                                     const Chain &rows) const {
+  if (rows.empty() || draft.runElements != 1)
     return {};
-  for (const PlanLoop &loop : nest.loops) {
+  for (const PlanLoop &loop : draft.loops) {
     bool isRow = llvm::any_of(
         rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
     if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMaxColumnPitch)
@@ -360,49 +240,49 @@ Chain NestPlanner::findSpreadColumns(const Chain &rows) const {
 
 /// A block of lines, packed in a buffer of half of what is one otherwise: the
 /// source has as many lines again in the cache.
-void NestPlanner::planPackedTranspose(const Chain &rows, const Chain &columns) {
-  nest.kernel = KernelKind::Transpose;
-  nest.gathersRows = true;
-  int64_t run = nest.packedRun();
+Draft NestPlanner::planPackedTranspose(Draft draft, const Chain &rows,
+                                       const Chain &columns) const {
+  TransposeKernel transpose;
+  transpose.rows = TransposeKernel::Rows::Gathered;
+  int64_t run = draft.packedRun();
   int64_t high =
-      std::max<int64_t>(rowRuns(RelayoutTarget::kLineBytes) / run, 1);
-  takeBlock(rows, high, high, Role::DstContiguous);
-  int64_t bytes = nest.blockRows() * nest.packedBytes.size();
+      std::max<int64_t>(rowRuns(draft, RelayoutTarget::kLineBytes) / run, 1);
+  draft.takeBlock(rows, high, high, Role::DstContiguous);
+  int64_t packed = draft.blockRows() * draft.packedBytes.size();
   int64_t wide = columnRuns(
-      std::clamp<int64_t>(kStageBytes / 2 / bytes, 16, kMaxPrefetched));
-  takeBlock(columns, wide, wide, Role::SrcContiguous);
+      draft, std::clamp<int64_t>(kStageBytes / 2 / packed, 16, kMaxPrefetched));
+  draft.takeBlock(columns, wide, wide, Role::SrcContiguous);
   if (mayUseNontemporal && target.vectorBytes == RelayoutTarget::kLineBytes &&
-      isWholeLines(nest.blockRows() * run * nest.runElements, nest.columns))
-    nest.stores = StoreKind::Nontemporal;
-  orderLoops(target.tuning.bySource.value_or(mayUseNontemporal));
+      isWholeLines(draft, draft.blockRows() * run * draft.runElements,
+                   draft.columns))
+    transpose.stores = StoreKind::Nontemporal;
+  draft.kernel = transpose;
+  orderLoops(draft, mayUseNontemporal);
+  return draft;
 }
 
-PlanNest NestPlanner::planPacked(const PackedNest &packed) {
-  nest.packedBytes = packed.packedBytes;
-  takeRun(/*bothSides=*/true);
+NestSchedule NestPlanner::planPacked(const PackedNest &packed) const {
+  Draft draft(strided, bytes);
+  draft.packedBytes = packed.packedBytes;
+  draft.takeRun(/*bothSides=*/true);
   Chain rows, columns;
-  if (runBytes() <= 16 && llvm::isPowerOf2_64(runBytes()))
-    std::tie(rows, columns) = findRowsAndColumns();
-  if (interleavesPacked(rows, columns)) {
-    planInterleave(rows, columns);
-  } else if (deinterleavesPacked(rows, columns)) {
-    planDeinterleave(rows, columns);
-  } else if (!rows.empty() && !columns.empty()) {
-    planPackedTranspose(rows, columns);
-  } else if (Chain spread = findSpreadColumns(rows); !spread.empty()) {
-    nest.columnPitch = spread.front().srcStride;
-    planPackedTranspose(rows, spread);
-  } else {
-    // Buffers are copied from as they are.
-    mayUseNontemporal &= isWholeLines(nest.runElements);
-    planCopy();
-  }
-  return nest;
+  if (draft.runBytes() <= 16 && llvm::isPowerOf2_64(draft.runBytes()))
+    std::tie(rows, columns) = draft.findRowsAndColumns();
+  if (interleavesPacked(draft, rows, columns))
+    return planInterleave(draft, rows, columns);
+  if (deinterleavesPacked(draft, rows, columns))
+    return planDeinterleave(draft, rows, columns);
+  if (!rows.empty() && !columns.empty())
+    return planPackedTranspose(draft, rows, columns);
+  if (Chain spread = findSpreadColumns(draft, rows); !spread.empty())
+    return planPackedTranspose(draft, rows, spread);
+  return planCopy(draft);
 }
 
-PlanNest NestPlanner::planFill() {
-  nest.kernel = KernelKind::Fill;
-  takeRun(/*bothSides=*/false);
-  orderLoops(/*bySource=*/false);
-  return nest;
+NestSchedule NestPlanner::planFill() const {
+  Draft draft(strided, bytes);
+  draft.kernel = FillKernel();
+  draft.takeRun(/*bothSides=*/false);
+  draft.orderLoops(/*bySource=*/false);
+  return draft;
 }

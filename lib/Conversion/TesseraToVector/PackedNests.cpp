@@ -156,9 +156,7 @@ static void makeRelative(PackedNest &nest) {
   if (!nest.packedBytes.front().parts.empty())
     src = nest.packedBytes.front().parts.front().srcOffset;
   for (PackedBytes &packedBytes : nest.packedBytes) {
-    llvm::sort(packedBytes.parts, [](const BytePart &a, const BytePart &b) {
-      return a.srcOffset < b.srcOffset;
-    });
+    llvm::sort(packedBytes.parts);
     for (const BytePart &part : packedBytes.parts)
       src = std::min(src, part.srcOffset);
   }

@@ -29,13 +29,13 @@ static double getImbalance(const PlanLoop &loop, int64_t threads) {
 
 /// Makes a loop of a run that is long on its own, split at pages. Returns what
 /// is left of the run as a nest of its own, if anything is.
-static std::optional<PlanNest> splitRun(PlanNest &nest, int64_t threads,
-                                        int64_t elementBytes) {
+static std::optional<NestSchedule> splitRun(NestSchedule &nest, int64_t threads,
+                                            int64_t elementBytes) {
   int64_t page = RelayoutTarget::kPageBytes / elementBytes;
   int64_t chunk = nest.runElements / (threads * kMinBlocks) / page * page;
   if (chunk == 0)
     return std::nullopt;
-  PlanNest remainder = nest;
+  NestSchedule remainder = nest;
   int64_t chunks = nest.runElements / chunk;
   remainder.runElements = nest.runElements % chunk;
   remainder.srcOffset += chunks * chunk;
@@ -48,15 +48,16 @@ static std::optional<PlanNest> splitRun(PlanNest &nest, int64_t threads,
 }
 
 /// Shares the outermost loop with even shares, or else the most even one.
-static void parallelizeLoop(PlanNest &nest, int64_t threads) {
+static void parallelizeLoop(NestSchedule &nest, int64_t threads) {
   PlanLoop *best = nest.loops.end();
   double least = static_cast<double>(threads);
   for (PlanLoop &loop : nest.loops) {
     // Panels hand on lines from one to the next, column by column, and those
     // that are gathered have all columns in one buffer.
-    if (nest.stores == StoreKind::Carried && loop.role != PlanLoop::Role::Outer)
+    if (nest.stores() == StoreKind::Carried &&
+        loop.role != PlanLoop::Role::Outer)
       continue;
-    if (nest.packsPanels && loop.role == PlanLoop::Role::SrcContiguous)
+    if (nest.packsPanels() && loop.role == PlanLoop::Role::SrcContiguous)
       continue;
     if (loop.isEnds)
       continue;
@@ -71,9 +72,15 @@ static void parallelizeLoop(PlanNest &nest, int64_t threads) {
   if (best == nest.loops.end())
     return;
   // Rows of blocks are prefetched along the innermost loop.
-  if (best == &nest.loops.back() && !nest.packsPanels &&
-      nest.kernel != KernelKind::Copy)
-    nest.prefetch = 0;
+  if (best == &nest.loops.back()) {
+    auto *transpose = std::get_if<TransposeKernel>(&nest.kernel);
+    if (transpose && !nest.packsPanels()) {
+      transpose->prefetch = 0;
+      transpose->prefetchesToL2 = false;
+    }
+    if (auto *interleave = std::get_if<InterleaveKernel>(&nest.kernel))
+      interleave->prefetch = 0;
+  }
   best->isParallel = true;
   std::rotate(nest.loops.begin(), best, best + 1);
 }
@@ -83,12 +90,12 @@ void tessera::parallelizeNests(RelayoutPlan &plan,
   if (target.threads <= 1)
     return;
   int64_t bytes = plan.elementBits / 8;
-  llvm::SmallVector<PlanNest, 4> remainders;
-  for (PlanNest &nest : plan.nests) {
+  llvm::SmallVector<NestSchedule, 4> remainders;
+  for (NestSchedule &nest : plan.nests) {
     if (nest.numElements() * bytes < target.parallelBytes)
       continue;
-    bool isRun = nest.kernel == KernelKind::Copy && nest.rows.empty() &&
-                 nest.loops.empty();
+    bool isRun =
+        nest.is<CopyKernel>() && nest.rows.empty() && nest.loops.empty();
     if (isRun)
       if (auto remainder = splitRun(nest, target.threads, bytes))
         remainders.push_back(std::move(*remainder));

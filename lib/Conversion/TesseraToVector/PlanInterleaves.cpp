@@ -34,8 +34,9 @@ static constexpr int64_t kInterleavePrefetchBlocks = 8;
 /// a transpose, or better ones. A transpose is best where the runs of a column
 /// fill a register of a power of two; and it needs no shuffles from one lane of
 /// 16 bytes into another, which narrower registers lack.
-bool NestPlanner::isFew(int64_t runs, bool isInterleave) const {
-  int64_t width = runs * runBytes();
+bool NestPlanner::isFew(const Draft &draft, int64_t runs,
+                        bool isInterleave) const {
+  int64_t width = runs * draft.runBytes();
   if (target.vectorBytes != RelayoutTarget::kLineBytes)
     return runs <= kMaxInterleavedNarrow || (runs == 8 && width <= 16);
   if (width <= 16)
@@ -51,142 +52,153 @@ bool NestPlanner::isFew(int64_t runs, bool isInterleave) const {
 /// Whether the loops of `narrow` are few runs, and `count` steps of the other
 /// side, at `stride`, go on right behind them, or so near that it is worth to
 /// pass over what lies between.
-bool NestPlanner::isInterleaveOf(const Chain &narrow, int64_t count,
-                                 int64_t stride, bool isInterleave) const {
-  int64_t runs = countSteps(narrow), pitch = stride / nest.runElements;
-  if (stride % nest.runElements != 0 || pitch < runs)
+bool NestPlanner::isInterleaveOf(const Draft &draft, const Chain &narrow,
+                                 int64_t count, int64_t stride,
+                                 bool isInterleave) const {
+  int64_t runs = countSteps(narrow), pitch = stride / draft.runElements;
+  if (stride % draft.runElements != 0 || pitch < runs)
     return false;
-  int64_t least = pitch * runBytes() <= 16 ? 16 : target.vectorBytes;
-  if (count * runBytes() < least)
+  int64_t least = pitch * draft.runBytes() <= 16 ? 16 : target.vectorBytes;
+  if (count * draft.runBytes() < least)
     return false;
   if (pitch == runs)
-    return isFew(runs, isInterleave);
-  return runBytes() <= 8 && pitch * runBytes() <= kMaxSpread &&
-         (!isInterleave || mayPassOver(runs, pitch));
+    return isFew(draft, runs, isInterleave);
+  return draft.runBytes() <= 8 && pitch * draft.runBytes() <= kMaxSpread &&
+         (!isInterleave || mayPassOver(draft, runs, pitch));
 }
 
 /// Whether columns with gaps, `runs` of data every `pitch` runs, can be written
 /// as a whole: the gaps are padding, or stores have masks.
-bool NestPlanner::mayPassOver(int64_t runs, int64_t pitch) const {
-  return isPaddingBetween(runs, pitch) ||
+bool NestPlanner::mayPassOver(const Draft &draft, int64_t runs,
+                              int64_t pitch) const {
+  return isPaddingBetween(draft, runs, pitch) ||
          target.vectorBytes == RelayoutTarget::kLineBytes;
 }
 
-bool NestPlanner::isPaddingBetween(int64_t runs, int64_t pitch) const {
-  return padding && padding->run == runs * nest.runElements &&
-         padding->count == (pitch - runs) * nest.runElements;
+bool NestPlanner::isPaddingBetween(const Draft &draft, int64_t runs,
+                                   int64_t pitch) const {
+  return padding && padding->run == runs * draft.runElements &&
+         padding->count == (pitch - runs) * draft.runElements;
 }
 
 /// Bytes of the long side that a block of `runs` takes: few rows in one piece
 /// of code, of many a register each.
-int64_t NestPlanner::getInterleaveBytes(int64_t runs) const {
-  bool isUnrolled = runs <= kMaxUnrolledRows && nest.packedBytes.empty();
+int64_t NestPlanner::getInterleaveBytes(const Draft &draft,
+                                        int64_t runs) const {
+  bool isUnrolled = runs <= kMaxUnrolledRows && draft.packedBytes.empty();
   return isUnrolled ? kRunBytes : target.vectorBytes;
 }
 
 /// Columns of a run that begins anywhere: those up to a line, and the last
 /// ones, go through the cache, and all between are nontemporal.
-void NestPlanner::planShiftedInterleave(const PlanLoop &column,
-                                        const PlanNest &untouched) {
+NestPlanner::Trial
+NestPlanner::planShiftedInterleave(Draft draft, const PlanLoop &column) const {
   int64_t pitch = column.dstStride;
   int64_t wanted = kShiftedRunBytes / (pitch * bytes);
   // Then there is a column that begins at a line.
-  bool isDivided = knowsLines() && nest.dstOffset % pitch == 0;
-  for (const PlanLoop &loop : nest.loops)
+  bool isDivided = knowsLines(draft) && draft.dstOffset % pitch == 0;
+  for (const PlanLoop &loop : draft.loops)
     isDivided &= loop.dstStride % pitch == 0;
   if (!isDivided || std::min(column.count, wanted) < kMinShifted)
-    return;
-  nest = untouched;
-  takeBlock(column, wanted, wanted, Role::SrcContiguous);
-  nest.stores = StoreKind::Staged;
-  nest.isOnLines = true;
+    return std::nullopt;
+  draft.takeBlock(column, wanted, wanted, Role::SrcContiguous);
+  std::get<InterleaveKernel>(draft.kernel).stores = StoreKind::Staged;
+  return draft;
 }
 
-void NestPlanner::planInterleave(const Chain &rows, const Chain &columns) {
-  nest.kernel = KernelKind::Interleave;
-  int64_t runs = countSteps(rows) * nest.numPackedBytes();
-  int64_t wide = columnRuns(getInterleaveBytes(runs));
-  int64_t gap = columns.front().dstStride - runs * nest.runElements;
-  if (isPaddingBetween(runs, runs + gap / nest.runElements)) {
-    nest.padding = mayFill ? gap : 0;
-    nest.isPaddingBetween = !mayFill;
+Draft NestPlanner::planInterleave(Draft draft, const Chain &rows,
+                                  const Chain &columns) const {
+  InterleaveKernel interleave;
+  const PlanLoop &column = columns.front();
+  int64_t runs = countSteps(rows) * draft.numPackedBytes();
+  int64_t wide = columnRuns(draft, getInterleaveBytes(draft, runs));
+  int64_t gap = column.dstStride - runs * draft.runElements;
+  if (isPaddingBetween(draft, runs, runs + gap / draft.runElements)) {
+    interleave.padding = mayFill ? gap : 0;
+    interleave.keepsPadding = !mayFill;
   }
-  takeBlock(rows, countSteps(rows), countSteps(rows), Role::DstContiguous);
-  const PlanNest untouched = nest;
-  takeBlock(columns.front(), wide, 2 * wide, Role::SrcContiguous);
-  if (mayUseNontemporal && nest.padding == gap) {
-    if (isWholeLines(nest.numBlockElements(), {}, /*isDense=*/true))
-      nest.stores = StoreKind::Nontemporal;
-    else
-      planShiftedInterleave(columns.front(), untouched);
+  draft.takeBlock(rows, countSteps(rows), countSteps(rows),
+                  Role::DstContiguous);
+  draft.kernel = interleave;
+  Draft block = draft;
+  block.takeBlock(column, wide, 2 * wide, Role::SrcContiguous);
+  if (mayUseNontemporal && interleave.padding == gap) {
+    if (isWholeLines(block, block.numBlockElements(), {}, /*isDense=*/true))
+      std::get<InterleaveKernel>(block.kernel).stores = StoreKind::Nontemporal;
+    else if (Trial shifted = planShiftedInterleave(draft, column))
+      block = *shifted;
   }
-  orderLoops(target.tuning.bySource.value_or(followsSource()));
-  planPrefetch(kInterleavePrefetchBlocks);
+  orderLoops(block, followsSource());
+  planPrefetch(block, kInterleavePrefetchBlocks);
+  return block;
 }
 
-void NestPlanner::planDeinterleave(const Chain &rows, const Chain &columns) {
-  nest.kernel = KernelKind::Deinterleave;
-  int64_t runs = countSteps(columns), wanted = getInterleaveBytes(runs);
+Draft NestPlanner::planDeinterleave(Draft draft, const Chain &rows,
+                                    const Chain &columns) const {
+  DeinterleaveKernel deinterleave;
+  int64_t runs = countSteps(columns), wanted = getInterleaveBytes(draft, runs);
   // Single lines to each of several columns, a page apart, are half as fast.
   if (mayUseNontemporal)
     wanted = std::max(wanted, kDirectRunBytes);
-  int64_t wide = rowRuns(wanted);
-  takeBlock(columns, runs, runs, Role::SrcContiguous);
-  takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
+  int64_t wide = rowRuns(draft, wanted);
+  draft.takeBlock(columns, runs, runs, Role::SrcContiguous);
+  draft.takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
   if (mayUseNontemporal &&
-      isWholeLines(nest.blockRows() * nest.runElements, nest.columns))
-    nest.stores = StoreKind::Nontemporal;
-  orderLoops(target.tuning.bySource.value_or(followsSource()));
+      isWholeLines(draft, draft.blockRows() * draft.runElements, draft.columns))
+    deinterleave.stores = StoreKind::Nontemporal;
+  draft.kernel = deinterleave;
+  orderLoops(draft, followsSource());
+  return draft;
 }
 
 /// One row that is spread, or read from a spread one, has no loop.
-bool NestPlanner::planInterleaves(const Chain &rows, const Chain &columns) {
+NestPlanner::Trial NestPlanner::planInterleaves(const Draft &draft,
+                                                const Chain &rows,
+                                                const Chain &columns) const {
   auto isInterleavedInto = [&](const Chain &narrow, const Chain &wide,
                                bool isInterleave) {
     if (wide.empty())
       return false;
     const PlanLoop &loop = wide.front();
-    return isInterleaveOf(narrow, loop.count,
+    return isInterleaveOf(draft, narrow, loop.count,
                           isInterleave ? loop.dstStride : loop.srcStride,
                           isInterleave);
   };
   if (isInterleavedInto(rows, columns, /*isInterleave=*/true))
-    planInterleave(rows, columns);
-  else if (isInterleavedInto(columns, rows, /*isInterleave=*/false))
-    planDeinterleave(rows, columns);
-  else
-    return false;
-  return true;
+    return planInterleave(draft, rows, columns);
+  if (isInterleavedInto(columns, rows, /*isInterleave=*/false))
+    return planDeinterleave(draft, rows, columns);
+  return std::nullopt;
 }
 
 /// Whether the packed bytes of a few rows, those of the first position of all
 /// rows before those of the second, are one run, which the next column
 /// continues.
-bool NestPlanner::interleavesPacked(const Chain &rows,
+bool NestPlanner::interleavesPacked(const Draft &draft, const Chain &rows,
                                     const Chain &columns) const {
-  int64_t length = countSteps(rows) * nest.runElements;
-  int64_t runs = countSteps(rows) * nest.packedBytes.size();
-  for (auto [i, packedBytes] : llvm::enumerate(nest.packedBytes))
+  int64_t length = countSteps(rows) * draft.runElements;
+  int64_t runs = countSteps(rows) * draft.packedBytes.size();
+  for (auto [i, packedBytes] : llvm::enumerate(draft.packedBytes))
     if (packedBytes.dstOffset != static_cast<int64_t>(i) * length)
       return false;
-  return isFew(runs, /*isInterleave=*/true) && !columns.empty() &&
-         columns.front().dstStride == runs * nest.runElements;
+  return isFew(draft, runs, /*isInterleave=*/true) && !columns.empty() &&
+         columns.front().dstStride == runs * draft.runElements;
 }
 
 /// Whether the parts of a few columns, the first parts of all columns before
 /// the second ones, are one run of the source, which the next row continues.
-bool NestPlanner::deinterleavesPacked(const Chain &rows,
+bool NestPlanner::deinterleavesPacked(const Draft &draft, const Chain &rows,
                                       const Chain &columns) const {
-  int64_t length = countSteps(columns) * nest.runElements;
-  size_t numParts = nest.packedBytes.front().parts.size();
-  for (const PackedBytes &packedBytes : nest.packedBytes)
+  int64_t length = countSteps(columns) * draft.runElements;
+  size_t numParts = draft.packedBytes.front().parts.size();
+  for (const PackedBytes &packedBytes : draft.packedBytes)
     for (auto [i, part] : llvm::enumerate(packedBytes.parts))
       if (packedBytes.parts.size() != numParts ||
           part.srcOffset - packedBytes.parts.front().srcOffset !=
               static_cast<int64_t>(i) * length)
         return false;
   int64_t runs = countSteps(columns) * numParts;
-  return isFew(runs, /*isInterleave=*/false) && !rows.empty() &&
-         rows.front().dstStride == nest.runElements &&
-         rows.front().srcStride == runs * nest.runElements;
+  return isFew(draft, runs, /*isInterleave=*/false) && !rows.empty() &&
+         rows.front().dstStride == draft.runElements &&
+         rows.front().srcStride == runs * draft.runElements;
 }

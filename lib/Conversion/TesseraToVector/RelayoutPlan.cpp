@@ -23,6 +23,8 @@ using namespace tessera;
 static constexpr int64_t kMinVectorBytes = 16;
 /// The time that a plan takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 512;
+/// What the text of a plan says of a destination that may begin anywhere.
+static constexpr llvm::StringLiteral kAnyPosition = ", to any position";
 /// One in so many nontemporal stores may go through the cache for shorter code.
 static constexpr int64_t kMaxLost = 16;
 
@@ -34,124 +36,17 @@ bool RelayoutTuning::isRule() const {
   return isRule;
 }
 
-llvm::StringRef tessera::getName(KernelKind kind) {
-  switch (kind) {
-  case KernelKind::Copy:
-    return "copy";
-  case KernelKind::Transpose:
-    return "transpose";
-  case KernelKind::Interleave:
-    return "interleave";
-  case KernelKind::Deinterleave:
-    return "deinterleave";
-  case KernelKind::Gather:
-    return "gather";
-  case KernelKind::Fill:
-    return "fill";
-  case KernelKind::Merge:
-    return "merge";
-  case KernelKind::FillBits:
-    return "fill bits";
-  }
-  return "";
-}
-
-static int64_t countRuns(llvm::ArrayRef<PlanLoop> inner,
-                         llvm::ArrayRef<PlanLoop> loops, PlanLoop::Role role) {
-  int64_t runs = 1;
-  for (const PlanLoop &loop : inner)
-    runs *= loop.count;
-  for (const PlanLoop &loop : loops)
-    if (loop.role == role)
-      runs *= loop.step;
-  return runs;
-}
-
-int64_t PlanNest::blockRows() const {
-  return countRuns(rows, loops, PlanLoop::Role::DstContiguous);
-}
-
-int64_t PlanNest::blockColumns() const {
-  return countRuns(columns, loops, PlanLoop::Role::SrcContiguous);
-}
-
-llvm::SmallVector<int64_t, 64>
-PlanNest::getOffsets(PlanLoop::Role role, bool inSource,
-                     std::optional<int64_t> steps) const {
-  llvm::SmallVector<int64_t, 64> offsets = {0};
-  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
-    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
-    size_t size = offsets.size();
-    for (int64_t i = 1; i < count; ++i)
-      for (size_t k = 0; k < size; ++k)
-        offsets.push_back(offsets[k] + i * stride);
-  };
-  for (const PlanLoop &loop :
-       role == PlanLoop::Role::DstContiguous ? rows : columns)
-    addLoop(loop, loop.count);
-  for (const PlanLoop &loop : loops)
-    if (loop.role == role)
-      addLoop(loop, steps.value_or(loop.step));
-  return offsets;
-}
-
-int64_t PlanNest::panelColumns() const {
-  int64_t runs = 1;
-  for (const PlanLoop &loop : columns)
-    runs *= loop.count;
-  for (const PlanLoop &loop : loops)
-    runs *= loop.role == PlanLoop::Role::SrcContiguous ? loop.count : 1;
-  return runs;
-}
-
-int64_t PlanNest::packedRun() const {
-  auto isRun = [&](size_t length) {
-    for (size_t i = 0; i < packedBytes.size(); ++i)
-      if (i % length != 0 && packedBytes[i].dstOffset !=
-                                 packedBytes[i - 1].dstOffset + runElements)
-        return false;
-    return packedBytes.size() % length == 0;
-  };
-  size_t length = numPackedBytes();
-  while (!isRun(length))
-    --length;
-  return length;
-}
-
-int64_t PlanNest::numBlockElements() const {
-  // Padding lies behind each column that is interleaved; else a block is one
-  // run.
-  int64_t runs = numPackedBytes() * runElements;
-  if (kernel == KernelKind::Interleave)
-    return (blockRows() * runs + padding) * blockColumns();
-  return blockRows() * blockColumns() * runs + padding;
-}
-
-int64_t PlanNest::numElements() const {
-  int64_t elements = runElements * numPackedBytes();
-  for (const PlanLoop &loop : rows)
-    elements *= loop.count;
-  // Rows that are interleaved are all within a block.
-  bool isInterleave = kernel == KernelKind::Interleave;
-  elements += isInterleave ? padding : 0;
-  for (const PlanLoop &loop : columns)
-    elements *= loop.count;
-  elements += isInterleave ? 0 : padding;
-  for (const PlanLoop &loop : loops)
-    elements *= loop.count;
-  return elements;
-}
-
 bool RelayoutPlan::isNontemporal() const {
-  return llvm::any_of(nests, [](const PlanNest &nest) {
-    return nest.stores != StoreKind::Plain;
+  return llvm::any_of(nests, [](const NestSchedule &nest) {
+    return nest.stores() != StoreKind::Plain;
   });
 }
 
 bool RelayoutPlan::hasWholeLines() const {
-  return llvm::any_of(nests, [](const PlanNest &nest) {
-    return !nest.shiftStride &&
-           (nest.isOnLines || nest.stores == StoreKind::Nontemporal);
+  return llvm::any_of(nests, [&](const NestSchedule &nest) {
+    return !nest.shiftsRows &&
+           (nest.stores() == StoreKind::Nontemporal ||
+            (isLineAligned && nest.isOnLines(elementBits / 8)));
   });
 }
 
@@ -161,126 +56,88 @@ int64_t RelayoutPlan::getAlignment() const {
   if (isLineAligned)
     return RelayoutTarget::kLineBytes;
   int64_t elements = 1;
-  for (const PlanNest &nest : nests)
-    if (nest.shiftStride)
+  for (const NestSchedule &nest : nests)
+    if (nest.shiftsRows)
       elements = std::max(elements, nest.runElements);
   return elements * (elementBits / 8);
 }
 
 int64_t RelayoutPlan::numNontemporal() const {
   int64_t count = 0;
-  for (const PlanNest &nest : nests)
-    if (nest.stores != StoreKind::Plain)
+  for (const NestSchedule &nest : nests)
+    if (nest.stores() != StoreKind::Plain)
       count += nest.numElements();
   return count;
 }
 
 bool RelayoutPlan::isReordered() const {
-  return llvm::any_of(nests, [](const PlanNest &nest) {
-    return nest.kernel == KernelKind::Transpose ||
-           nest.kernel == KernelKind::Gather;
+  return llvm::any_of(nests, [](const NestSchedule &nest) {
+    return nest.is<TransposeKernel>() || nest.is<GatherKernel>();
   });
-}
-
-static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
-  os << loop.count;
-  if (loop.role != PlanLoop::Role::Outer)
-    os << " by " << loop.step;
-  os << "  src " << loop.srcStride << " dst " << loop.dstStride;
-  if (loop.role != PlanLoop::Role::Outer)
-    os << (loop.role == PlanLoop::Role::DstContiguous ? "  rows" : "  columns");
-  if (loop.isEnds)
-    os << "  ends";
-  if (loop.isParallel)
-    os << "  parallel";
-  os << "\n";
-}
-
-/// The bits of the destination that each part gives, and where it lies.
-static void printPackedBytes(const PackedBytes &packedBytes,
-                             llvm::raw_ostream &os) {
-  os << "byte " << packedBytes.dstOffset << " of ";
-  llvm::ListSeparator separator;
-  for (const BytePart &part : packedBytes.parts) {
-    int first = llvm::countr_zero(part.mask) - part.shift;
-    int last = first + llvm::popcount(part.mask) - 1;
-    os << separator << "bits " << first << "-" << last << " at "
-       << part.srcOffset;
-  }
-  os << "\n";
-}
-
-static void printNest(const PlanNest &nest, llvm::raw_ostream &os) {
-  bool isFill =
-      nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
-  unsigned indent = 2 * nest.numFused;
-  os.indent(indent) << (nest.numFused == 0 ? "nest" : "and");
-  if (!isFill)
-    os << " src " << nest.srcOffset;
-  os << " dst " << nest.dstOffset << "\n";
-  indent += 2;
-  for (const PlanLoop &loop : llvm::drop_begin(nest.loops, nest.numFused)) {
-    os.indent(indent) << "for ";
-    printLoop(loop, os);
-    indent += 2;
-  }
-  os.indent(indent) << getName(nest.kernel) << " " << nest.blockRows() << "x"
-                    << nest.blockColumns() << " runs of " << nest.runElements;
-  if (nest.padding)
-    os << ", padding of " << nest.padding;
-  if (nest.isPaddingBetween)
-    os << ", padding kept";
-  if (nest.stores == StoreKind::Nontemporal)
-    os << ", nontemporal";
-  if (nest.stores == StoreKind::Staged)
-    os << ", staged and nontemporal";
-  if (nest.stores == StoreKind::Carried)
-    os << ", carried and nontemporal";
-  if (nest.shiftStride)
-    os << ", rows shifted";
-  if (nest.gathersRows)
-    os << ", rows gathered";
-  if (nest.packsPanels)
-    os << ", panels packed";
-  if (nest.prefetch)
-    os << ", prefetch " << nest.prefetch
-       << (nest.kernel == KernelKind::Copy ? " bytes" : "") << " ahead"
-       << (nest.prefetchesToL2 ? " to L2" : "");
-  if (nest.mask != 0xFF)
-    os << ", bits " << llvm::format_hex(nest.mask, 4);
-  if (nest.columnPitch != 1)
-    os << ", columns " << nest.columnPitch << " apart";
-  if (nest.signedBits)
-    os << ", sign of " << nest.signedBits << " bits";
-  os << "\n";
-  for (const PackedBytes &packedBytes : nest.packedBytes)
-    printPackedBytes(packedBytes, os.indent(indent + 2));
-  for (const PlanLoop &loop : nest.within)
-    printLoop(loop, os.indent(indent + 2) << "within ");
-  for (const PlanLoop &loop : nest.rows)
-    printLoop(loop, os.indent(indent + 2) << "rows ");
-  for (const PlanLoop &loop : nest.columns)
-    printLoop(loop, os.indent(indent + 2) << "columns ");
 }
 
 void RelayoutPlan::print(llvm::raw_ostream &os) const {
   os << "relayout of " << elementBits << "-bit elements, " << srcElements
-     << " to " << dstElements << "\n";
-  for (const PlanNest &nest : nests)
-    printNest(nest, os);
+     << " to " << dstElements << (isLineAligned ? "" : kAnyPosition) << "\n";
+  for (const NestSchedule &nest : nests)
+    nest.print(os);
+}
+
+/// The error of a first line that is none.
+static llvm::Error makeHeaderError(llvm::StringRef header) {
+  return invalidError("", "plan", "'relayout of N-bit elements, SIZE to SIZE'",
+                      "'" + header + "'");
+}
+
+llvm::Expected<RelayoutPlan> RelayoutPlan::parse(llvm::StringRef text) {
+  RelayoutPlan plan;
+  auto [header, nests] = text.split('\n');
+  llvm::StringRef rest = header;
+  bool isHeader = rest.consume_front("relayout of ") &&
+                  !rest.consumeInteger(10, plan.elementBits) &&
+                  rest.consume_front("-bit elements, ") &&
+                  !rest.consumeInteger(10, plan.srcElements) &&
+                  rest.consume_front(" to ") &&
+                  !rest.consumeInteger(10, plan.dstElements);
+  plan.isLineAligned = !rest.consume_front(kAnyPosition);
+  if (!isHeader || !rest.empty())
+    return makeHeaderError(header);
+  auto schedules = parseSchedules(nests);
+  if (!schedules)
+    return schedules.takeError();
+  plan.nests.append(std::make_move_iterator(schedules->begin()),
+                    std::make_move_iterator(schedules->end()));
+  return plan;
+}
+
+llvm::Error RelayoutPlan::verify() const {
+  if (!llvm::is_contained({8, 16, 32, 64, 128}, elementBits))
+    return invalidError("", "plan", "elements of 8 to 128 bits",
+                        llvm::Twine(elementBits) + " bits");
+  for (const NestSchedule &nest : nests) {
+    if (llvm::Error error =
+            nest.verify(elementBits / 8, srcElements, dstElements))
+      return error;
+    if (nest.stores() == StoreKind::Nontemporal && !isLineAligned &&
+        !nest.shiftsRows)
+      return invalidError("", "nontemporal stores of a plan",
+                          "lines that are known, or rows shifted",
+                          "a destination at any position");
+  }
+  return llvm::Error::success();
 }
 
 /// Whether a nest may run within the loops of another: two that merge bits of a
 /// byte must not do so at once.
-static bool mayFuseLoops(const PlanNest &nest) {
-  return nest.kernel != KernelKind::Merge &&
-         nest.kernel != KernelKind::FillBits;
+static bool mayFuseLoops(const NestSchedule &nest) {
+  return !nest.is<MergeKernel>() && !nest.is<FillBitsKernel>();
 }
 
 /// Outermost loops that are the same for both nests. A fill reads nothing, so
 /// that its strides in the source say nothing.
-static size_t countFusedLoops(const PlanNest &first, const PlanNest &second) {
-  bool isFill = second.kernel == KernelKind::Fill;
+static size_t countFusedLoops(const NestSchedule &first,
+                              const NestSchedule &second) {
+  bool isFill = second.is<FillKernel>();
   size_t shared = 0;
   for (auto [a, c] : llvm::zip(first.loops, second.loops)) {
     bool isSame = a.role == Role::Outer && c.role == Role::Outer &&
@@ -297,7 +154,7 @@ static size_t countFusedLoops(const PlanNest &first, const PlanNest &second) {
 /// Lets nests share the loops that they have in common with the nest before.
 static void fuseLoops(RelayoutPlan &plan) {
   for (size_t i = 1; i < plan.nests.size(); ++i) {
-    PlanNest &nest = plan.nests[i], &before = plan.nests[i - 1];
+    NestSchedule &nest = plan.nests[i], &before = plan.nests[i - 1];
     if (!mayFuseLoops(nest) || !mayFuseLoops(before))
       continue;
     nest.numFused = countFusedLoops(before, nest);
@@ -321,16 +178,17 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
 /// Adds the plan of a nest in bytes to `nests`.
 static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
                            bool mayUseNontemporal, bool isFill,
-                           llvm::SmallVectorImpl<PlanNest> &nests) {
+                           llvm::SmallVectorImpl<NestSchedule> &nests) {
   NestPlanner planner(nest.strided, /*elementBytes=*/1, target,
                       mayUseNontemporal);
   if (nest.mask != 0xFF)
     nests.push_back(planner.planBits(nest, isFill));
   else if (!nest.packedBytes.empty())
     nests.push_back(planner.planPacked(nest));
+  else if (isFill)
+    nests.push_back(planner.planFill());
   else
-    nests.push_back(isFill ? planner.planFill() : planner.plan());
-  llvm::append_range(nests, planner.getRemainders());
+    llvm::append_range(nests, planner.plan());
 }
 
 /// The plan for elements of less than a byte, on one side at least.
@@ -358,7 +216,7 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
       planPackedNest(nest, target, mayUseNontemporal && !isFill, isFill,
                      plan.nests);
     if (!isFill && bits.isSigned && bits.src < bits.dst)
-      for (PlanNest &nest : llvm::drop_begin(plan.nests, first))
+      for (NestSchedule &nest : llvm::drop_begin(plan.nests, first))
         nest.signedBits = bits.src;
     return llvm::Error::success();
   };
@@ -426,16 +284,17 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
     std::optional<RunPadding> padding = findPadding(nest, fills);
     NestPlanner planner(nest, bytes, target, mayUseNontemporal, padding,
                         fillPadding);
-    plan.nests.push_back(planner.plan());
+    std::vector<NestSchedule> schedules = planner.plan();
+    plan.nests.push_back(std::move(schedules.front()));
     if (padding && fillPadding) {
       // What the nest leaves is filled next, in the loops that both have.
       const StridedNest &fill = fills[padding->fill];
-      if (!plan.nests.back().padding)
+      if (!plan.nests.back().padding())
         plan.nests.push_back(
             NestPlanner(fill, bytes, target, false).planFill());
       fills.erase(fills.begin() + padding->fill);
     }
-    llvm::append_range(plan.nests, planner.getRemainders());
+    plan.nests.append(std::next(schedules.begin()), schedules.end());
   }
   if (!fillPadding)
     fills.clear();

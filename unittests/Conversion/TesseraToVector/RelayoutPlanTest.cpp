@@ -43,9 +43,65 @@ static std::string printPlan(llvm::StringRef src, llvm::StringRef dst,
   return text;
 }
 
+static std::string toText(const RelayoutPlan &plan) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  plan.print(os);
+  return text;
+}
+
+static void describe(llvm::ArrayRef<PlanLoop> loops,
+                     std::vector<int64_t> &out) {
+  out.push_back(loops.size());
+  for (const PlanLoop &loop : loops)
+    llvm::append_values(out, loop.count, loop.srcStride, loop.dstStride,
+                        loop.step, static_cast<int64_t>(loop.role),
+                        loop.isParallel, loop.isEnds);
+}
+
+/// All fields of a kernel.
+static void describe(const NestKernel &kernel, std::vector<int64_t> &out) {
+  auto number = [](auto choice) { return static_cast<int64_t>(choice); };
+  out.push_back(kernel.index());
+  if (const auto *copy = std::get_if<CopyKernel>(&kernel))
+    llvm::append_values(out, number(copy->stores), copy->padding,
+                        copy->prefetchBytes);
+  if (const auto *transpose = std::get_if<TransposeKernel>(&kernel))
+    llvm::append_values(out, number(transpose->stores), number(transpose->rows),
+                        transpose->prefetch, transpose->prefetchesToL2);
+  if (const auto *interleave = std::get_if<InterleaveKernel>(&kernel))
+    llvm::append_values(out, number(interleave->stores), interleave->padding,
+                        interleave->keepsPadding, interleave->prefetch);
+  if (const auto *deinterleave = std::get_if<DeinterleaveKernel>(&kernel))
+    out.push_back(number(deinterleave->stores));
+}
+
+/// All fields of a plan but the offset in the source of fills, which have no
+/// source.
+static std::vector<int64_t> describe(const RelayoutPlan &plan) {
+  std::vector<int64_t> out = {plan.elementBits, plan.srcElements,
+                              plan.dstElements, plan.isLineAligned};
+  for (const NestSchedule &nest : plan.nests) {
+    llvm::append_values(out, nest.isFill() ? 0 : nest.srcOffset, nest.dstOffset,
+                        nest.runElements, static_cast<int64_t>(nest.numFused),
+                        nest.shiftsRows, nest.signedBits, nest.mask());
+    for (llvm::ArrayRef<PlanLoop> loops :
+         {llvm::ArrayRef(nest.within), llvm::ArrayRef(nest.rows),
+          llvm::ArrayRef(nest.columns), llvm::ArrayRef<PlanLoop>(nest.loops)})
+      describe(loops, out);
+    for (const PackedBytes &packed : nest.packedBytes) {
+      out.push_back(packed.dstOffset);
+      for (const BytePart &part : packed.parts)
+        llvm::append_values(out, part.srcOffset, part.shift, part.mask);
+    }
+    describe(nest.kernel, out);
+  }
+  return out;
+}
+
 /// Calls `visit` with the offsets of every step of `loops` around a nest.
 template <typename Visit>
-static void walk(const PlanNest &nest, llvm::ArrayRef<PlanLoop> loops,
+static void walk(const NestSchedule &nest, llvm::ArrayRef<PlanLoop> loops,
                  Visit visit) {
   std::vector<std::pair<int64_t, int64_t>> offsets = {
       {nest.srcOffset, nest.dstOffset}};
@@ -63,7 +119,7 @@ static void walk(const PlanNest &nest, llvm::ArrayRef<PlanLoop> loops,
 /// Nests that share loops with the one before have the same loops.
 static void checkSharedLoops(const RelayoutPlan &plan) {
   for (size_t i = 0; i < plan.nests.size(); ++i) {
-    const PlanNest &nest = plan.nests[i];
+    const NestSchedule &nest = plan.nests[i];
     ASSERT_TRUE(i > 0 || nest.numFused == 0);
     for (size_t k = 0; k < nest.numFused; ++k) {
       const PlanLoop &a = plan.nests[i - 1].loops[k], &c = nest.loops[k];
@@ -78,11 +134,23 @@ static void checkSharedLoops(const RelayoutPlan &plan) {
 }
 
 /// Elements from one column of a interleave to the next.
-static int64_t getColumnStride(const PlanNest &nest) {
+static int64_t getColumnStride(const NestSchedule &nest) {
   for (const PlanLoop &loop : nest.loops)
     if (loop.role == PlanLoop::Role::SrcContiguous)
       return loop.dstStride;
   return nest.columns.front().dstStride;
+}
+
+/// A plan is legal, and its text is all of it.
+static void checkText(const RelayoutPlan &plan) {
+  llvm::Error error = plan.verify();
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  std::string text = toText(plan);
+  auto parsed = RelayoutPlan::parse(text);
+  ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError()) << "\n"
+                            << text;
+  EXPECT_EQ(toText(*parsed), text);
+  EXPECT_EQ(describe(*parsed), describe(plan)) << text;
 }
 
 /// What each position of the destination gets: a position of the source,
@@ -97,12 +165,12 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
   };
   // Positions that are said to be padding.
   std::vector<int64_t> kept;
-  for (const PlanNest &nest : plan.nests) {
+  for (const NestSchedule &nest : plan.nests) {
     llvm::SmallVector<PlanLoop, 8> loops(nest.loops.begin(), nest.loops.end());
     loops.append(nest.rows.begin(), nest.rows.end());
     loops.append(nest.columns.begin(), nest.columns.end());
     loops.append(nest.within.begin(), nest.within.end());
-    bool isFill = nest.kernel == KernelKind::Fill;
+    bool isFill = nest.is<FillKernel>();
     walk(nest, loops, [&](int64_t src, int64_t dst) {
       for (int64_t i = 0; i < (nest.within.empty() ? nest.runElements : 1); ++i)
         write(dst + i, isFill ? kFilled : src + i);
@@ -112,15 +180,16 @@ static std::vector<int64_t> simulate(const RelayoutPlan &plan) {
     for (const PlanLoop &loop : nest.rows)
       run *= loop.count;
     llvm::SmallVector<PlanLoop, 8> around(nest.loops.begin(), nest.loops.end());
-    if (nest.kernel == KernelKind::Interleave)
+    if (nest.is<InterleaveKernel>())
       around.append(nest.columns.begin(), nest.columns.end());
     else
       for (const PlanLoop &loop : nest.columns)
         run *= loop.count;
     walk(nest, around, [&](int64_t, int64_t dst) {
-      for (int64_t i = 0; i < nest.padding; ++i)
+      for (int64_t i = 0; i < nest.padding(); ++i)
         write(dst + run + i, kFilled);
-      if (nest.isPaddingBetween)
+      const auto *interleave = nest.get<InterleaveKernel>();
+      if (interleave && interleave->keepsPadding)
         for (int64_t i = run; i < getColumnStride(nest); ++i)
           kept.push_back(dst + i);
     });
@@ -178,6 +247,7 @@ TEST(RelayoutPlanTest, movesEveryElementOnce) {
         Shape::array(PrimitiveType::F32, sizes, layouts[0]).toString() +
         " to " + layouts[1].toString() +
         ", TESSERA_SEED=" + std::to_string(testSeed()));
+    checkText(*plan);
     ASSERT_EQ(simulate(*plan), expected(*src, *dst, fill));
   }
   // The generator goes far beyond what occurs; most of it is planned still.
@@ -256,9 +326,8 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
     EXPECT_EQ(from.at(8 * byte + bit), kNothing) << "written twice";
     from.at(8 * byte + bit) = value;
   };
-  for (const PlanNest &nest : plan.nests) {
-    bool isFill =
-        nest.kernel == KernelKind::Fill || nest.kernel == KernelKind::FillBits;
+  for (const NestSchedule &nest : plan.nests) {
+    bool isFill = nest.isFill();
     llvm::SmallVector<PackedBytes, 2> packedBytes(nest.packedBytes);
     if (packedBytes.empty())
       packedBytes.push_back({0, {BytePart{}}});
@@ -272,7 +341,7 @@ static std::vector<int64_t> simulateBits(const RelayoutPlan &plan) {
         for (const BytePart &part : bytes.parts)
           for (int64_t i = 0; i < size; ++i)
             for (int bit = 0; bit < 8; ++bit)
-              if (part.mask & nest.mask & (1 << bit))
+              if (part.mask & nest.mask() & (1 << bit))
                 setBit(dst + bytes.dstOffset + i, bit,
                        isFill
                            ? kFilled
@@ -330,6 +399,7 @@ TEST(RelayoutPlanTest, movesEveryBitOnce) {
     SCOPED_TRACE("case " + std::to_string(i) +
                  ", TESSERA_SEED=" + std::to_string(testSeed()));
     checkSharedLoops(*plan);
+    checkText(*plan);
     ASSERT_EQ(simulateBits(*plan), expectedBits(*src, *dst, bits, fill));
   }
   EXPECT_GT(planned, testCount(4000) / 4);
@@ -633,7 +703,8 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
   RelayoutTarget target = nontemporal(64);
   target.isLineAligned = false;
   EXPECT_EQ(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
-            "relayout of 32-bit elements, 16842752 to 16842752\n"
+            "relayout of 32-bit elements, 16842752 to 16842752, to any "
+            "position\n"
             "nest src 0 dst 0\n"
             "  for 4080 by 48  src 4112 dst 1  rows\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
@@ -682,8 +753,8 @@ getVersions(llvm::StringRef source, llvm::StringRef destination,
   for (const RelayoutVersion &version : versions)
     result.push_back(
         {version.plan.getAlignment(),
-         llvm::any_of(version.plan.nests, [](const PlanNest &nest) {
-           return nest.shiftStride.has_value();
+         llvm::any_of(version.plan.nests, [](const NestSchedule &nest) {
+           return nest.shiftsRows;
          })});
   return result;
 }

@@ -35,7 +35,7 @@ struct PackedNest {
   StridedNest strided;
   /// The bits of every byte that are copied (or filled).
   uint8_t mask = 0xFF;
-  /// See PlanNest.
+  /// See NestSchedule.
   llvm::SmallVector<PackedBytes, 2> packedBytes;
 };
 

@@ -22,10 +22,6 @@
 //       for 512 by 64  src 512 dst 1  rows
 //         transpose 64x32 runs of 1
 //
-// `for 512 by 32  src 1 dst 512` is a loop of 512 steps, of which a block takes
-// 32 at a time; a step moves by 1 element in the source and by 512 in the
-// destination. The kernel moves contiguous *runs*, of one element here.
-//
 // Example 2: into tiles, f32[16,256]{1,0} to {1,0:T(8,128)}
 //
 //   nest src 0 dst 0
@@ -37,15 +33,17 @@
 // All elements of a row that lie in one tile are contiguous on both sides, and
 // are copied as one run.
 //
-// The plan holds no MLIR, so that it can be computed, printed and tested
-// without it. EmitRelayout.h turns it into loops and vector operations.
-// `tessera-compile relayout SRC DST --emit=plan` prints it.
+// Schedule.h says what each nest is made of. The plan holds no MLIR, so that it
+// can be computed, printed and tested without it. EmitRelayout.h turns it into
+// loops and vector operations. `tessera-compile relayout SRC DST --emit=plan`
+// prints it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H
 #define TESSERA_CONVERSION_TESSERATOVECTOR_RELAYOUTPLAN_H
 
+#include "tessera/Conversion/TesseraToVector/Schedule.h"
 #include "tessera/Layout/AxisList.h"
 #include "tessera/Layout/Box.h"
 
@@ -145,147 +143,6 @@ struct PlanSide {
   std::optional<llvm::ArrayRef<int64_t>> strides;
 };
 
-/// A loop of a nest. Strides are elements between neighbouring steps.
-struct PlanLoop {
-  int64_t count = 1;
-  int64_t srcStride = 0;
-  int64_t dstStride = 0;
-  /// Iterations that one block takes; the last block takes what is left.
-  int64_t step = 1;
-  /// What the steps of a block are to the kernel: rows, which are contiguous in
-  /// the destination, or columns, which are contiguous in the source.
-  enum class Role : uint8_t { Outer, DstContiguous, SrcContiguous };
-  Role role = Role::Outer;
-  /// Whether its blocks are shared among threads.
-  bool isParallel = false;
-  /// Whether its two steps are the ends of rows that are shifted, the first of
-  /// which may be left out where nothing comes before the first line.
-  bool isEnds = false;
-
-  int64_t numBlocks() const { return (count + step - 1) / step; }
-};
-
-/// The innermost code of a nest.
-enum class KernelKind : uint8_t {
-  Copy,         ///< Runs contiguous on both sides.
-  Transpose,    ///< Registers of rows become registers of columns.
-  Interleave,   ///< Few rows interleaved into one run, or one row spread in it.
-  Deinterleave, ///< The mirror image.
-  Gather,       ///< Element by element; neither side is contiguous.
-  Fill,         ///< Padding gets its value.
-  Merge,        ///< Some bits of single bytes.
-  FillBits,     ///< The same of padding.
-};
-
-llvm::StringRef getName(KernelKind kind);
-
-/// How the destination is written.
-enum class StoreKind : uint8_t {
-  Plain,
-  Nontemporal, ///< Whole aligned lines that bypass the cache.
-  Staged,      ///< Into a small buffer first, written from there in long runs;
-               ///< where few rows are interleaved, straight from registers.
-  Carried, ///< Whole lines are written, what is left of one waits for the next
-           ///< panel of rows, or run. Both may begin anywhere in a line.
-};
-
-/// Bits of a byte of the source on their way into one of the destination.
-struct BytePart {
-  int64_t srcOffset = 0; ///< In bytes, from where the run begins.
-  int shift = 0;         ///< To the left; to the right where negative.
-  uint8_t mask = 0xFF;   ///< What is taken, after the shift.
-};
-
-/// Elements that share bytes and do not keep their position in them: each byte
-/// of a run is packed from the same bits of bytes that begin at several
-/// positions.
-struct PackedBytes {
-  int64_t dstOffset = 0; ///< In bytes, from where the run begins.
-  llvm::SmallVector<BytePart, 2> parts;
-};
-
-/// Elements that one strided nest copies (or fills), and how.
-///
-/// The kernel moves *runs*: `runElements` elements contiguous on both sides, a
-/// few of which may be permuted. A block is a rectangle of rows (runs
-/// contiguous in the destination) and columns (runs contiguous in the source).
-/// `rows` and `columns` list the loops inside a block, most minor first; each
-/// may be continued by one loop in `loops` with that role.
-struct PlanNest {
-  KernelKind kernel = KernelKind::Copy;
-  StoreKind stores = StoreKind::Plain;
-  int64_t srcOffset = 0; ///< In elements; unused by Fill.
-  int64_t dstOffset = 0;
-  int64_t runElements = 1;
-  /// The loops of a run whose elements are permuted within it, as those of
-  /// `T(2,1)` do that are transposed. None: runs are moved as they are.
-  llvm::SmallVector<PlanLoop, 2> within;
-  llvm::SmallVector<PlanLoop, 2> rows;
-  llvm::SmallVector<PlanLoop, 2> columns;
-  /// The loops around a block, outermost first.
-  llvm::SmallVector<PlanLoop, 6> loops;
-  /// For Merge and FillBits: the bits of a byte that are written.
-  uint8_t mask = 0xFF;
-  /// Runs to write for each step of the loops, packed from parts of bytes.
-  /// None: those of the source as they are. Loops and runs are bytes then.
-  llvm::SmallVector<PackedBytes, 2> packedBytes;
-  /// Bytes between neighbouring columns of packed bytes to transpose.
-  int64_t columnPitch = 1;
-  /// For packed bytes of one element of fewer bits each: the bits of the
-  /// element, whose sign goes into those above. 0: zeros do.
-  int64_t signedBits = 0;
-  /// Whether a block's rows are copied side by side before they are transposed.
-  bool gathersRows = false;
-  /// Whether panels of rows, all columns of each, are copied into a buffer in
-  /// the order of the source before their blocks are transposed from there.
-  bool packsPanels = false;
-  /// Whether runs that are staged begin at lines, or columns of them do, where
-  /// the destination does.
-  bool isOnLines = false;
-  /// Of rows that are taken from the first one that begins a line, for each
-  /// step of the outer loops: their distance in the source.
-  std::optional<int64_t> shiftStride;
-  /// Blocks from a prefetch of rows to their use, along the innermost loop of
-  /// columns; rows, where panels are packed; bytes in the order of the source
-  /// of a copy.
-  int64_t prefetch = 0;
-  /// Whether they are prefetched into the second-level cache alone: the first
-  /// has no room for so many of one set.
-  bool prefetchesToL2 = false;
-  /// Elements of padding right behind each run of the destination, or of each
-  /// column that is interleaved, which get its value.
-  int64_t padding = 0;
-  /// Whether what lies between columns that are interleaved is padding, and may
-  /// get back what it holds.
-  bool isPaddingBetween = false;
-  /// Outermost loops that are those of the nest before: its code and that of
-  /// this nest share their bodies.
-  size_t numFused = 0;
-
-  /// Bytes that are packed for each run; 1 where runs are moved as they are.
-  int64_t numPackedBytes() const {
-    return packedBytes.empty() ? 1 : packedBytes.size();
-  }
-  /// Packed runs that follow one another in the destination, as do those
-  /// behind them; so many rows of a block are one step of the loops.
-  int64_t packedRun() const;
-  /// Runs of a full block, without those of one step.
-  int64_t blockRows() const;
-  int64_t blockColumns() const;
-  /// Where the rows or columns of a block begin on either side, from where the
-  /// block does, in elements: `steps` of the loop that continues the block's
-  /// own, or as many as a full block has.
-  llvm::SmallVector<int64_t, 64>
-  getOffsets(PlanLoop::Role role, bool inSource,
-             std::optional<int64_t> steps = std::nullopt) const;
-  /// Runs of a row of a packed panel: of all columns.
-  int64_t panelColumns() const;
-  /// Elements that a full block writes, padding included.
-  int64_t numBlockElements() const;
-  /// Elements that the nest writes.
-  int64_t numElements() const;
-};
-
 /// A whole relayout: the nests write all elements, in any order, but not at
 /// once where they merge bits; what is written twice is the same. Nests that
 /// walk along the same loops are emitted as one, so that memory is passed over
@@ -297,7 +154,7 @@ struct RelayoutPlan {
   int64_t dstElements = 0;
   /// Whether it was made for destinations that begin at a line.
   bool isLineAligned = true;
-  llvm::SmallVector<PlanNest, 4> nests;
+  llvm::SmallVector<NestSchedule, 4> nests;
 
   /// Whether any store bypasses the cache.
   bool isNontemporal() const;
@@ -317,8 +174,14 @@ struct RelayoutPlan {
   /// written; the code of the others gains by moving loads ahead.
   bool isReordered() const;
 
+  /// Whether code can be made of all nests. Errors: *invalid*.
+  llvm::Error verify() const;
+
   /// One line for each loop and kernel.
   void print(llvm::raw_ostream &os) const;
+  /// Reads what `print` has written. Errors: *invalid*, with the position in
+  /// the text. The plan is not verified.
+  static llvm::Expected<RelayoutPlan> parse(llvm::StringRef text);
 };
 
 /// The distance of neighbours on both sides, in bits. It differs where elements
