@@ -11,6 +11,7 @@
 #include "tessera/HLO/Attributes.h"
 #include "tessera/HLO/Loops.h"
 #include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -253,9 +254,9 @@ Values ModelBuilder::visitFusion(const Instruction &instruction, Frame &frame) {
     result.instruction = &instruction;
     result.leaf = leaf;
     result.isInMemory = true;
+    // The text may give the root inside another layout or space.
     const Shape &shape = *getLeaves(*instruction.shape)[leaf];
-    result.own.mutableLayout().memorySpace =
-        shape.layoutOrDefault().memorySpace;
+    result.own.setLayout(shape.layoutOrDefault());
   }
   addAliases(instruction, inside, results);
   write(results, {0, results.size()});
@@ -605,5 +606,9 @@ llvm::Expected<Model> tessera::buildModel(const Module &module,
     builder.runEntry(*module.entry());
   if (isTooLarge || builder.isTooLarge())
     return unsupportedError("module", "fewer values", "too many to assign");
+  // What nothing reads or writes has to have a size too.
+  for (const ModelValue &value : model.values)
+    if (llvm::Expected<ShapeSize> size = getSizeOnCore(value.own); !size)
+      return size.takeError();
   return model;
 }

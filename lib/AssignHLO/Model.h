@@ -115,7 +115,7 @@ struct ModelChoice {
   std::vector<Use> uses;
 };
 
-/// Error: *unsupported* where there are too many values.
+/// Errors: *unsupported* for sizes that are not known, and too many values.
 llvm::Expected<Model> buildModel(const hlo::Module &module,
                                  const AssignOptions &options);
 

@@ -149,7 +149,11 @@ static llvm::SmallVector<Shape, 2> findViews(const Relation &relation,
     if (candidate->layout().tiles == given.layout().tiles)
       continue;
     candidate->mutableLayout().tiles = given.layout().tiles;
-    if (fits(*candidate))
+    // Tiles of an array of more dimensions are none for it.
+    llvm::Error error = candidate->verify();
+    bool isValid = !error;
+    llvm::consumeError(std::move(error));
+    if (isValid && fits(*candidate))
       return {*candidate};
   } while (std::next_permutation(order.begin(), order.end()));
   return {};

@@ -406,6 +406,10 @@ Expected<Shape> tessera::chooseDefaultLayout(const Target &target,
 
 Expected<Shape> tessera::chooseLayoutInOrder(LayoutRule rule, Shape array,
                                              ArrayRef<int64_t> order) {
+  Layout layout;
+  layout.minorToMajor.assign(order.begin(), order.end());
+  array.setLayout(std::move(layout));
+  // The order may be none of its dimensions.
   if (Error error = array.verify())
     return std::move(error);
   if (Error error = setDefaultLayout(rule, array, order))

@@ -66,6 +66,7 @@ def main():
     modules = read_all(test / "HLO" / "Inputs", ".hlo")
     modules += read_all(test / "Target" / "HLO", ".hlo")
     write("hlo", modules)
+    write("dump", modules)
 
     write("log", read_all(test / "HLO" / "Inputs" / "oom", ".log"))
 

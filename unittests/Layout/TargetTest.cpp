@@ -65,6 +65,22 @@ TEST(Target, TiesKeepTheLogicalOrder) {
   EXPECT_EQ(choose("tpu_v5e", "f32[1,1,1]"), "f32[1,1,1]{2,1,0:T(1,128)}");
 }
 
+TEST(Target, OrdersThatAreGiven) {
+  Shape array = Shape::array(PrimitiveType::F32, {4, 2048, 8});
+  for (LayoutRule rule :
+       {LayoutRule::RowMajor, LayoutRule::TPU, LayoutRule::TPUv2}) {
+    EXPECT_EQ(llvm::cantFail(chooseLayoutInOrder(rule, array, {1, 2, 0}))
+                  .layout()
+                  .minorToMajor,
+              (llvm::SmallVector<int64_t, 6>{1, 2, 0}));
+    for (const std::vector<int64_t> &order :
+         {std::vector<int64_t>{3, 2, 1}, {0, 0, 1}, {0, 1}, {-1, 0, 1}})
+      EXPECT_THAT(
+          llvm::toString(chooseLayoutInOrder(rule, array, order).takeError()),
+          testing::HasSubstr("invalid"));
+  }
+}
+
 TEST(Target, ReplacesGivenLayouts) {
   EXPECT_EQ(choose("tpu_v5e", "bf16[32,256]{0,1:T(4,4)S(1)}"),
             "bf16[32,256]{1,0:T(8,128)(2,1)}");

@@ -106,7 +106,8 @@ llvm::Expected<Shape> chooseDefaultLayout(LayoutRule rule, Shape shape);
 llvm::Expected<Shape> chooseDefaultLayout(const Target &target, Shape shape);
 
 /// The tiles that `rule` gives to an array whose dimensions have that order,
-/// most minor first. The same errors.
+/// most minor first. The same errors, and *invalid* for an order that is no
+/// permutation of the dimensions.
 llvm::Expected<Shape> chooseLayoutInOrder(LayoutRule rule, Shape array,
                                           llvm::ArrayRef<int64_t> order);
 
