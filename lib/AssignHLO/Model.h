@@ -9,7 +9,7 @@
 #ifndef TESSERA_LIB_ASSIGNHLO_MODEL_H
 #define TESSERA_LIB_ASSIGNHLO_MODEL_H
 
-#include "Relation.h"
+#include "Instructions.h"
 
 #include "tessera/AssignHLO/AssignHLO.h"
 #include "tessera/HLO/Leaves.h"

@@ -43,9 +43,11 @@ static std::vector<std::string> makePasses(RandomLayouts &random) {
   return passes;
 }
 
+using MakePasses = std::vector<std::string> (*)(RandomLayouts &);
+
 /// Runs `count` programs, with kernels and without, with buffers that are freed
-/// and without.
-static void runPrograms(int count, bool withPasses) {
+/// and without, behind passes if there are any.
+static void runPrograms(int count, MakePasses makePasses) {
   SCOPED_TRACE("TESSERA_SEED=" + std::to_string(testSeed()));
   constexpr int kBatch = 10;
   RandomLayouts random(testSeed());
@@ -60,7 +62,7 @@ static void runPrograms(int count, bool withPasses) {
     ProgramLowering lowering;
     lowering.vectorize = random.oneIn(2);
     lowering.deallocate = random.oneIn(2);
-    if (withPasses)
+    if (makePasses)
       lowering.passes = makePasses(random);
     numRefused += runner.runBatch(seeds, lowering);
   }
@@ -68,9 +70,24 @@ static void runPrograms(int count, bool withPasses) {
 }
 
 TEST(Programs, RandomProgramsAgreeWithRowMajor) {
-  runPrograms(testCount(6000), /*withPasses=*/false);
+  runPrograms(testCount(6000), /*makePasses=*/nullptr);
 }
 
-TEST(Programs, PassesKeepValues) {
-  runPrograms(testCount(14000), /*withPasses=*/true);
+TEST(Programs, PassesKeepValues) { runPrograms(testCount(14000), makePasses); }
+
+/// Layouts are chosen anew, of few candidates or many, with a target's defaults
+/// or without; relayouts are folded behind that, or not.
+static std::vector<std::string> makePropagation(RandomLayouts &random) {
+  std::vector<std::string> passes = {
+      random.oneIn(3) ? "tessera-propagate-layouts{max-candidates=3}"
+                      : "tessera-propagate-layouts"};
+  if (random.oneIn(3))
+    passes.insert(passes.begin(), "tessera-assign-layouts{target=tpu_v5e}");
+  if (random.oneIn(2))
+    passes.push_back("tessera-fold-relayouts");
+  return passes;
+}
+
+TEST(Programs, PropagationKeepsValues) {
+  runPrograms(testCount(6000), makePropagation);
 }

@@ -2,12 +2,14 @@
 // RUN: tessera-opt %s --tessera-propagate-layouts=remarks 2>&1 | FileCheck %s
 // RUN: tessera-opt %s --tessera-propagate-layouts="remarks max-candidates=1" 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not tessera-opt %s --tessera-propagate-layouts=unknown-trips=0 2>&1 | FileCheck %s --check-prefix=TRIPS
+// RUN: not tessera-opt %s --tessera-propagate-layouts=unknown-size=0 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not tessera-opt %s --tessera-propagate-layouts=max-candidates=17 2>&1 | FileCheck %s --check-prefix=CANDIDATES
 
 // TRIPS: invalid unknown-trips: expected 1 or more, found 0
+// SIZE: invalid unknown-size: expected 1 or more, found 0
 // CANDIDATES: invalid max-candidates: expected 1 to 16, found 17
 
-// ONE: remark: 5898240 bytes moved for layouts, 5898240 before
+// ONE: remark: 7864320 bytes moved for layouts, 7864320 before
 // ONE: tensor.empty() : tensor<4096x8xf32, #layout>
 
 #wide = #tessera.layout<{1,0:T(8,128)}>

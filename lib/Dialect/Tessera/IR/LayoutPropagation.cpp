@@ -7,20 +7,81 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/Tessera/IR/LayoutPropagation.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
+#include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace tessera;
 
 #include "tessera/Dialect/Tessera/IR/LayoutPropagation.cpp.inc"
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
+/// The type, where the value is a ranked tensor.
+static RankedTensorType asTensor(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+std::optional<Shape> tessera::getSizedShape(RankedTensorType type,
+                                            int64_t unknownSize) {
+  SmallVector<int64_t> sizes(type.getShape());
+  llvm::replace(sizes, ShapedType::kDynamic, unknownSize);
+  auto sized =
+      RankedTensorType::get(sizes, type.getElementType(), type.getEncoding());
+  llvm::Expected<Shape> shape = getShape(sized);
+  if (!shape) {
+    llvm::consumeError(shape.takeError());
+    return std::nullopt;
+  }
+  llvm::Error error =
+      checkSupported(shape->layoutOrDefault(), shape->elementType());
+  error =
+      llvm::joinErrors(std::move(error), getStorageBytes(sized).takeError());
+  error = llvm::joinErrors(std::move(error), getSizeOnCore(*shape).takeError());
+  bool isSized = !error;
+  llvm::consumeError(std::move(error));
+  return isSized ? std::optional<Shape>(*shape) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Relations
+//===----------------------------------------------------------------------===//
+
+/// One of dimensions: pairs of one of the operand and one of the result.
+static Relation getDimsRelation(ArrayRef<std::pair<int64_t, int64_t>> dims) {
+  Relation relation;
+  relation.kind = Relation::Kind::Dims;
+  relation.dims.append(dims.begin(), dims.end());
+  return relation;
+}
+
+/// Elements keep their numbers; nothing is known of dynamic sizes.
+static Relation getReshapeRelation(RankedTensorType type) {
+  Relation relation;
+  relation.kind = Relation::Kind::View;
+  std::optional<int64_t> count =
+      type.hasStaticShape() ? countElements(type.getShape()) : std::nullopt;
+  if (count)
+    relation.map = IndexMap::identity(*count);
+  return relation;
+}
+
+/// Dimensions of the operand that the result has, in order.
+static Relation getKeptDims(int64_t rank, const llvm::SmallBitVector &dropped) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!dropped[dim])
+      dims.emplace_back(dim, dims.size());
+  return getDimsRelation(dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -31,19 +92,202 @@ namespace {
 template <typename Model, typename Op>
 using Base = LayoutPropagationOpInterface::ExternalModel<Model, Op>;
 
-/// A constant is written down in any layout, a tensor without contents has any.
-template <typename Op> struct SourceModel : Base<SourceModel<Op>, Op> {
+/// A tensor without contents has any layout.
+template <typename Op> struct EmptyModel : Base<EmptyModel<Op>, Op> {
   SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
-    return {{{}, {op->getResult(0)}}};
+    return {LayoutTie({}, op->getResult(0))};
   }
 };
 
+/// The elements are written into any layout.
+template <typename Op> struct SourceModel : Base<SourceModel<Op>, Op> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    return {LayoutTie({}, op->getResult(0), op->getResult(0))};
+  }
+};
+
+/// Elements or sizes are read from any layout.
+template <typename Op> struct ReaderModel : Base<ReaderModel<Op>, Op> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    return {LayoutTie(&op->getOpOperand(0))};
+  }
+};
+
+/// A constant is written down in any layout.
 struct ConstantModel : Base<ConstantModel, arith::ConstantOp> {
   SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
     auto constant = cast<arith::ConstantOp>(op);
     if (!isa<DenseElementsAttr>(constant.getValue()))
       return {};
-    return {{{}, {constant.getResult()}}};
+    return {LayoutTie({}, constant.getResult())};
+  }
+};
+
+/// One tensor with other sizes in its type.
+struct CastModel : Base<CastModel, tensor::CastOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    return {LayoutTie(&op->getOpOperand(0), op->getResult(0))};
+  }
+};
+
+/// Written in place.
+struct InsertModel : Base<InsertModel, tensor::InsertOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    auto insert = cast<tensor::InsertOp>(op);
+    return {LayoutTie(&insert.getDestMutable(), insert.getResult())};
+  }
+};
+
+/// A view where both have the same bytes, else bytes are moved.
+template <typename Op> struct ReshapeModel : Base<ReshapeModel<Op>, Op> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    return {LayoutTie(&op->getOpOperand(0)), LayoutTie({}, op->getResult(0))};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    return {LayoutRelation(op->getOpOperand(0), op->getResult(0),
+                           getReshapeRelation(asTensor(op->getOperand(0))),
+                           LayoutRelation::Traffic::Moved)};
+  }
+};
+
+/// The user says what the result is.
+struct AssumeLayoutModel : Base<AssumeLayoutModel, AssumeLayoutOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    return {LayoutTie(&op->getOpOperand(0))};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    return {LayoutRelation(op->getOpOperand(0), op->getResult(0),
+                           getReshapeRelation(asTensor(op->getOperand(0))),
+                           LayoutRelation::Traffic::Moved)};
+  }
+};
+
+/// What reads the same bytes with another shape reads the same elements of
+/// others, or cannot.
+struct BitcastModel : Base<BitcastModel, BitcastOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    if (!getMap(op))
+      return {};
+    return {LayoutTie(&op->getOpOperand(0)), LayoutTie({}, op->getResult(0))};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    std::optional<IndexMap> map = getMap(op);
+    if (!map)
+      return {};
+    Relation relation{Relation::Kind::View, {}, map};
+    return {LayoutRelation(op->getOpOperand(0), op->getResult(0),
+                           std::move(relation),
+                           LayoutRelation::Traffic::Fixed)};
+  }
+
+private:
+  static std::optional<IndexMap> getMap(Operation *op) {
+    auto bitcast = cast<BitcastOp>(op);
+    RankedTensorType from = bitcast.getSource().getType(),
+                     to = bitcast.getType();
+    std::optional<Shape> source = getSizedShape(from),
+                         result = getSizedShape(to);
+    if (bitcast.getFused() || !from.hasStaticShape() || !to.hasStaticShape() ||
+        !source || !result)
+      return std::nullopt;
+    Shape plainSource = withoutSpace(*source),
+          plainResult = withoutSpace(*result);
+    if (!mayBitcast(plainSource, plainResult))
+      return std::nullopt;
+    return getBitcastMap(plainSource, plainResult);
+  }
+};
+
+/// Elements of a part are read one by one, in any layout.
+struct ExtractSliceModel : Base<ExtractSliceModel, tensor::ExtractSliceOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    return {{{&slice.getSourceMutable()}, {}},
+            {{}, {slice.getResult()}, {slice.getResult()}}};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    return {LayoutRelation(
+        slice.getSourceMutable(), slice.getResult(),
+        getKeptDims(slice.getSourceType().getRank(), slice.getDroppedDims()))};
+  }
+};
+
+struct InsertSliceModel : Base<InsertSliceModel, tensor::InsertSliceOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    auto slice = cast<tensor::InsertSliceOp>(op);
+    return {{{&slice.getSourceMutable()}, {}, {slice.getSource()}},
+            {{&slice.getDestMutable()}, {slice.getResult()}}};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    auto slice = cast<tensor::InsertSliceOp>(op);
+    Relation relation =
+        getKeptDims(slice.getDestType().getRank(), slice.getDroppedDims());
+    for (auto &[large, small] : relation.dims)
+      std::swap(large, small);
+    return {
+        LayoutRelation(slice.getSourceMutable(), slice.getResult(), relation)};
+  }
+};
+
+/// Operands of the result's rank, read in any layout.
+template <typename Op> struct SameRankModel : Base<SameRankModel<Op>, Op> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    // Upstream canonicalizes a concatenation of equal fills to one without an
+    // encoding.
+    auto isFill = [](Value value) {
+      return isa_and_present<linalg::FillOp>(value.getDefiningOp());
+    };
+    if (isa<tensor::ConcatOp>(op) && llvm::all_of(op->getOperands(), isFill))
+      return {};
+    SmallVector<LayoutTie> ties = {
+        {{}, {op->getResult(0)}, {op->getResult(0)}}};
+    for (OpOperand *operand : getArrays(op))
+      ties.push_back({{operand}, {}, {operand->get()}});
+    return ties;
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    std::vector<LayoutRelation> relations;
+    Relation order{Relation::Kind::Order, {}, {}};
+    for (OpOperand *operand : getArrays(op))
+      relations.emplace_back(*operand, op->getResult(0), order);
+    return relations;
+  }
+
+private:
+  static SmallVector<OpOperand *> getArrays(Operation *op) {
+    SmallVector<OpOperand *> arrays;
+    for (OpOperand &operand : op->getOpOperands())
+      if (asTensor(operand.get()))
+        arrays.push_back(&operand);
+    return arrays;
+  }
+};
+
+/// What is looked up, and where, is read in any layout.
+struct GatherModel : Base<GatherModel, tensor::GatherOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    auto gather = cast<tensor::GatherOp>(op);
+    return {{{&gather.getSourceMutable()}, {}},
+            {{&gather.getIndicesMutable()}, {}, {gather.getIndices()}},
+            {{}, {gather.getResult()}, {gather.getResult()}}};
+  }
+};
+
+/// A move to another space takes any layout there and here; what stays in one
+/// space is no operation to the problem.
+struct RelayoutModel : Base<RelayoutModel, RelayoutOp> {
+  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
+    if (!cast<RelayoutOp>(op).isTensorForm())
+      return {};
+    return {LayoutTie(&op->getOpOperand(0)), LayoutTie({}, op->getResult(0))};
+  }
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    if (!cast<RelayoutOp>(op).isTensorForm())
+      return {};
+    Relation order{Relation::Kind::Order, {}, {}};
+    return {LayoutRelation(op->getOpOperand(0), op->getResult(0), order,
+                           LayoutRelation::Traffic::Always)};
   }
 };
 
@@ -56,65 +300,77 @@ template <typename Op> struct LinalgModel : Base<LinalgModel<Op>, Op> {
     SmallVector<LayoutTie> ties;
     if (!linalgOp.hasPureTensorSemantics())
       return ties;
-    for (OpOperand &init : linalgOp.getDpsInitsMutable())
-      ties.push_back({{&init}, {linalgOp.getTiedOpResult(&init)}});
+    for (OpOperand &init : linalgOp.getDpsInitsMutable()) {
+      OpResult result = linalgOp.getTiedOpResult(&init);
+      ties.push_back({{&init}, {result}, {result}});
+      if (linalgOp.payloadUsesValueFromOperand(&init))
+        ties.back().touched.push_back(init.get());
+    }
     for (OpOperand *input : linalgOp.getDpsInputOperands()) {
-      AffineMap map = linalgOp.getMatchingIndexingMap(input);
-      LayoutTie *same = nullptr;
-      for (auto [tie, init] : llvm::zip_equal(
-               MutableArrayRef(ties).take_front(linalgOp.getNumDpsInits()),
-               linalgOp.getDpsInitsMutable()))
-        if (!same && linalgOp.getMatchingIndexingMap(&init) == map)
-          same = &tie;
-      if (same)
-        same->uses.push_back(input);
-      else
-        ties.push_back({{input}, {}});
+      LayoutTie *same = findSame(linalgOp, input, ties);
+      if (!same)
+        same = &ties.emplace_back();
+      same->uses.push_back(input);
+      same->touched.push_back(input->get());
     }
+    if (OpOperand *first = findUntransposed(op))
+      ties.front().uses.push_back(first);
     return ties;
   }
-};
 
-struct ForModel : Base<ForModel, scf::ForOp> {
-  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
-    auto loop = cast<scf::ForOp>(op);
-    SmallVector<LayoutTie> ties;
-    for (auto [init, argument, yielded, result] :
-         llvm::zip_equal(loop.getInitArgsMutable(), loop.getRegionIterArgs(),
-                         *loop.getYieldedValuesMutable(), loop.getResults()))
-      ties.push_back({{&init, &yielded}, {argument, result}});
-    return ties;
+  /// Dimensions that go through the same indices.
+  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    std::vector<LayoutRelation> relations;
+    if (!linalgOp.hasPureTensorSemantics())
+      return relations;
+    for (OpOperand *input : linalgOp.getDpsInputOperands())
+      for (OpOperand &init : linalgOp.getDpsInitsMutable()) {
+        Relation relation = getDimsRelation(
+            getSharedDims(linalgOp.getMatchingIndexingMap(input),
+                          linalgOp.getMatchingIndexingMap(&init)));
+        if (!relation.dims.empty())
+          relations.emplace_back(*input, linalgOp.getTiedOpResult(&init),
+                                 relation);
+      }
+    return relations;
   }
-};
 
-struct IfModel : Base<IfModel, scf::IfOp> {
-  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
-    SmallVector<LayoutTie> ties;
-    for (OpResult result : op->getResults()) {
-      LayoutTie tie{{}, {result}};
-      for (Region &region : op->getRegions())
-        tie.uses.push_back(&region.front().getTerminator()->getOpOperand(
-            result.getResultNumber()));
-      ties.push_back(std::move(tie));
+private:
+  /// The tie of the first init that has the same indices.
+  static LayoutTie *findSame(linalg::LinalgOp op, OpOperand *input,
+                             MutableArrayRef<LayoutTie> ties) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    for (auto [number, init] : llvm::enumerate(op.getDpsInitsMutable()))
+      if (op.getMatchingIndexingMap(&init) == map)
+        return &ties[number];
+    return nullptr;
+  }
+
+  static SmallVector<std::pair<int64_t, int64_t>> getSharedDims(AffineMap from,
+                                                                AffineMap to) {
+    SmallVector<std::pair<int64_t, int64_t>> dims;
+    for (auto [i, expr] : llvm::enumerate(from.getResults()))
+      for (auto [j, other] : llvm::enumerate(to.getResults()))
+        if (isa<AffineDimExpr>(expr) && expr == other)
+          dims.emplace_back(i, j);
+    return dims;
+  }
+
+  /// Upstream folds transpositions that move no dimension together to what the
+  /// first of them reads, whatever its type: it has that of the last.
+  static OpOperand *findUntransposed(Operation *op) {
+    auto transpose = dyn_cast<linalg::TransposeOp>(op);
+    if (!transpose)
+      return nullptr;
+    SmallVector<int64_t> permutation(transpose.getPermutation());
+    while (!isIdentityPermutation(permutation)) {
+      transpose = transpose.getInput().getDefiningOp<linalg::TransposeOp>();
+      if (!transpose)
+        return nullptr;
+      permutation = applyPermutation(transpose.getPermutation(), permutation);
     }
-    return ties;
-  }
-};
-
-/// What goes around has one layout, what leaves another.
-struct WhileModel : Base<WhileModel, scf::WhileOp> {
-  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
-    auto loop = cast<scf::WhileOp>(op);
-    SmallVector<LayoutTie> ties;
-    for (auto [init, argument, yielded] :
-         llvm::zip_equal(loop.getInitsMutable(), loop.getBeforeArguments(),
-                         loop.getYieldOp().getResultsMutable()))
-      ties.push_back({{&init, &yielded}, {argument}});
-    for (auto [passed, argument, result] :
-         llvm::zip_equal(loop.getConditionOp().getArgsMutable(),
-                         loop.getAfterArguments(), loop.getResults()))
-      ties.push_back({{&passed}, {argument, result}});
-    return ties;
+    return &transpose.getInputMutable();
   }
 };
 } // namespace
@@ -123,30 +379,90 @@ struct WhileModel : Base<WhileModel, scf::WhileOp> {
 // Ties
 //===----------------------------------------------------------------------===//
 
-static SmallVector<LayoutTie> getTiesOfModel(Operation *op) {
-  if (auto model = dyn_cast<LayoutPropagationOpInterface>(op))
-    return model.getLayoutTies();
-  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumResults() == 0)
-    return {};
+/// What a branch hands on to the arguments of blocks.
+static SmallVector<LayoutTie> getBranchTies(BranchOpInterface branch) {
+  SmallVector<LayoutTie> ties;
+  for (auto [number, block] : llvm::enumerate(branch->getSuccessors())) {
+    SuccessorOperands operands = branch.getSuccessorOperands(number);
+    for (BlockArgument argument : block->getArguments()) {
+      unsigned i = argument.getArgNumber();
+      LayoutTie &tie = ties.emplace_back();
+      tie.definitions = {argument};
+      tie.isPinned = operands.isOperandProduced(i);
+      if (!tie.isPinned)
+        tie.uses = {&branch->getOpOperand(operands.getOperandIndex(i))};
+    }
+  }
+  return ties;
+}
+
+/// What an operation hands on to its regions, these to each other, and to its
+/// results.
+static SmallVector<LayoutTie> getRegionTies(RegionBranchOpInterface op) {
+  SmallVector<LayoutTie> ties;
+  // Iterations that write one result at the same time do so in their own way.
+  if (op->hasTrait<OpTrait::HasParallelRegion>())
+    return ties;
+  RegionBranchSuccessorMapping mapping;
+  op.getSuccessorOperandInputMapping(mapping);
+  auto addUses = [&](Operation &source) {
+    for (OpOperand &use : source.getOpOperands())
+      for (Value input : mapping.lookup(&use))
+        ties.push_back({{&use}, {input}});
+  };
+  addUses(*op);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (block.mightHaveTerminator())
+        addUses(*block.getTerminator());
+  return ties;
+}
+
+static SmallVector<LayoutTie> getElementwiseTies(Operation *op) {
   LayoutTie tie;
   for (OpOperand &operand : op->getOpOperands())
     tie.uses.push_back(&operand);
   llvm::append_range(tie.definitions, op->getResults());
+  llvm::append_range(tie.touched, op->getOperands());
+  llvm::append_range(tie.touched, op->getResults());
   return {std::move(tie)};
+}
+
+static SmallVector<LayoutTie> getTiesOfModel(Operation *op) {
+  if (auto model = dyn_cast<LayoutPropagationOpInterface>(op))
+    return model.getLayoutTies();
+  if (auto branch = dyn_cast<BranchOpInterface>(op))
+    return getBranchTies(branch);
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return getRegionTies(branch);
+  if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() != 0)
+    return getElementwiseTies(op);
+  return {};
 }
 
 SmallVector<LayoutTie> tessera::getLayoutTies(Operation *op) {
   SmallVector<LayoutTie> ties = getTiesOfModel(op);
+  auto isOther = [](Value value) { return !asTensor(value); };
   for (LayoutTie &tie : ties) {
     llvm::erase_if(tie.uses,
-                   [](OpOperand *use) { return !isTensor(use->get()); });
-    llvm::erase_if(tie.definitions,
-                   [](Value value) { return !isTensor(value); });
+                   [&](OpOperand *use) { return isOther(use->get()); });
+    llvm::erase_if(tie.definitions, isOther);
+    llvm::erase_if(tie.touched, isOther);
   }
   llvm::erase_if(ties, [](const LayoutTie &tie) {
     return tie.uses.empty() && tie.definitions.empty();
   });
   return ties;
+}
+
+std::vector<LayoutRelation> tessera::getLayoutRelations(Operation *op) {
+  auto model = dyn_cast<LayoutPropagationOpInterface>(op);
+  return model ? model.getLayoutRelations() : std::vector<LayoutRelation>();
+}
+
+template <typename... Ops>
+static void attachLinalgModels(MLIRContext *context) {
+  (Ops::template attachInterface<LinalgModel<Ops>>(*context), ...);
 }
 
 void tessera::registerLayoutPropagationExternalModels(
@@ -155,23 +471,34 @@ void tessera::registerLayoutPropagationExternalModels(
     arith::ConstantOp::attachInterface<ConstantModel>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    tensor::EmptyOp::attachInterface<SourceModel<tensor::EmptyOp>>(*context);
+    using namespace tensor;
+    tensor::CastOp::attachInterface<CastModel>(*context);
+    CollapseShapeOp::attachInterface<ReshapeModel<CollapseShapeOp>>(*context);
+    ConcatOp::attachInterface<SameRankModel<ConcatOp>>(*context);
+    DimOp::attachInterface<ReaderModel<DimOp>>(*context);
+    tensor::EmptyOp::attachInterface<EmptyModel<tensor::EmptyOp>>(*context);
+    ExpandShapeOp::attachInterface<ReshapeModel<ExpandShapeOp>>(*context);
+    ExtractOp::attachInterface<ReaderModel<ExtractOp>>(*context);
+    ExtractSliceOp::attachInterface<ExtractSliceModel>(*context);
+    FromElementsOp::attachInterface<SourceModel<FromElementsOp>>(*context);
+    GatherOp::attachInterface<GatherModel>(*context);
+    GenerateOp::attachInterface<SourceModel<GenerateOp>>(*context);
+    InsertOp::attachInterface<InsertModel>(*context);
+    InsertSliceOp::attachInterface<InsertSliceModel>(*context);
+    PadOp::attachInterface<SameRankModel<PadOp>>(*context);
+    SplatOp::attachInterface<SourceModel<SplatOp>>(*context);
   });
-  registry.addExtension(+[](MLIRContext *context, scf::SCFDialect *) {
-    scf::ForOp::attachInterface<ForModel>(*context);
-    scf::IfOp::attachInterface<IfModel>(*context);
-    scf::WhileOp::attachInterface<WhileModel>(*context);
+  registry.addExtension(+[](MLIRContext *context, TesseraDialect *) {
+    AssumeLayoutOp::attachInterface<AssumeLayoutModel>(*context);
+    BitcastOp::attachInterface<BitcastModel>(*context);
+    EmptyOp::attachInterface<EmptyModel<EmptyOp>>(*context);
+    RelayoutOp::attachInterface<RelayoutModel>(*context);
+    ReshapeOp::attachInterface<ReshapeModel<ReshapeOp>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    linalg::GenericOp::attachInterface<LinalgModel<linalg::GenericOp>>(
-        *context);
-    linalg::FillOp::attachInterface<LinalgModel<linalg::FillOp>>(*context);
-    linalg::MapOp::attachInterface<LinalgModel<linalg::MapOp>>(*context);
-    linalg::MatmulOp::attachInterface<LinalgModel<linalg::MatmulOp>>(*context);
-    linalg::TransposeOp::attachInterface<LinalgModel<linalg::TransposeOp>>(
-        *context);
-    linalg::BroadcastOp::attachInterface<LinalgModel<linalg::BroadcastOp>>(
-        *context);
-    linalg::ReduceOp::attachInterface<LinalgModel<linalg::ReduceOp>>(*context);
+    attachLinalgModels<
+#define GET_OP_LIST
+#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
+        >(context);
   });
 }

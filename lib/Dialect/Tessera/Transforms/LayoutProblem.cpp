@@ -10,10 +10,11 @@
 
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Layout/Bitcast.h"
+#include "tessera/Layout/Size.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -32,29 +33,31 @@ static Attribute getEncoding(Value value) {
   return getRankedType(value).getEncoding();
 }
 
-/// The shape of a tensor whose buffer has a size; nothing for others.
-static std::optional<Shape> getSizedShape(RankedTensorType type) {
-  if (!type.hasStaticShape())
-    return std::nullopt;
-  llvm::Expected<Shape> shape = getShape(type);
-  if (!shape) {
-    llvm::consumeError(shape.takeError());
-    return std::nullopt;
-  }
-  llvm::Error error =
-      checkSupported(shape->layoutOrDefault(), shape->elementType());
-  error = llvm::joinErrors(std::move(error), getStorageBytes(type).takeError());
-  bool isSized = !error;
-  llvm::consumeError(std::move(error));
-  return isSized ? std::optional<Shape>(*shape) : std::nullopt;
+//===----------------------------------------------------------------------===//
+// Relayouts
+//===----------------------------------------------------------------------===//
+
+/// Whether it is a relayout that stays in its space.
+bool LayoutProblem::isTransparent(Operation *op) const {
+  auto relayout = dyn_cast_or_null<RelayoutOp>(op);
+  if (!relayout || !relayout.isTensorForm())
+    return false;
+  std::optional<Shape> from = getSized(getRankedType(relayout.getSource())),
+                       to = getSized(getRankedType(relayout.getResult()));
+  return from && to &&
+         from->layoutOrDefault().memorySpace ==
+             to->layoutOrDefault().memorySpace;
 }
 
-static int64_t getBufferBytes(RankedTensorType type) {
-  return llvm::cantFail(getStorageBytes(type));
+/// What relayouts in front of a value relayout.
+Value LayoutProblem::getOrigin(Value value) const {
+  while (isTransparent(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
-// Nodes and edges
+// Nodes
 //===----------------------------------------------------------------------===//
 
 /// The types of all values of a tie.
@@ -67,34 +70,116 @@ static SmallVector<RankedTensorType> getTypes(const LayoutTie &tie) {
   return types;
 }
 
-/// A tie is one where encodings agree already and all sizes are known.
-void LayoutProblem::addNode(LayoutTie tie) {
-  SmallVector<RankedTensorType> types = getTypes(tie);
-  Attribute own = types.front().getEncoding();
-  for (RankedTensorType type : types)
-    if (type.getEncoding() != own || !getSizedShape(type))
-      return;
-  for (Value value : tie.definitions)
-    nodeOfValue[value] = nodes.size();
-  for (OpOperand *use : tie.uses)
-    nodeOfUse[use] = nodes.size();
-  nodes.push_back({std::move(tie), {own}, false});
-}
-
 unsigned LayoutProblem::addPinned(Attribute encoding) {
-  nodes.push_back({{}, {encoding}, true});
+  Node &node = nodes.emplace_back();
+  node.candidates = {encoding};
+  node.isPinned = true;
   return nodes.size() - 1;
 }
 
-void LayoutProblem::addNodes(Operation *op) {
-  for (LayoutTie &tie : getLayoutTies(op))
-    addNode(std::move(tie));
-  auto relayout = dyn_cast<RelayoutOp>(op);
-  if (!relayout || !relayout.isTensorForm() ||
-      !getSizedShape(getRankedType(relayout.getSource())))
+/// Types stay where encodings do not agree already, and where a tie says so.
+void LayoutProblem::addNode(ArrayRef<const LayoutTie *> ties) {
+  Node node;
+  for (const LayoutTie *tie : ties) {
+    llvm::append_range(node.tie.uses, tie->uses);
+    llvm::append_range(node.tie.definitions, tie->definitions);
+    node.isPinned |= tie->isPinned;
+  }
+  SmallVector<RankedTensorType> types = getTypes(node.tie);
+  for (RankedTensorType type : types)
+    if (node.isPinned || !getSized(type) ||
+        type.getEncoding() != types.front().getEncoding())
+      return;
+  node.candidates = {types.front().getEncoding()};
+  for (Value value : node.tie.definitions)
+    nodeOfValue[value] = nodes.size();
+  for (OpOperand *use : node.tie.uses)
+    nodeOfUse[use] = nodes.size();
+  nodes.push_back(std::move(node));
+}
+
+/// What a block returns from a function of some results; none where it ends
+/// otherwise.
+static MutableArrayRef<OpOperand> getReturned(Block &block, size_t numResults) {
+  if (!block.mightHaveTerminator())
+    return {};
+  Operation *terminator = block.getTerminator();
+  bool isReturn = terminator->hasTrait<OpTrait::ReturnLike>() &&
+                  terminator->getNumOperands() == numResults;
+  return isReturn ? terminator->getOpOperands() : MutableArrayRef<OpOperand>();
+}
+
+/// Arguments and results of functions that nobody calls from elsewhere.
+void LayoutProblem::addCallTies(std::vector<LayoutTie> &ties) {
+  root->walk([&](CallOpInterface call) {
+    FunctionOpInterface callee = runs.calls.getCallee(call);
+    if (!callee)
+      return;
+    MutableOperandRange operands = call.getArgOperandsMutable();
+    if (operands.size() != callee.getNumArguments())
+      return;
+    for (auto [operand, argument] :
+         llvm::zip_equal(operands, callee.getArguments()))
+      ties.push_back(LayoutTie(&operand, Value(argument)));
+    for (Block &block : callee.getFunctionBody())
+      for (auto [operand, result] : llvm::zip(
+               getReturned(block, call->getNumResults()), call->getResults()))
+        ties.push_back(LayoutTie(&operand, Value(result)));
+  });
+}
+
+void LayoutProblem::addTies(std::vector<LayoutTie> &ties) {
+  root->walk([&](Operation *op) {
+    if (!isTransparent(op))
+      llvm::append_range(ties, getLayoutTies(op));
+  });
+  addCallTies(ties);
+  auto isOther = [](Value value) {
+    return !isa<RankedTensorType>(value.getType());
+  };
+  llvm::erase_if(ties, [&](const LayoutTie &tie) {
+    return llvm::any_of(tie.definitions, isOther);
+  });
+}
+
+/// Ties that share a value or a use are one node, in the order of their first.
+void LayoutProblem::addNodes() {
+  std::vector<LayoutTie> ties;
+  addTies(ties);
+  llvm::DenseMap<void *, unsigned> first;
+  llvm::IntEqClasses classes(ties.size());
+  for (auto [i, tie] : llvm::enumerate(ties)) {
+    for (OpOperand *use : tie.uses)
+      classes.join(i, first.try_emplace(use, i).first->second);
+    for (Value value : tie.definitions)
+      classes.join(
+          i, first.try_emplace(value.getAsOpaquePointer(), i).first->second);
+  }
+  classes.compress();
+  std::vector<SmallVector<const LayoutTie *, 2>> members(
+      classes.getNumClasses());
+  for (auto [i, tie] : llvm::enumerate(ties))
+    members[classes[i]].push_back(&tie);
+  for (ArrayRef<const LayoutTie *> list : members)
+    addNode(list);
+  root->walk([&](Operation *op) { addTouched(op); });
+}
+
+/// What an operation touches of its own ties.
+void LayoutProblem::addTouched(Operation *op) {
+  if (isTransparent(op))
     return;
-  relayouts.push_back(relayout);
-  addNode({{}, {relayout.getResult()}});
+  for (const LayoutTie &tie : getLayoutTies(op)) {
+    std::optional<unsigned> node;
+    for (OpOperand *use : tie.uses)
+      if (auto found = nodeOfUse.find(use); found != nodeOfUse.end())
+        node = found->second;
+    for (Value value : tie.definitions)
+      if (auto found = nodeOfValue.find(value); found != nodeOfValue.end())
+        node = found->second;
+    for (Value value : node ? ArrayRef<Value>(tie.touched) : ArrayRef<Value>())
+      nodes[*node].touched.emplace_back(getRankedType(value), op);
+  }
 }
 
 unsigned LayoutProblem::getNode(Value value) {
@@ -106,31 +191,48 @@ unsigned LayoutProblem::getNode(Value value) {
   return node;
 }
 
-/// The source of a relayout that is a node may have any layout. A use in no tie
-/// wants the type that it has.
-void LayoutProblem::addEdges(Operation *op) {
-  auto relayout = dyn_cast<RelayoutOp>(op);
-  bool isNode = relayout && nodeOfValue.contains(op->getResult(0));
-  for (OpOperand &use : op->getOpOperands()) {
-    auto type = dyn_cast<RankedTensorType>(use.get().getType());
-    if (!type || !getSizedShape(type))
+/// A use in no tie wants the type that it has.
+void LayoutProblem::addUses(Operation *op) {
+  if (isTransparent(op))
+    return;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type || !getSized(type))
       continue;
-    unsigned from = getNode(use.get());
-    auto tied = nodeOfUse.find(&use);
-    if (isNode)
-      edges.push_back({from, nodeOfValue[relayout.getResult()], &use});
-    else if (tied != nodeOfUse.end())
-      edges.push_back({from, tied->second, &use});
-    else if (!nodes[from].isPinned)
-      edges.push_back({from, addPinned(type.getEncoding()), &use});
+    Value origin = getOrigin(operand.get());
+    unsigned node = getNode(origin);
+    auto tied = nodeOfUse.find(&operand);
+    bool isFixed = tied == nodeOfUse.end();
+    // Nothing can change.
+    if (isFixed && nodes[node].isPinned && origin == operand.get())
+      continue;
+    unsigned wanted = isFixed ? addPinned(type.getEncoding()) : tied->second;
+    nodeOfUse[&operand] = wanted;
+    Source &source = sources[origin];
+    source.node = node;
+    source.uses.push_back({&operand, wanted});
+  }
+}
+
+void LayoutProblem::addRelations(Operation *op) {
+  if (isTransparent(op))
+    return;
+  for (LayoutRelation &relation : getLayoutRelations(op)) {
+    auto type = dyn_cast<RankedTensorType>(relation.result.getType());
+    if (!type || !getSized(type) || !nodeOfUse.contains(relation.use))
+      continue;
+    getNode(relation.result);
+    relations.push_back(std::move(relation));
   }
 }
 
 LayoutProblem::LayoutProblem(Operation *root, LayoutProblemOptions options)
-    : root(root), options(options) {
-  root->walk([&](Operation *op) { addNodes(op); });
-  root->walk([&](Operation *op) { addEdges(op); });
+    : root(root), options(options), runs(root, options.unknownTrips) {
+  addNodes();
+  root->walk([&](Operation *op) { addUses(op); });
+  root->walk([&](Operation *op) { addRelations(op); });
   addCandidates();
+  addVersions();
   buildGraph();
 }
 
@@ -177,29 +279,65 @@ static bool isValid(RankedTensorType type, Attribute encoding) {
   return changed && getSizedShape(changed);
 }
 
-bool LayoutProblem::addCandidate(unsigned number, Attribute encoding) {
+void LayoutProblem::addCandidate(unsigned number, Attribute encoding) {
   Node &node = nodes[number];
   if (node.isPinned || node.candidates.size() >= options.maxCandidates)
-    return false;
+    return;
   SmallVector<RankedTensorType> types = getTypes(node.tie);
   std::optional<Attribute> adapted = adapt(types.front(), encoding);
   if (!adapted || llvm::is_contained(node.candidates, *adapted) ||
       !llvm::all_of(types, [&](RankedTensorType type) {
         return isValid(type, *adapted);
       }))
-    return false;
+    return;
   node.candidates.push_back(*adapted);
-  return true;
+  worklist.emplace_back(number, *adapted);
 }
 
-/// What the target would choose, if the module has one.
+/// A candidate of one side of a relation makes others on the other side.
+void LayoutProblem::addInduced(const LayoutRelation &relation, bool isResult,
+                               Attribute encoding) {
+  unsigned to =
+      isResult ? nodeOfValue[relation.result] : nodeOfUse[relation.use];
+  if (nodes[to].isPinned ||
+      nodes[to].candidates.size() >= options.maxCandidates)
+    return;
+  RankedTensorType given = getRankedType(relation.use->get());
+  RankedTensorType wanted = getRankedType(relation.result);
+  if (!isResult)
+    std::swap(given, wanted);
+  std::optional<Shape> source = getSized(withEncoding(given, encoding));
+  std::optional<Shape> like =
+      getSized(withEncoding(wanted, nodes[to].candidates.front()));
+  if (!source || !like)
+    return;
+  source->setLayout(source->layoutOrDefault());
+  like->setLayout(like->layoutOrDefault());
+  for (const Shape &shape :
+       induce(relation.relation, *source, *like, isResult, rule)) {
+    bool isRowMajor = shape.layout() == Layout::descending(shape.rank());
+    addCandidate(to, !encoding && isRowMajor
+                         ? Attribute()
+                         : LayoutAttr::get(root->getContext(), shape.layout()));
+  }
+}
+
+/// What the target would choose, if the module has one. Where it has none,
+/// tiles are a TPU's.
 void LayoutProblem::addDefaults() {
+  auto hasTiles = [](const Node &node) {
+    auto layout = dyn_cast_or_null<LayoutAttr>(node.candidates.front());
+    return layout && !layout.getLayout().tiles.empty();
+  };
+  if (options.target)
+    rule = options.target.getLayoutRule();
+  else if (llvm::any_of(nodes, hasTiles))
+    rule = LayoutRule::TPU;
   for (unsigned i = 0; options.target && i < nodes.size(); ++i) {
     if (nodes[i].isPinned)
       continue;
     RankedTensorType type = getTypes(nodes[i].tie).front();
-    llvm::Expected<Shape> shape = chooseDefaultLayout(
-        options.target.getLayoutRule(), *getSizedShape(type));
+    llvm::Expected<Shape> shape = chooseDefaultLayout(rule, *getSized(type));
     if (shape)
       addCandidate(i, LayoutAttr::get(type.getContext(), shape->layout()));
     else
@@ -207,120 +345,304 @@ void LayoutProblem::addDefaults() {
   }
 }
 
-/// Carries encodings along edges until nothing is new.
-void LayoutProblem::addCandidates() {
-  addDefaults();
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (const Edge &edge : edges)
-      for (auto [from, to] :
-           {std::pair(edge.from, edge.to), std::pair(edge.to, edge.from)})
-        for (size_t i = 0; i < nodes[from].candidates.size(); ++i)
-          changes |= addCandidate(to, nodes[from].candidates[i]);
+/// Carries encodings along uses and relations until nothing is new.
+void LayoutProblem::propagate() {
+  while (!worklist.empty()) {
+    auto list = std::move(worklist);
+    worklist.clear();
+    for (auto [node, encoding] : list) {
+      for (unsigned other : neighbours[node])
+        addCandidate(other, encoding);
+      for (auto [number, isResult] : joined[node])
+        addInduced(relations[number], !isResult, encoding);
+    }
   }
+}
+
+void LayoutProblem::addCandidates() {
+  neighbours.resize(nodes.size());
+  joined.resize(nodes.size());
+  for (const auto &[value, source] : sources)
+    for (const Use &use : source.uses) {
+      neighbours[source.node].push_back(use.node);
+      neighbours[use.node].push_back(source.node);
+    }
+  for (auto [i, relation] : llvm::enumerate(relations)) {
+    joined[nodeOfUse[relation.use]].emplace_back(i, false);
+    joined[nodeOfValue[relation.result]].emplace_back(i, true);
+  }
+  for (auto [i, node] : llvm::enumerate(nodes))
+    worklist.emplace_back(i, node.candidates.front());
+  propagate();
+  addDefaults();
+  propagate();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// The block in which a relayout of `value` is in front of `uses` and runs
+/// least often: its own, or behind loops of blocks.
+Block *LayoutProblem::findPlace(Value value, ArrayRef<OpOperand *> uses) {
+  Block *own = value.getParentBlock(), *common = nullptr;
+  if (own->getParent()->hasOneBlock())
+    return own;
+  for (OpOperand *use : uses) {
+    Operation *op = own->getParent()->findAncestorOpInRegion(*use->getOwner());
+    common = common
+                 ? dominance.findNearestCommonDominator(common, op->getBlock())
+                 : op->getBlock();
+  }
+  return common && runs.get(common) < runs.get(own) ? common : own;
+}
+
+/// Two copies at most are looked at, and those that there are.
+void LayoutProblem::addVersions(Value value, Source &source) {
+  Encodings wanted;
+  Versions own = {getEncoding(value)};
+  for (const Use &use : source.uses) {
+    Attribute now = getEncoding(use.operand->get());
+    if (!llvm::is_contained(own, now))
+      own.push_back(now);
+    for (Attribute encoding : nodes[use.node].candidates)
+      if (wanted.size() < options.maxCandidates &&
+          !llvm::is_contained(wanted, encoding))
+        wanted.push_back(encoding);
+  }
+  source.versions.push_back(own);
+  for (Attribute home : nodes[source.node].candidates) {
+    source.versions.push_back({home});
+    for (auto [i, one] : llvm::enumerate(wanted)) {
+      if (one == home)
+        continue;
+      source.versions.push_back({home, one});
+      for (Attribute two : ArrayRef(wanted).drop_front(i + 1))
+        if (two != home && source.uses.size() > 2)
+          source.versions.push_back({home, one, two});
+    }
+  }
+}
+
+void LayoutProblem::addVersions() {
+  for (auto &[value, source] : sources) {
+    SmallVector<OpOperand *> operands;
+    for (const Use &use : source.uses)
+      operands.push_back(use.operand);
+    source.place = findPlace(value, operands);
+    source.runs = runs.get(source.place);
+    if (source.uses.size() > 1)
+      addVersions(value, source);
+  }
+}
+
+/// Each is made of those before it that cost least together.
+SmallVector<std::pair<unsigned, unsigned>, 2>
+LayoutProblem::orderCopies(RankedTensorType type,
+                           ArrayRef<Attribute> versions) {
+  SmallVector<std::pair<unsigned, unsigned>, 2> order;
+  std::vector<bool> isMade(versions.size());
+  isMade[0] = true;
+  while (order.size() + 1 < versions.size()) {
+    std::pair<unsigned, unsigned> next;
+    int64_t least = kInfiniteCost;
+    for (unsigned from = 0; from < versions.size(); ++from)
+      for (unsigned to = 0; to < versions.size(); ++to) {
+        if (!isMade[from] || isMade[to])
+          continue;
+        int64_t cost = getRelayoutBytes(withEncoding(type, versions[from]),
+                                        withEncoding(type, versions[to]));
+        if (cost >= least)
+          continue;
+        least = cost;
+        next = {from, to};
+      }
+    isMade[next.second] = true;
+    order.push_back(next);
+  }
+  return order;
+}
+
+/// What has the encoding already is better than what moves nothing.
+unsigned LayoutProblem::findCheapest(RankedTensorType type,
+                                     ArrayRef<Attribute> versions,
+                                     Attribute wanted) {
+  auto getCost = [&](Attribute version) {
+    return std::pair(getRelayoutBytes(withEncoding(type, version),
+                                      withEncoding(type, wanted)),
+                     version != wanted);
+  };
+  const auto *least =
+      llvm::min_element(versions, [&](Attribute lhs, Attribute rhs) {
+        return getCost(lhs) < getCost(rhs);
+      });
+  return least - versions.begin();
 }
 
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
 
-static int64_t multiply(int64_t lhs, int64_t rhs) {
-  return llvm::checkedMul(lhs, rhs).value_or(kInfiniteCost - 1);
+int64_t LayoutProblem::getBytes(RankedTensorType type) const {
+  std::optional<Shape> shape = getSized(type);
+  return shape ? llvm::cantFail(getSizeOnCore(*shape)).bytes : 0;
 }
 
-static int64_t add(int64_t lhs, int64_t rhs) {
-  return std::min(llvm::checkedAdd(lhs, rhs).value_or(kInfiniteCost),
-                  kInfiniteCost - 1);
-}
-
-/// How often an operation runs each time the root does.
-int64_t LayoutProblem::getTrips(Operation *op) const {
-  int64_t trips = 1;
-  for (Operation *parent = op->getParentOp(); parent && op != root;
-       op = parent, parent = op->getParentOp()) {
-    auto loop = dyn_cast<LoopLikeOpInterface>(parent);
-    if (!loop)
-      continue;
-    std::optional<APInt> count = loop.getStaticTripCount();
-    bool isKnown = count && count->getActiveBits() < 63;
-    trips = multiply(trips, isKnown ? int64_t(count->getZExtValue())
-                                    : options.unknownTrips);
-  }
-  return trips;
-}
-
+/// Bytes are kept where types are equal, or where the rule of bitcasts says so,
+/// which knows static sizes.
 int64_t LayoutProblem::getRelayoutBytes(RankedTensorType from,
                                         RankedTensorType to) {
   auto [entry, isNew] = relayoutBytes.try_emplace({from, to}, 0);
-  if (isNew && from != to &&
-      !isRelayoutBitcast(*getSizedShape(from), *getSizedShape(to)))
-    entry->second = add(getBufferBytes(from), getBufferBytes(to));
-  return entry->second;
+  if (!isNew || from == to)
+    return entry->second;
+  bool isKept = from.hasStaticShape() &&
+                isRelayoutBitcast(*getSized(from), *getSized(to));
+  return entry->second = isKept ? 0 : sumCosts(getBytes(from), getBytes(to));
 }
 
-/// Padding that is read and written. Loops and branches hand values on.
-int64_t LayoutProblem::getUnaryCost(const Node &node, Attribute encoding) {
+static bool isRowMajor(RankedTensorType type) {
+  std::optional<Layout> layout =
+      getLayoutOf(type.getEncoding(), type.getRank());
+  return layout && *layout == Layout::descending(type.getRank());
+}
+
+/// Whether a relation holds. Of views of dynamic sizes it is known where both
+/// are row-major.
+static bool holds(const Relation &relation, RankedTensorType from,
+                  RankedTensorType to) {
+  bool isView = relation.kind == Relation::Kind::View;
+  if (isView && !relation.map)
+    return isRowMajor(from) && isRowMajor(to);
+  Shape source = *getSizedShape(from), result = *getSizedShape(to);
+  source.setLayout(source.layoutOrDefault());
+  result.setLayout(result.layoutOrDefault());
+  return relation.accepts(source, result);
+}
+
+int64_t LayoutProblem::getMovedBytes(const LayoutRelation &relation,
+                                     Attribute from, Attribute to) {
+  using Traffic = LayoutRelation::Traffic;
+  if (relation.traffic == Traffic::None)
+    return 0;
+  RankedTensorType source =
+      withEncoding(getRankedType(relation.use->get()), from);
+  RankedTensorType result = withEncoding(getRankedType(relation.result), to);
+  bool isFree = relation.traffic != Traffic::Always &&
+                holds(relation.relation, source, result);
+  if (isFree)
+    return 0;
+  if (relation.traffic == Traffic::Fixed)
+    return kInfiniteCost;
+  return multiplyCosts(sumCosts(getBytes(source), getBytes(result)),
+                       runs.get(relation.use->getOwner()));
+}
+
+/// Padding that is read and written.
+int64_t LayoutProblem::getPadding(const Node &node, Attribute encoding) {
   int64_t cost = 0;
-  auto addPadding = [&](RankedTensorType type, Operation *op) {
-    llvm::Expected<int64_t> plain =
-        getStorageBytes(withEncoding(type, Attribute()));
-    if (!plain) {
-      llvm::consumeError(plain.takeError());
-      return;
-    }
-    int64_t padding = std::max<int64_t>(getBufferBytes(type) - *plain, 0);
-    cost = add(cost, multiply(padding, getTrips(op)));
-  };
-  auto moves = [](Operation *op) {
-    return op && op->getNumRegions() == 0 && !isa<RelayoutOp>(op) &&
-           !op->hasTrait<OpTrait::IsTerminator>() &&
-           !op->hasTrait<OpTrait::ConstantLike>();
-  };
-  for (OpOperand *use : node.tie.uses)
-    if (moves(use->getOwner()))
-      addPadding(withEncoding(getRankedType(use->get()), encoding),
-                 use->getOwner());
-  for (Value value : node.tie.definitions)
-    if (moves(value.getDefiningOp()))
-      addPadding(withEncoding(getRankedType(value), encoding),
-                 value.getDefiningOp());
+  for (auto [type, op] : node.touched) {
+    int64_t padding = getBytes(withEncoding(type, encoding)) -
+                      getBytes(withEncoding(type, Attribute()));
+    cost = sumCosts(cost,
+                    multiplyCosts(std::max<int64_t>(padding, 0), runs.get(op)));
+  }
   return cost;
 }
 
-void LayoutProblem::addCosts(const Edge &edge) {
-  if (edge.from == edge.to)
+void LayoutProblem::addVersionVariable(Value value, Source &source) {
+  RankedTensorType type = getRankedType(value);
+  std::vector<int64_t> costs, agree;
+  for (const Versions &versions : source.versions) {
+    int64_t cost = 0;
+    for (auto [from, to] : orderCopies(type, versions))
+      cost = sumCosts(cost, getRelayoutBytes(withEncoding(type, versions[from]),
+                                             withEncoding(type, versions[to])));
+    costs.push_back(multiplyCosts(cost, source.runs));
+    for (Attribute home : nodes[source.node].candidates)
+      agree.push_back(versions.front() == home ? 0 : kInfiniteCost);
+  }
+  source.variable = graph.addVariable(std::move(costs));
+  graph.addCosts(*source.variable, source.node, std::move(agree));
+}
+
+/// Each use reads the version that costs it least.
+void LayoutProblem::addSource(Value value, Source &source) {
+  std::vector<Versions> versions = source.versions;
+  if (versions.empty())
+    for (Attribute home : nodes[source.node].candidates)
+      versions.push_back({home});
+  else
+    addVersionVariable(value, source);
+  RankedTensorType type = getRankedType(value);
+  unsigned from = source.variable.value_or(source.node);
+  for (const Use &use : source.uses) {
+    if (from == use.node)
+      continue;
+    int64_t count = runs.get(findPlace(value, use.operand));
+    std::vector<int64_t> costs;
+    for (const Versions &each : versions)
+      for (Attribute wanted : nodes[use.node].candidates) {
+        Attribute version = each[findCheapest(type, each, wanted)];
+        costs.push_back(
+            multiplyCosts(getRelayoutBytes(withEncoding(type, version),
+                                           withEncoding(type, wanted)),
+                          count));
+      }
+    graph.addCosts(from, use.node, std::move(costs));
+  }
+}
+
+void LayoutProblem::addRelation(const LayoutRelation &relation) {
+  unsigned from = nodeOfUse[relation.use], to = nodeOfValue[relation.result];
+  if (relation.traffic == LayoutRelation::Traffic::None)
     return;
-  int64_t trips = getTrips(edge.use->getOwner());
-  RankedTensorType type = getRankedType(edge.use->get());
   std::vector<int64_t> costs;
-  for (Attribute from : nodes[edge.from].candidates)
-    for (Attribute to : nodes[edge.to].candidates)
-      costs.push_back(multiply(
-          getRelayoutBytes(withEncoding(type, from), withEncoding(type, to)),
-          trips));
-  graph.addCosts(edge.from, edge.to, std::move(costs));
+  for (Attribute source : nodes[from].candidates)
+    for (Attribute result : nodes[to].candidates)
+      costs.push_back(getMovedBytes(relation, source, result));
+  if (from != to)
+    return graph.addCosts(from, to, std::move(costs));
+  // In a loop that hands its result to itself, both have one encoding.
+  size_t count = nodes[from].candidates.size();
+  for (size_t i = 0; i < count; ++i)
+    graph.addCost(from, i, costs[i * count + i]);
 }
 
 void LayoutProblem::buildGraph() {
   for (const Node &node : nodes) {
     std::vector<int64_t> costs;
     for (Attribute encoding : node.candidates)
-      costs.push_back(getUnaryCost(node, encoding));
+      costs.push_back(getPadding(node, encoding));
     graph.addVariable(std::move(costs));
   }
-  for (const Edge &edge : edges)
-    addCosts(edge);
+  for (auto &[value, source] : sources)
+    addSource(value, source);
+  for (const LayoutRelation &relation : relations)
+    addRelation(relation);
 }
 
-/// The first candidate of each node is what it has.
-std::optional<int64_t> LayoutProblem::getBytes() const {
+std::optional<int64_t> LayoutProblem::countBytes() {
   if (!graph.dearest())
     return std::nullopt;
-  return graph.evaluate(Choices(nodes.size()));
+  int64_t sum = 0;
+  for (const Node &node : nodes)
+    sum = sumCosts(sum, getPadding(node, node.candidates.front()));
+  for (const LayoutRelation &relation : relations)
+    sum =
+        sumCosts(sum, getMovedBytes(relation, getEncoding(relation.use->get()),
+                                    getEncoding(relation.result)));
+  root->walk([&](RelayoutOp op) {
+    if (isTransparent(op))
+      sum = sumCosts(
+          sum, multiplyCosts(getRelayoutBytes(getRankedType(op.getSource()),
+                                              getRankedType(op.getResult())),
+                             runs.get(op)));
+  });
+  return sum;
 }
 
 llvm::Expected<Solution> LayoutProblem::solve() {
-  return tessera::solve(graph, Choices(nodes.size()));
+  return tessera::solve(graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,13 +650,13 @@ llvm::Expected<Solution> LayoutProblem::solve() {
 //===----------------------------------------------------------------------===//
 
 void LayoutProblem::setTypes(const Choices &choices, Changes &changes) {
-  for (auto [node, choice] : llvm::zip_equal(nodes, choices)) {
-    if (choice == 0)
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    Attribute encoding = node.candidates[choices[i]];
+    if (choices[i] == 0)
       continue;
     for (Value value : node.tie.definitions) {
       ++changes.changed;
-      RankedTensorType type =
-          withEncoding(getRankedType(value), node.candidates[choice]);
+      RankedTensorType type = withEncoding(getRankedType(value), encoding);
       value.setType(type);
       Operation *op = value.getDefiningOp();
       if (!op || !op->hasTrait<OpTrait::ConstantLike>())
@@ -345,30 +667,107 @@ void LayoutProblem::setTypes(const Choices &choices, Changes &changes) {
   }
 }
 
-void LayoutProblem::addRelayout(const Edge &edge, Attribute wanted,
-                                Changes &changes) {
-  if (getEncoding(edge.use->get()) == wanted)
-    return;
+/// Functions say what their arguments and results are.
+void LayoutProblem::setFunctionTypes() {
+  root->walk([&](FunctionOpInterface function) {
+    if (runs.calls.getCallers(function).empty())
+      return;
+    SmallVector<Type> results(function.getResultTypes());
+    for (Block &block : function.getFunctionBody())
+      for (auto [operand, result] :
+           llvm::zip(getReturned(block, results.size()), results))
+        result = operand.get().getType();
+    Block &entry = function.getFunctionBody().front();
+    function.setType(function.cloneTypeWith(entry.getArgumentTypes(), results));
+  });
+}
+
+/// The only block of a branch of `op` that has all uses; null where they are in
+/// several, or where `op` may run it more than once.
+static Block *findBranch(Operation *op, ArrayRef<OpOperand *> uses) {
+  if (!isa<RegionBranchOpInterface>(op) || isa<LoopLikeOpInterface>(op) ||
+      op->getNumRegions() < 2)
+    return nullptr;
+  for (Region &region : op->getRegions())
+    if (region.hasOneBlock() && llvm::all_of(uses, [&](OpOperand *use) {
+          return region.isAncestor(use->getOwner()->getParentRegion());
+        }))
+      return &region.front();
+  return nullptr;
+}
+
+/// In front of the first use in `block`, or of what contains it; in a branch
+/// that has all uses, there.
+static void setInsertionPoint(OpBuilder &builder, Block *block,
+                              ArrayRef<OpOperand *> uses) {
+  Operation *first = nullptr;
+  for (OpOperand *use : uses) {
+    Operation *op = block->findAncestorOpInBlock(*use->getOwner());
+    if (op && (!first || op->isBeforeInBlock(first)))
+      first = op;
+  }
+  // Else blocks behind this one have the uses.
+  if (!first)
+    first = block->getTerminator();
+  builder.setInsertionPoint(first);
+  if (Block *branch = findBranch(first, uses))
+    setInsertionPoint(builder, branch, uses);
+}
+
+Value LayoutProblem::relayout(OpBuilder &builder, Value value,
+                              Attribute encoding, Changes &changes) {
   ++changes.inserted;
-  Operation *op = edge.use->getOwner();
-  OpBuilder builder(op);
-  RankedTensorType type = withEncoding(getRankedType(edge.use->get()), wanted);
-  edge.use->set(RelayoutOp::create(builder, op->getLoc(), type, edge.use->get())
-                    .getResult());
+  return RelayoutOp::create(builder, value.getLoc(),
+                            withEncoding(getRankedType(value), encoding), value)
+      .getResult();
+}
+
+/// Makes the copies that are chosen, and gives each use the one that costs it
+/// least.
+void LayoutProblem::relayoutUses(Value value, const Source &source,
+                                 const Choices &choices, Changes &changes) {
+  RankedTensorType type = getRankedType(value);
+  Versions versions = {type.getEncoding()};
+  if (source.variable)
+    versions = source.versions[choices[*source.variable]];
+  OpBuilder builder(value.getContext());
+  SmallVector<OpOperand *> operands;
+  for (const Use &use : source.uses)
+    operands.push_back(use.operand);
+  SmallVector<Value> copies(versions.size(), value);
+  setInsertionPoint(builder, source.place, operands);
+  for (auto [from, to] : orderCopies(type, versions))
+    copies[to] = relayout(builder, copies[from], versions[to], changes);
+  for (const Use &use : source.uses) {
+    Attribute wanted = nodes[use.node].candidates[choices[use.node]];
+    unsigned version = findCheapest(type, versions, wanted);
+    use.operand->set(copies[version]);
+    if (versions[version] == wanted)
+      continue;
+    setInsertionPoint(builder, findPlace(value, use.operand), use.operand);
+    use.operand->set(relayout(builder, copies[version], wanted, changes));
+  }
+  // What moves nothing may be chosen for nothing.
+  for (Value copy : llvm::reverse(copies))
+    if (copy != value && copy.use_empty())
+      copy.getDefiningOp()->erase();
 }
 
 LayoutProblem::Changes LayoutProblem::apply(const Choices &choices) {
   Changes changes;
+  SmallVector<RelayoutOp> before;
+  root->walk([&](RelayoutOp op) {
+    if (isTransparent(op))
+      before.push_back(op);
+  });
   setTypes(choices, changes);
-  for (const Edge &edge : edges)
-    if (!isa<RelayoutOp>(edge.use->getOwner()) ||
-        !nodeOfValue.contains(edge.use->getOwner()->getResult(0)))
-      addRelayout(edge, nodes[edge.to].candidates[choices[edge.to]], changes);
-  for (RelayoutOp relayout : relayouts) {
-    if (relayout.getSource().getType() != relayout.getResult().getType())
+  for (const auto &[value, source] : sources)
+    relayoutUses(value, source, choices, changes);
+  setFunctionTypes();
+  for (RelayoutOp relayout : llvm::reverse(before)) {
+    if (!relayout->use_empty())
       continue;
     ++changes.erased;
-    relayout.getResult().replaceAllUsesWith(relayout.getSource());
     relayout.erase();
   }
   return changes;

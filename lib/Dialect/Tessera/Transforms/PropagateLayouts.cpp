@@ -30,7 +30,8 @@ struct PropagateLayoutsPass
 
 private:
   LayoutProblemOptions getOptions() {
-    return {unknownTrips, maxCandidates, TargetAttr::lookup(getOperation())};
+    return {unknownTrips, unknownSize, maxCandidates,
+            TargetAttr::lookup(getOperation())};
   }
   std::optional<int64_t> rewrite(Operation *copy, const Choices &choices);
   void remark(int64_t before, int64_t after, int64_t bound);
@@ -42,6 +43,9 @@ LogicalResult PropagateLayoutsPass::initialize(MLIRContext *context) {
   if (unknownTrips < 1)
     return emitLayoutError(emit, invalidError("", "unknown-trips", "1 or more",
                                               Twine(unknownTrips)));
+  if (unknownSize < 1)
+    return emitLayoutError(emit, invalidError("", "unknown-size", "1 or more",
+                                              Twine(unknownSize)));
   if (maxCandidates < 1 || maxCandidates > 16)
     return emitLayoutError(emit, invalidError("", "max-candidates", "1 to 16",
                                               Twine(maxCandidates)));
@@ -57,7 +61,7 @@ std::optional<int64_t> PropagateLayoutsPass::rewrite(Operation *copy,
   SilentDiagnostics ignore(&getContext());
   if (failed(verify(copy)))
     return std::nullopt;
-  std::optional<int64_t> bytes = LayoutProblem(copy, getOptions()).getBytes();
+  std::optional<int64_t> bytes = LayoutProblem(copy, getOptions()).countBytes();
   numChanged += changes.changed;
   numErased += changes.erased;
   numInserted += changes.inserted;
@@ -82,7 +86,8 @@ void PropagateLayoutsPass::runOnOperation() {
                           solution.takeError());
     return signalPassFailure();
   }
-  int64_t before = *problem.getBytes(), after = before;
+  // The solver has said that sums fit.
+  int64_t before = *problem.countBytes(), after = before;
   if (solution->cost < before) {
     // Where two problems are built of equal IR, they have equal choices.
     OwningOpRef<Operation *> copy(op->clone());

@@ -178,14 +178,20 @@ def PropagateLayouts : Pass<"tessera-propagate-layouts"> {
     write; a relayout between layouts with the same bytes costs nothing.
 
     Operations say how layouts pass through them by the interface
-    `LayoutPropagationOpInterface`: elementwise ones, `arith.constant`,
-    `tensor.empty`, `scf.for`, `if` and `while`, and those of `linalg` on
-    tensors. All other values keep their types: arguments and results of
-    functions, calls, bitcasts, reshapes, slices, what `tessera.assume_layout`
-    gives. So do memory spaces, and tensors with dynamic dimensions.
+    `LayoutPropagationOpInterface`: those of `linalg` on tensors, most of
+    `tensor`, `tessera.reshape`, `bitcast` and moves to other spaces. What is
+    elementwise, branches (`BranchOpInterface`, `RegionBranchOpInterface`), or
+    calls private functions needs no model. All other values keep their types:
+    arguments and results of other functions, what `tessera.assume_layout`
+    gives, memory spaces.
 
-    Candidates are the encodings that values have, carried along relayouts and
-    ties, and the default layouts of the module's target, if it has one. The
+    Relayouts within a space are made anew: where a value has several users,
+    copies of it are shared and count once, in front of loops and in the branch
+    that needs them. Dynamic dimensions count as `unknown-size`, and loops
+    without constant bounds as `unknown-trips`.
+
+    Candidates are the encodings that values have, carried along uses and through
+    operations, and the default layouts of the module's target, if it has one. The
     solver (`docs/assignment.md`) gives a lower bound for these candidates. The
     pass never makes the sum larger; where it would, nothing changes.
 
@@ -216,6 +222,8 @@ def PropagateLayouts : Pass<"tessera-propagate-layouts"> {
   let options = [
     Option<"unknownTrips", "unknown-trips", "int64_t", /*default=*/"10",
            "How often a loop runs whose bounds are not constants">,
+    Option<"unknownSize", "unknown-size", "int64_t", /*default=*/"1024",
+           "How large a dimension counts that is dynamic">,
     Option<"maxCandidates", "max-candidates", "unsigned", /*default=*/"6",
            "Encodings that a value may choose from">,
     Option<"remarks", "remarks", "bool", /*default=*/"false",

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_ASSIGNHLO_RELATION_H
-#define TESSERA_LIB_ASSIGNHLO_RELATION_H
+#ifndef TESSERA_ASSIGN_RELATION_H
+#define TESSERA_ASSIGN_RELATION_H
 
 #include "tessera/DataFlow/IndexMap.h"
-#include "tessera/HLO/Module.h"
 #include "tessera/Layout/Target.h"
 
 namespace tessera {
@@ -45,17 +44,10 @@ llvm::SmallVector<Shape, 2> induce(const Relation &relation, const Shape &given,
                                    const Shape &wanted, bool isResult,
                                    LayoutRule rule);
 
-/// Of operand `number` of an instruction and its result; nothing where the
-/// instruction takes and gives the layouts that it has and no others.
-std::optional<Relation> getRelation(const hlo::Instruction &instruction,
-                                    size_t number);
-
-/// Whether an instruction is a view, or moves bytes only to change a layout.
-bool isView(const hlo::Instruction &instruction);
-
-/// Whether such a one moves bytes in the module as it is.
-bool movesBytes(const hlo::Instruction &view);
+/// `shape` in space 0. Spaces, and how an array is divided among parts of one,
+/// are not chosen.
+Shape withoutSpace(Shape shape);
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_ASSIGNHLO_RELATION_H
+#endif // TESSERA_ASSIGN_RELATION_H
