@@ -271,6 +271,10 @@ func.func @main() -> i32 {{
 """
 
 
+def is_full():
+    return programs.test_count(10) == 10
+
+
 def check(case, layout):
     """What is wrong, or None."""
     text = program(case, layout)
@@ -296,11 +300,12 @@ def main():
     layouts = ["columns", "tiles", "column tiles"]
     wrong = []
     for case in CASES:
-        for layout in layouts if programs.test_count(10) == 10 else [rng.choice(layouts)]:
+        for layout in layouts if is_full() else [rng.choice(layouts)]:
             message = check(case, layout)
             if message:
                 wrong.append(f"{case}, {layout}: {message}")
     programs.report(wrong, len(CASES), "operations")
 
 
-main()
+if __name__ == "__main__":
+    main()

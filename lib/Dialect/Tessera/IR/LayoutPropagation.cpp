@@ -291,89 +291,87 @@ struct RelayoutModel : Base<RelayoutModel, RelayoutOp> {
   }
 };
 
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Structured operations
+//===----------------------------------------------------------------------===//
+
+/// The tie of the first init that has the same indices.
+static LayoutTie *findSame(linalg::LinalgOp op, OpOperand *input,
+                           MutableArrayRef<LayoutTie> ties) {
+  AffineMap map = op.getMatchingIndexingMap(input);
+  for (auto [number, init] : llvm::enumerate(op.getDpsInitsMutable()))
+    if (op.getMatchingIndexingMap(&init) == map)
+      return &ties[number];
+  return nullptr;
+}
+
+/// Upstream folds transpositions that move no dimension together to what the
+/// first of them reads, whatever its type: it has that of the last.
+static OpOperand *findUntransposed(Operation *op) {
+  auto transpose = dyn_cast<linalg::TransposeOp>(op);
+  if (!transpose)
+    return nullptr;
+  SmallVector<int64_t> permutation(transpose.getPermutation());
+  while (!isIdentityPermutation(permutation)) {
+    transpose = transpose.getInput().getDefiningOp<linalg::TransposeOp>();
+    if (!transpose)
+      return nullptr;
+    permutation = applyPermutation(transpose.getPermutation(), permutation);
+  }
+  return &transpose.getInputMutable();
+}
+
 /// A result has the layout of what it is written into. Operands that are read
 /// at the same indices have it too, so that loops stay simple; others are read
 /// in any layout.
-template <typename Op> struct LinalgModel : Base<LinalgModel<Op>, Op> {
-  SmallVector<LayoutTie> getLayoutTies(Operation *op) const {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    SmallVector<LayoutTie> ties;
-    if (!linalgOp.hasPureTensorSemantics())
-      return ties;
-    for (OpOperand &init : linalgOp.getDpsInitsMutable()) {
-      OpResult result = linalgOp.getTiedOpResult(&init);
-      ties.push_back({{&init}, {result}, {result}});
-      if (linalgOp.payloadUsesValueFromOperand(&init))
-        ties.back().touched.push_back(init.get());
-    }
-    for (OpOperand *input : linalgOp.getDpsInputOperands()) {
-      LayoutTie *same = findSame(linalgOp, input, ties);
-      if (!same)
-        same = &ties.emplace_back();
-      same->uses.push_back(input);
-      same->touched.push_back(input->get());
-    }
-    if (OpOperand *first = findUntransposed(op))
-      ties.front().uses.push_back(first);
+static SmallVector<LayoutTie> getLinalgTies(linalg::LinalgOp op) {
+  SmallVector<LayoutTie> ties;
+  if (!op.hasPureTensorSemantics())
     return ties;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    Value result = op.getTiedOpResult(&init);
+    ties.push_back(LayoutTie(&init, result, result));
+    if (op.payloadUsesValueFromOperand(&init))
+      ties.back().touched.push_back(init.get());
   }
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    LayoutTie *same = findSame(op, input, ties);
+    if (!same)
+      same = &ties.emplace_back();
+    same->uses.push_back(input);
+    same->touched.push_back(input->get());
+  }
+  if (OpOperand *first = findUntransposed(op))
+    ties.front().uses.push_back(first);
+  return ties;
+}
 
-  /// Dimensions that go through the same indices.
-  std::vector<LayoutRelation> getLayoutRelations(Operation *op) const {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    std::vector<LayoutRelation> relations;
-    if (!linalgOp.hasPureTensorSemantics())
-      return relations;
-    for (OpOperand *input : linalgOp.getDpsInputOperands())
-      for (OpOperand &init : linalgOp.getDpsInitsMutable()) {
-        Relation relation = getDimsRelation(
-            getSharedDims(linalgOp.getMatchingIndexingMap(input),
-                          linalgOp.getMatchingIndexingMap(&init)));
-        if (!relation.dims.empty())
-          relations.emplace_back(*input, linalgOp.getTiedOpResult(&init),
-                                 relation);
-      }
+static SmallVector<std::pair<int64_t, int64_t>> getSharedDims(AffineMap from,
+                                                              AffineMap to) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [i, expr] : llvm::enumerate(from.getResults()))
+    for (auto [j, other] : llvm::enumerate(to.getResults()))
+      if (isa<AffineDimExpr>(expr) && expr == other)
+        dims.emplace_back(i, j);
+  return dims;
+}
+
+/// Dimensions that go through the same indices.
+static std::vector<LayoutRelation> getLinalgRelations(linalg::LinalgOp op) {
+  std::vector<LayoutRelation> relations;
+  if (!op.hasPureTensorSemantics())
     return relations;
-  }
-
-private:
-  /// The tie of the first init that has the same indices.
-  static LayoutTie *findSame(linalg::LinalgOp op, OpOperand *input,
-                             MutableArrayRef<LayoutTie> ties) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    for (auto [number, init] : llvm::enumerate(op.getDpsInitsMutable()))
-      if (op.getMatchingIndexingMap(&init) == map)
-        return &ties[number];
-    return nullptr;
-  }
-
-  static SmallVector<std::pair<int64_t, int64_t>> getSharedDims(AffineMap from,
-                                                                AffineMap to) {
-    SmallVector<std::pair<int64_t, int64_t>> dims;
-    for (auto [i, expr] : llvm::enumerate(from.getResults()))
-      for (auto [j, other] : llvm::enumerate(to.getResults()))
-        if (isa<AffineDimExpr>(expr) && expr == other)
-          dims.emplace_back(i, j);
-    return dims;
-  }
-
-  /// Upstream folds transpositions that move no dimension together to what the
-  /// first of them reads, whatever its type: it has that of the last.
-  static OpOperand *findUntransposed(Operation *op) {
-    auto transpose = dyn_cast<linalg::TransposeOp>(op);
-    if (!transpose)
-      return nullptr;
-    SmallVector<int64_t> permutation(transpose.getPermutation());
-    while (!isIdentityPermutation(permutation)) {
-      transpose = transpose.getInput().getDefiningOp<linalg::TransposeOp>();
-      if (!transpose)
-        return nullptr;
-      permutation = applyPermutation(transpose.getPermutation(), permutation);
+  for (OpOperand *input : op.getDpsInputOperands())
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      Relation relation = getDimsRelation(getSharedDims(
+          op.getMatchingIndexingMap(input), op.getMatchingIndexingMap(&init)));
+      if (!relation.dims.empty())
+        relations.emplace_back(*input, op.getTiedOpResult(&init), relation);
     }
-    return &transpose.getInputMutable();
-  }
-};
-} // namespace
+  return relations;
+}
 
 //===----------------------------------------------------------------------===//
 // Ties
@@ -431,6 +429,8 @@ static SmallVector<LayoutTie> getElementwiseTies(Operation *op) {
 static SmallVector<LayoutTie> getTiesOfModel(Operation *op) {
   if (auto model = dyn_cast<LayoutPropagationOpInterface>(op))
     return model.getLayoutTies();
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return getLinalgTies(structured);
   if (auto branch = dyn_cast<BranchOpInterface>(op))
     return getBranchTies(branch);
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
@@ -456,13 +456,11 @@ SmallVector<LayoutTie> tessera::getLayoutTies(Operation *op) {
 }
 
 std::vector<LayoutRelation> tessera::getLayoutRelations(Operation *op) {
-  auto model = dyn_cast<LayoutPropagationOpInterface>(op);
-  return model ? model.getLayoutRelations() : std::vector<LayoutRelation>();
-}
-
-template <typename... Ops>
-static void attachLinalgModels(MLIRContext *context) {
-  (Ops::template attachInterface<LinalgModel<Ops>>(*context), ...);
+  if (auto model = dyn_cast<LayoutPropagationOpInterface>(op))
+    return model.getLayoutRelations();
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return getLinalgRelations(structured);
+  return {};
 }
 
 void tessera::registerLayoutPropagationExternalModels(
@@ -494,11 +492,5 @@ void tessera::registerLayoutPropagationExternalModels(
     EmptyOp::attachInterface<EmptyModel<EmptyOp>>(*context);
     RelayoutOp::attachInterface<RelayoutModel>(*context);
     ReshapeOp::attachInterface<ReshapeModel<ReshapeOp>>(*context);
-  });
-  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    attachLinalgModels<
-#define GET_OP_LIST
-#include "mlir/Dialect/Linalg/IR/LinalgStructuredOps.cpp.inc"
-        >(context);
   });
 }

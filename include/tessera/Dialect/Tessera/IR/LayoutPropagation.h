@@ -57,12 +57,12 @@ struct LayoutRelation {
   Traffic traffic;
 };
 
-/// The ties of an operation: those of its model, or of its tensors where it is
-/// elementwise, or of what it hands on to blocks and regions. Only ranked
-/// tensors are in them.
+/// The ties of an operation: those of its model, else those that are known of
+/// structured, branching and elementwise operations. Only ranked tensors are in
+/// them.
 llvm::SmallVector<LayoutTie> getLayoutTies(mlir::Operation *op);
 
-/// The relations of an operation, of its model.
+/// The relations of an operation: those of its model, or of a structured one.
 std::vector<LayoutRelation> getLayoutRelations(mlir::Operation *op);
 
 /// The shape of a tensor in XLA's notation, with `unknownSize` for each size
@@ -70,7 +70,7 @@ std::vector<LayoutRelation> getLayoutRelations(mlir::Operation *op);
 std::optional<Shape> getSizedShape(mlir::RankedTensorType type,
                                    int64_t unknownSize = 1);
 
-/// Models for operations of `arith`, `linalg`, `tensor` and `tessera`.
+/// Models for operations of `arith`, `tensor` and `tessera`.
 void registerLayoutPropagationExternalModels(mlir::DialectRegistry &registry);
 
 } // namespace tessera

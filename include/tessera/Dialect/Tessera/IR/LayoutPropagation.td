@@ -25,7 +25,7 @@ def Tessera_LayoutPropagationOpInterface
     the operation may have to move bytes where the two do not agree.
 
     Operations need no model that are `ElementwiseMappable` (their tensors are
-    one tie), that implement `BranchOpInterface` or `RegionBranchOpInterface`
+    one tie), structured (`LinalgOp`), that implement `BranchOpInterface` or `RegionBranchOpInterface`
     (what is handed on and what it is handed to have one encoding), nor calls
     and functions.
   }];

@@ -169,6 +169,103 @@ def FoldRelayouts : Pass<"tessera-fold-relayouts"> {
   let dependentDialects = ["::tessera::TesseraDialect"];
 }
 
+def ToLinalgPack : Pass<"tessera-to-linalg-pack"> {
+  let summary = "Say layouts by linalg.pack and linalg.unpack";
+  let description = [{
+    A tensor in a layout becomes the tensor of its positions in memory: tiles
+    are dimensions of their own. Relayouts become `linalg.pack` and
+    `linalg.unpack`; functions, calls, branches and loops hand the packed
+    tensors on; operations compute on tensors without layouts, between an unpack
+    and a pack, which upstream's patterns for them move and fold. So flows that
+    know `linalg.pack` can use the layouts that were assigned.
+
+    Each level of tiles is a pack of its own: `T(8,128)(2,1)` is two of them.
+    Padding holds zeros.
+
+    *unsupported*, with an error, are layouts that say more than an order of
+    dimensions and tiles (memory spaces, widths of elements, promised padding),
+    combined dimensions (`*`), tiles of more dimensions than the array has,
+    dynamic sizes, memrefs, and operations of this dialect other than
+    `tessera.relayout`, `empty` and `assume_layout`.
+
+    ```mlir
+    #tiles = #tessera.layout<{1,0:T(8,128)}>
+    func.func @f(%a: tensor<16x200xf32>) -> tensor<16x200xf32, #tiles> {
+      %b = tessera.relayout %a : tensor<16x200xf32>
+          to tensor<16x200xf32, #tiles>
+      return %b : tensor<16x200xf32, #tiles>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%a: tensor<16x200xf32>) -> tensor<2x2x8x128xf32> {
+      %e = tensor.empty() : tensor<2x2x8x128xf32>
+      %zero = arith.constant 0.000000e+00 : f32
+      %b = linalg.pack %a padding_value(%zero : f32) outer_dims_perm = [0, 1]
+          inner_dims_pos = [0, 1] inner_tiles = [8, 128] into %e
+          : tensor<16x200xf32> -> tensor<2x2x8x128xf32>
+      return %b : tensor<2x2x8x128xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numPacks", "packs", "linalg.pack made">,
+    Statistic<"numUnpacks", "unpacks", "linalg.unpack made">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def FromLinalgPack : Pass<"tessera-from-linalg-pack"> {
+  let summary = "Say linalg.pack and linalg.unpack by layouts";
+  let description = [{
+    A `linalg.pack` becomes a relayout into the layout that has its bytes, and a
+    `linalg.unpack` a relayout out of it. Where the packed tensor comes from
+    elsewhere, or something else reads it, a `tessera.bitcast` stands between,
+    which moves nothing.
+
+    What no layout says stays: tiles of other dimensions than the last ones in
+    the order outside, dynamic sizes and tiles, and padding that something other
+    than an unpack reads. With the option `remarks` each says why.
+
+    ```mlir
+    func.func @f(%a: tensor<2x2x8x128xf32>) -> tensor<16x200xf32> {
+      %e = tensor.empty() : tensor<16x200xf32>
+      %b = linalg.unpack %a inner_dims_pos = [0, 1] inner_tiles = [8, 128]
+          into %e : tensor<2x2x8x128xf32> -> tensor<16x200xf32>
+      return %b : tensor<16x200xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #layout = #tessera.layout<{1,0:T(8,128)}>
+    func.func @f(%a: tensor<2x2x8x128xf32>) -> tensor<16x200xf32> {
+      %e = tensor.empty() : tensor<16x200xf32>
+      %b = tessera.bitcast %a : tensor<2x2x8x128xf32>
+          to tensor<16x200xf32, #layout>
+      %c = tessera.relayout %b : tensor<16x200xf32, #layout>
+          to tensor<16x200xf32>
+      return %c : tensor<16x200xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say of each operation that stays why it does">
+  ];
+  let statistics = [
+    Statistic<"numPacks", "packs", "linalg.pack that became a relayout">,
+    Statistic<"numUnpacks", "unpacks", "linalg.unpack that became a relayout">,
+    Statistic<"numKept", "kept", "Operations that stay">
+  ];
+  let dependentDialects = ["::tessera::TesseraDialect"];
+}
+
 def PropagateLayouts : Pass<"tessera-propagate-layouts"> {
   let summary = "Choose layouts so that relayouts move the fewest bytes";
   let description = [{
@@ -178,8 +275,8 @@ def PropagateLayouts : Pass<"tessera-propagate-layouts"> {
     write; a relayout between layouts with the same bytes costs nothing.
 
     Operations say how layouts pass through them by the interface
-    `LayoutPropagationOpInterface`: those of `linalg` on tensors, most of
-    `tensor`, `tessera.reshape`, `bitcast` and moves to other spaces. What is
+    `LayoutPropagationOpInterface`: most of `tensor`, `tessera.reshape`,
+    `bitcast` and moves to other spaces. What is structured (`linalg`),
     elementwise, branches (`BranchOpInterface`, `RegionBranchOpInterface`), or
     calls private functions needs no model. All other values keep their types:
     arguments and results of other functions, what `tessera.assume_layout`
