@@ -152,7 +152,7 @@ TEST(CostGraph, LargeGraphs) {
   SolverOptions options;
   options.maxTable = 512;
   options.maxNodes = 20;
-  for (int i = 0; i < testCount(100); ++i) {
+  for (int i = 0; i < std::max(1000, testCount(3000)); ++i) {
     CostGraph graph = random.graph(60, random.number(60, 150), 4);
     Solution solution = check(graph, {}, options);
     EXPECT_LE(solution.cost, graph.evaluate(chooseInOrder(graph, {})));

@@ -44,10 +44,10 @@ struct PackLevel {
   }
   /// Whether the last tiles are not full.
   bool isPadded() const {
-    for (auto [dim, tile] : llvm::zip_equal(innerPos, tiles))
-      if (source.getDimSize(dim) % tile != 0)
-        return true;
-    return false;
+    return llvm::any_of(llvm::zip_equal(innerPos, tiles), [&](auto pair) {
+      auto [dim, tile] = pair;
+      return source.getDimSize(dim) % tile != 0;
+    });
   }
 };
 using PackLevels = SmallVector<PackLevel, 2>;
