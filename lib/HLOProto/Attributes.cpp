@@ -76,7 +76,7 @@ std::string pb::format(const FrontendAttributes &attributes, ErrorLog &log) {
   return text + "}";
 }
 
-static std::string formatMetadata(const Metadata &metadata) {
+std::string pb::formatMetadata(const Metadata &metadata) {
   std::string text = "{";
   llvm::raw_string_ostream os(text);
   llvm::StringRef separator;
@@ -315,55 +315,16 @@ static std::string formatGroups(const Groups &groups) {
 
 /// `[2,4]<=[4,2]T(1,0)`.
 static std::string formatIota(const IotaGroups &groups) {
-  std::string text = "[" + llvm::itostr(groups.num_groups()) + "," +
-                     llvm::itostr(groups.group_size()) + "]<=[";
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(groups.reshape_dims(), os, ",");
-  os << ']';
-  if (groups.transpose_perm_size() > 1) {
-    os << "T(";
-    llvm::interleave(groups.transpose_perm(), os, ",");
-    os << ')';
-  }
-  return text;
-}
-
-/// `mesh['x'=2,'y'=4] {'y','x':(1)2}`.
-static Text formatMesh(const Question &q) {
-  const MeshGroups &groups = q.of.mesh_devices();
-  const auto &axes = groups.mesh().axes();
-  if (!groups.mesh().device_ids().empty()) {
-    q.log.report(unsupportedError(
-        "replica_groups", "devices of a mesh in order", "a list of devices"));
-    return std::nullopt;
-  }
-  std::string text = "mesh[";
-  llvm::raw_string_ostream os(text);
-  llvm::interleave(
-      axes, os,
-      [&](const MeshAxis &axis) {
-        os << '\'' << checkName(axis.name(), q.log) << "'=" << axis.size();
-      },
-      ",");
-  os << "] {";
-  llvm::interleave(
-      groups.axes(), os,
-      [&](const MeshPart &part) {
-        if (part.axis() < 0 || part.axis() >= axes.size())
-          return q.log.report(invalidError("", "replica_groups",
-                                           "an axis of the mesh",
-                                           llvm::Twine(part.axis())));
-        os << '\'' << axes[static_cast<int>(part.axis())].name() << '\'';
-        if (part.has_part())
-          os << ":(" << part.part().step() << ')' << part.part().size();
-      },
-      ",");
-  return text + "}";
+  return "[" + llvm::itostr(groups.num_groups()) + "," +
+         llvm::itostr(groups.group_size()) + "]<=" + formatReshape(groups);
 }
 
 static Text replicaGroups(const Question &q) {
-  if (q.of.has_mesh_devices())
-    return formatMesh(q);
+  if (q.of.has_mesh_devices()) {
+    const MeshGroups &groups = q.of.mesh_devices();
+    return formatMesh(groups.mesh(), q.log) + " " +
+           formatParts(groups.mesh(), groups.axes(), q.log);
+  }
   if (q.of.has_iota_devices())
     return formatIota(q.of.iota_devices());
   if (q.of.devices().has_iota())
@@ -494,6 +455,12 @@ static Text associative(const Question &q) {
   return state == 0 ? std::nullopt : Text(state == 1 ? "true" : "false");
 }
 
+static Text domain(const Question &q) {
+  return "{kind=\"sharding\", entry=" +
+         formatSharding(q.of.domain_entry(), q.log) +
+         ", exit=" + formatSharding(q.of.domain_exit(), q.log) + "}";
+}
+
 static Text config(llvm::StringRef text) {
   return text.empty() ? std::nullopt : Text(quote(text));
 }
@@ -515,8 +482,7 @@ struct Answer {
 };
 } // namespace
 
-/// What gives each attribute, by name; `domain` has none, as shardings are left
-/// out.
+/// What gives each attribute, by name.
 static constexpr Answer kAnswers[] = {
     {"algorithm", algorithm},
     {"api_version",
@@ -557,6 +523,7 @@ static constexpr Answer kAnswers[] = {
     {"dimensions", [](Q q) { return list(q, q.of.dimensions()); }},
     {"direction", [](Q q) { return name(q, q.of.comparison_direction()); }},
     {"distribution", [](Q q) { return word(q, q.of.distribution(), 1); }},
+    {"domain", domain},
     {"dynamic_slice_sizes",
      [](Q q) { return list(q, q.of.dynamic_slice_sizes()); }},
     {"epsilon", [](Q q) { return Text(formatNumber(q.of.epsilon())); }},
@@ -711,6 +678,8 @@ void pb::printOwnAttributes(const Instruction &instruction, Opcode opcode,
 void pb::printCommonAttributes(const Instruction &instruction,
                                const Scope &scope, llvm::raw_ostream &os,
                                ErrorLog &log) {
+  if (instruction.has_sharding())
+    os << ", sharding=" << formatSharding(instruction.sharding(), log);
   if (!instruction.frontend_attributes().entries().empty())
     os << ", frontend_attributes="
        << format(instruction.frontend_attributes(), log);

@@ -20,7 +20,7 @@
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/Shape.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -66,6 +66,35 @@ template <typename Range> std::string formatList(const Range &values) {
   llvm::interleave(values, os, ",");
   return text + "}";
 }
+
+/// `[4,2]T(1,0)`: numbers from 0 on in a shape, transposed.
+template <typename Message> std::string formatReshape(const Message &message) {
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(message.reshape_dims(), os, ",");
+  os << ']';
+  if (message.transpose_perm_size() > 1) {
+    os << "T(";
+    llvm::interleave(message.transpose_perm(), os, ",");
+    os << ')';
+  }
+  return text;
+}
+
+/// `mesh['x'=2,'y'=4]`, and its devices where they are not in order.
+std::string formatMesh(const Mesh &mesh, ErrorLog &log);
+
+/// `{'y','x':(1)2}`: axes of a mesh, or parts of them.
+std::string
+formatParts(const Mesh &mesh,
+            const google::protobuf::RepeatedPtrField<MeshPart> &parts,
+            ErrorLog &log);
+
+/// `{devices=[2,1]0,1}`, `{{replicated}, {manual}}`, `{mesh['x'=2], [{'x'}]}`.
+std::string formatSharding(const Sharding &sharding, ErrorLog &log);
+
+/// `{op_name="f" source_line=3}`.
+std::string formatMetadata(const Metadata &metadata);
 
 /// `{key="text"}`, by key.
 std::string format(const FrontendAttributes &attributes, ErrorLog &log);

@@ -23,7 +23,7 @@
 namespace tessera {
 
 /// The module in `bytes` as HLO text: what a reader of HLO text needs, without
-/// shardings, statistics and original values. Errors: *invalid* where the bytes
+/// statistics and original values. Errors: *invalid* where the bytes
 /// are none of these messages, or do not fit together; *unsupported* for what
 /// the text would lack otherwise, and where this build has no protobuf.
 llvm::Expected<std::string> convertProtoToHLO(llvm::StringRef bytes);
