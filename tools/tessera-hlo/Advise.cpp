@@ -28,14 +28,17 @@ static cl::opt<bool> asJSON("json", cl::sub(command),
                             cl::desc("Print JSON, as docs/report.md has it"));
 static cl::opt<unsigned> limit("limit", cl::sub(command), cl::init(10),
                                cl::value_desc("n"),
-                               cl::desc("Pieces of advice that are priced, and "
-                                        "printed for people; 0 for all"));
+                               cl::desc("Pieces of advice for people; 0 for "
+                                        "all"));
 static cl::opt<cl::boolOrDefault>
     price("price", cl::sub(command),
           cl::desc("Say what the module reads and writes with the advice; by "
                    "default where it has at most 50,000 instructions"));
 
-/// A price takes milliseconds for a thousand instructions.
+/// What comes behind these saves little, and each price takes milliseconds for
+/// a thousand instructions.
+static constexpr size_t kMaxPrices = 20;
+
 static bool isPriced(const hlo::Module &module) {
   constexpr size_t kMaxInstructions = 50000;
   if (price != cl::boolOrDefault::BOU_UNSET)
@@ -52,11 +55,10 @@ static int run() {
     return kExitBadInput;
   const hlo::Module &module = *dump->module;
   std::vector<Advice> list = advise(module);
-  size_t most = limit == 0 ? list.size() : limit;
   std::optional<AdvicePrices> prices;
   if (!list.empty() && isPriced(module)) {
-    if (auto found =
-            priceAdvice(module, llvm::MutableArrayRef(list).take_front(most)))
+    if (auto found = priceAdvice(
+            module, llvm::MutableArrayRef(list).take_front(kMaxPrices)))
       prices = *found;
     else
       llvm::errs() << dump->path << ": note: the advice has no prices: "
@@ -66,6 +68,7 @@ static int run() {
   if (asJSON)
     printAdviceJSON(module, list, known, llvm::outs());
   else
-    printAdvice(module, list, known, most, llvm::outs());
+    printAdvice(module, list, known, limit == 0 ? list.size() : limit,
+                llvm::outs());
   return kExitSuccess;
 }
