@@ -414,10 +414,23 @@ static Text convolutionKind(const Question &q) {
                                    : word(q, -1);
 }
 
-/// Written where it is not what the type of the operands makes it.
+static bool comparesFloats(const Question &q) {
+  if (q.of.operand_ids().empty())
+    return false;
+  const Instruction *operand =
+      q.scope.getInstruction(q.of.operand_ids(0), q.log);
+  return operand &&
+         isFloatingPoint(convertShape(operand->shape(), q.log).elementType());
+}
+
+/// Written where it is not what the type of the operands makes it: integers
+/// have a total order anyway.
 static Text comparisonType(const Question &q) {
   llvm::StringRef type = q.of.comparison_type();
-  return type == "TOTALORDER" ? Text(type.str()) : std::nullopt;
+  llvm::StringRef order = q.of.comparison_order();
+  bool isTotal =
+      type == "TOTALORDER" || (order == "TOTAL" && comparesFloats(q));
+  return isTotal ? Text("TOTALORDER") : std::nullopt;
 }
 
 static std::string formatNumber(double number) {
