@@ -8,9 +8,9 @@
 //
 // Candidates are made and measured. Of each kind the smallest is kept, of equal
 // ones that which a neighbour has, then that which moves the fewest dimensions;
-// of all kinds the smallest wins, and of equal ones that which changes least: an
-// order before a tile before a shape before a type. Whether the compiler can use
-// it is not known here; what it would save is.
+// of all kinds the smallest wins, and of equal ones that which changes least:
+// an order before a tile before a shape before a type. Whether the compiler can
+// use it is not known here; what it would save is.
 //
 //===----------------------------------------------------------------------===//
 
