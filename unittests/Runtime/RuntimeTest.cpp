@@ -539,6 +539,51 @@ TEST(Runtime, StructsAreTexts) {
   }
 }
 
+/// Calls `body` with each number from 0 to `count`, all at once.
+static void runThreads(int count, llvm::function_ref<void(int)> body) {
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([=] { body(i); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+// Threads make and run handles of their own, and ask for what is refused.
+TEST(Runtime, ThreadsMakeHandles) {
+  std::pair<Shape, Shape> pairs[] = {
+      {llvm::cantFail(parseShape("bf16[127,257]")),
+       llvm::cantFail(parseShape("bf16[127,257]{1,0:T(8,128)(2,1)PV(zero)}"))},
+      {llvm::cantFail(parseShape("s4[70,130]{1,0:E(4)}")),
+       llvm::cantFail(parseShape("s4[70,130]{0,1:T(3,5)E(4)}"))},
+      {llvm::cantFail(parseShape("f32[300,200]")),
+       llvm::cantFail(parseShape("f32[300,200]{0,1}"))}};
+  std::vector<std::vector<uint8_t>> outputs(8);
+  runThreads(8, [&](int number) {
+    for (int round = 0; round < 20; ++round) {
+      outputs[number].clear();
+      for (const auto &[source, destination] : pairs) {
+        Handle relayout = create(source, destination);
+        std::vector<uint8_t> input(
+            tesseraRuntimeRelayoutGetSourceBytes(relayout.get()), 7);
+        std::vector<uint8_t> output(
+            tesseraRuntimeRelayoutGetDestinationBytes(relayout.get()));
+        take(tesseraRuntimeRelayoutRun(relayout.get(), input.data(),
+                                       input.size(), output.data(),
+                                       output.size()));
+        outputs[number].insert(outputs[number].end(), output.begin(),
+                               output.end());
+        EXPECT_NE(take(tesseraRuntimeRelayoutRun(relayout.get(), input.data(),
+                                                 input.size() - 1,
+                                                 output.data(), output.size())),
+                  "");
+      }
+    }
+  });
+  for (const std::vector<uint8_t> &output : outputs)
+    EXPECT_TRUE(output == outputs.front());
+}
+
 // Threads share a handle: all run it whole, and then each its part.
 TEST(Runtime, ThreadsShareHandles) {
   Runner runner(testSeed());
@@ -558,20 +603,12 @@ TEST(Runtime, ThreadsShareHandles) {
     constexpr int kThreads = 8;
     std::vector<std::vector<uint8_t>> outputs(kThreads + 1);
     outputs.back().resize(size);
-    auto runAll = [&](auto body) {
-      std::vector<std::thread> threads;
-      threads.reserve(kThreads);
-      for (int i = 0; i < kThreads; ++i)
-        threads.emplace_back([=] { body(i); });
-      for (std::thread &thread : threads)
-        thread.join();
-    };
-    runAll([&](int i) {
+    runThreads(kThreads, [&](int i) {
       outputs[i].resize(size);
       take(tesseraRuntimeRelayoutRun(relayout.get(), input.data(), input.size(),
                                      outputs[i].data(), size));
     });
-    runAll([&](int i) {
+    runThreads(kThreads, [&](int i) {
       take(tesseraRuntimeRelayoutRunShare(relayout.get(), input.data(),
                                           input.size(), outputs.back().data(),
                                           size, i, kThreads));
