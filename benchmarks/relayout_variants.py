@@ -89,8 +89,11 @@ def all_options(is_large, is_wide):
             yield block + ["--plan-nontemporal=0"]
             yield block + ["--plan-stages=1"]
     if is_large:
-        for prefetch in (0, 1, 4, 8):
+        for prefetch in (0, 1, 4, 6, 8):
             yield [f"--plan-prefetch={prefetch}"]
+            for rows in (64, 128, 192, 256) if is_wide else ():
+                yield [f"--plan-row-bytes={rows}",
+                       f"--plan-prefetch={prefetch}"]
 
 
 class Variants:

@@ -118,9 +118,10 @@ tessera::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
 // Ahead of time
 //===----------------------------------------------------------------------===//
 
-/// The text of the plans. Errors as of checkRelayout and planRelayout.
+/// The text of the plans, or of what was tried for them. Errors as of
+/// checkRelayout and planRelayout.
 static llvm::Expected<std::string>
-printRelayoutPlans(llvm::ArrayRef<RelayoutRequest> requests,
+printRelayoutPlans(llvm::ArrayRef<RelayoutRequest> requests, EmitKind kind,
                    const CompileOptions &options) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -129,7 +130,10 @@ printRelayoutPlans(llvm::ArrayRef<RelayoutRequest> requests,
         getRelayoutPlan(request.source, request.destination, options);
     if (!plan)
       return plan.takeError();
-    plan->print(os);
+    if (kind == EmitKind::Plan)
+      plan->print(os);
+    else
+      plan->printTrials(os);
   }
   return text;
 }
@@ -194,8 +198,8 @@ static llvm::Expected<std::string> link(const ObjectCode &code,
 static llvm::Expected<std::string>
 compileUncached(llvm::ArrayRef<RelayoutRequest> requests, EmitKind kind,
                 const CompileOptions &options) {
-  if (kind == EmitKind::Plan)
-    return printRelayoutPlans(requests, options);
+  if (kind == EmitKind::Plan || kind == EmitKind::Trials)
+    return printRelayoutPlans(requests, kind, options);
   MLIRContext context(getCompileDialects(), MLIRContext::Threading::DISABLED);
   auto module = buildModule(context, requests, options);
   if (!module)

@@ -135,8 +135,14 @@ static std::vector<RelayoutTuning> getVariants() {
     add([&](RelayoutTuning &tuning) { tuning.bySource = bySource; });
   add([](RelayoutTuning &tuning) { tuning.nontemporal = false; });
   add([](RelayoutTuning &tuning) { tuning.isStaged = true; });
-  for (int64_t prefetch : {0, 1, 4, 8})
+  for (int64_t prefetch : {0, 1, 4, 6, 8}) {
     add([&](RelayoutTuning &tuning) { tuning.prefetch = prefetch; });
+    for (int64_t rows : {64, 128, 192, 256})
+      add([&](RelayoutTuning &tuning) {
+        tuning.rowBytes = rows;
+        tuning.prefetch = prefetch;
+      });
+  }
   return variants;
 }
 

@@ -58,7 +58,10 @@ static ChoiceOption<EmitKind> emitKind(
                clEnumValN(EmitKind::LLVM, "llvm", "optimized LLVM IR"),
                clEnumValN(EmitKind::MLIR, "mlir", "affine loops"),
                clEnumValN(EmitKind::Plan, "plan",
-                          "the plan: nests, kernels, blocks and stores")),
+                          "the plan: nests, kernels, blocks and stores"),
+               clEnumValN(EmitKind::Trials, "trials",
+                          "what was tried for the plan, and why it was not "
+                          "taken")),
     cl::sub(command));
 static cl::opt<std::string> outputPath("o", cl::Required,
                                        cl::value_desc("file"),

@@ -81,8 +81,9 @@ struct RelayoutRequest {
   std::string symbol;
 };
 
-/// What a compiled relayout can be written as.
-enum class EmitKind { Plan, MLIR, LLVM, Object, Shared };
+/// What a compiled relayout can be written as; `Trials` is what was tried for
+/// its plan.
+enum class EmitKind { Trials, Plan, MLIR, LLVM, Object, Shared };
 
 /// Dialects and translations that the functions below need.
 void registerCompileDialects(mlir::DialectRegistry &registry);

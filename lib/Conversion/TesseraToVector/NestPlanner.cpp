@@ -49,6 +49,7 @@ bool NestPlanner::planCoalescedCopy(Draft &draft) const {
       draft.runBytes() < RelayoutTarget::kLineBytes ||
       llvm::none_of(draft.loops, continues))
     return false;
+  take("coalesced copy", "runs of at least a line continue one another");
   copy->stores = StoreKind::Carried;
   orderLoops(draft, true);
   if (draft.loops.back().srcStride == draft.runElements &&
@@ -65,6 +66,8 @@ void NestPlanner::planRaggedCopy(Draft &draft) const {
     return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
       draft.runBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+    take("copy with masked ends",
+         "runs of " + llvm::Twine(draft.runBytes()) + " bytes");
     draft.kernel = CopyKernel{StoreKind::Staged};
     return orderLoops(draft, true);
   }
@@ -76,8 +79,11 @@ void NestPlanner::planRaggedCopy(Draft &draft) const {
   int64_t wanted = kStageBytes / draft.runBytes();
   if (wanted > 1)
     draft.takeBlock(rows, wanted, wanted, Role::DstContiguous);
-  if (draft.blockRows() * draft.runBytes() >= kRaggedRunBytes)
-    draft.kernel = CopyKernel{StoreKind::Staged};
+  if (draft.blockRows() * draft.runBytes() < kRaggedRunBytes)
+    return;
+  take("copy through a buffer",
+       llvm::Twine(draft.blockRows()) + " runs are one of the destination");
+  draft.kernel = CopyKernel{StoreKind::Staged};
 }
 
 /// Runs that are contiguous on both sides. Where stores are nontemporal,
@@ -85,7 +91,9 @@ void NestPlanner::planRaggedCopy(Draft &draft) const {
 /// bypass the cache may go anywhere.
 Draft NestPlanner::planCopy(Draft draft) const {
   orderLoops(draft, false);
+  std::string size = std::to_string(draft.runBytes()) + " bytes";
   if (draft.runBytes() < 8) {
+    take("gather", "runs of " + size + ", of which no side has neighbours");
     draft.kernel = GatherKernel();
     return draft;
   }
@@ -97,17 +105,23 @@ Draft NestPlanner::planCopy(Draft draft) const {
   int64_t run = draft.runElements + copy.padding;
   bool isWhole = isWholeLines(draft, run);
   if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes ||
-      (!isWhole && !draft.packedBytes.empty()))
+      (!isWhole && !draft.packedBytes.empty())) {
+    take("copy", "runs of " + size + " through the cache");
     return draft;
+  }
   if (!isWhole) {
+    refuse("nontemporal copy", "runs of " + size + " are no whole lines");
     if (draft.runBytes() >= kRunBytes) {
       draft.kernel = CopyKernel();
       planRaggedCopy(draft);
     } else if (!copy.padding) {
       planCoalescedCopy(draft);
     }
+    if (draft.stores() == StoreKind::Plain)
+      take("copy", "runs of " + size + " through the cache");
     return draft;
   }
+  take("nontemporal copy", "runs of " + size + " are whole lines");
   copy.stores = StoreKind::Nontemporal;
   if (target.costs.copyStreams > 1) {
     readSideBySide(draft);
@@ -170,7 +184,21 @@ void NestPlanner::planPrefetch(Draft &draft, int64_t blocks) const {
                               conflicts > target.costs.firstLevelConflicts;
 }
 
+/// Why stores bypass the cache, or do not.
+void NestPlanner::noteStores() const {
+  std::string most =
+      "nontemporal-bytes (" + std::to_string(target.nontemporalBytes) + ")";
+  if (mayUseNontemporal)
+    take("nontemporal stores", "both buffers have at least " + most);
+  else
+    refuse("nontemporal stores",
+           target.hasNontemporalStores
+               ? "a buffer has less than " + most + ", or they are not wanted"
+               : "the processor has none that are of use");
+}
+
 std::vector<NestSchedule> NestPlanner::plan() const {
+  noteStores();
   Draft draft(strided, bytes);
   draft.takeRun(/*bothSides=*/true);
   bool fitsRegisters =
@@ -184,8 +212,11 @@ std::vector<NestSchedule> NestPlanner::plan() const {
   if (Draft permuted = draft;
       fitsRegisters && permuted.takePermutedRun(kLaneBytes)) {
     std::tie(rows, columns) = permuted.findRowsAndColumns();
-    if (!rows.empty() && !columns.empty())
+    if (!rows.empty() && !columns.empty()) {
+      take("permuted runs", "elements of " + llvm::Twine(permuted.runBytes()) +
+                                " bytes change positions within");
       return finish(planAnyTranspose(permuted, rows, columns));
+    }
   }
   rows.clear();
   columns.clear();
@@ -193,25 +224,33 @@ std::vector<NestSchedule> NestPlanner::plan() const {
     std::tie(rows, columns) = draft.findRowsAndColumns();
   if (Trial interleaved = planInterleaves(draft, rows, columns))
     return finish(*interleaved);
-  if (rows.empty() || columns.empty())
+  if (rows.empty() || columns.empty()) {
+    refuse("transpose", fitsRegisters
+                            ? "one side has no neighbouring runs"
+                            : "runs of " + llvm::Twine(draft.runBytes()) +
+                                  " bytes are no power of two up to 16");
     return finish(planCopy(draft));
+  }
   return finish(planAnyTranspose(draft, rows, columns));
 }
 
-Draft NestPlanner::planAnyTranspose(Draft draft, const Chain &rows,
+Draft NestPlanner::planAnyTranspose(const Draft &draft, const Chain &rows,
                                     const Chain &columns) const {
   if (mayUseNontemporal)
     return planNontemporalTranspose(draft, rows, columns);
   if (isLarge)
     if (Trial ragged = planRaggedTranspose(draft, rows, columns)) {
+      take("transpose in panels of lines", "stores go through the cache");
       planPrefetch(*ragged, kPrefetchBlocks);
       return *ragged;
     }
+  take("transpose in the cache", "blocks follow the destination");
   return planTranspose(draft, rows, columns);
 }
 
 NestSchedule NestPlanner::planBits(const PackedNest &packed,
                                    bool isFill) const {
+  take(isFill ? "fill bits" : "merge", "some bits of each byte are written");
   Draft draft(strided, bytes);
   if (isFill)
     draft.kernel = FillBitsKernel{packed.mask};
@@ -268,14 +307,21 @@ NestSchedule NestPlanner::planPacked(const PackedNest &packed) const {
   Chain rows, columns;
   if (draft.runBytes() <= 16 && llvm::isPowerOf2_64(draft.runBytes()))
     std::tie(rows, columns) = draft.findRowsAndColumns();
-  if (interleavesPacked(draft, rows, columns))
+  noteStores();
+  if (interleavesPacked(draft, rows, columns)) {
+    take("packed interleave", "the bytes of few rows are one run");
     return planInterleave(draft, rows, columns);
-  if (deinterleavesPacked(draft, rows, columns))
+  }
+  if (deinterleavesPacked(draft, rows, columns)) {
+    take("packed deinterleave", "the parts of few columns are one run");
     return planDeinterleave(draft, rows, columns);
-  if (!rows.empty() && !columns.empty())
-    return planPackedTranspose(draft, rows, columns);
-  if (Chain spread = findSpreadColumns(draft, rows); !spread.empty())
+  }
+  Chain spread = columns.empty() ? findSpreadColumns(draft, rows) : columns;
+  if (!rows.empty() && !spread.empty()) {
+    take("packed transpose", "rows are packed in a buffer");
     return planPackedTranspose(draft, rows, spread);
+  }
+  refuse("packed transpose", "one side has no neighbouring runs");
   return planCopy(draft);
 }
 

@@ -88,9 +88,24 @@ public:
   /// Bytes that are packed from parts of others.
   NestSchedule planPacked(const PackedNest &packed) const;
 
+  /// What was tried for it.
+  NestTrials takeTrials() {
+    return {strided.srcOffset, strided.dstOffset, std::move(trials)};
+  }
+
 private:
   /// Nothing where there is no such schedule.
   using Trial = std::optional<Draft>;
+
+  /// Notes why something was not taken; gives nothing.
+  std::nullopt_t refuse(llvm::StringRef name, const llvm::Twine &why) const {
+    trials.push_back({name.str(), false, why.str()});
+    return std::nullopt;
+  }
+  void take(llvm::StringRef name, const llvm::Twine &why) const {
+    trials.push_back({name.str(), true, why.str()});
+  }
+  void noteStores() const;
 
   Draft planCopy(Draft draft) const;
   void readSideBySide(Draft &draft) const;
@@ -98,7 +113,7 @@ private:
   bool planCoalescedCopy(Draft &draft) const;
   int64_t getCopyPrefetch(const Draft &draft, int64_t bytesAhead) const;
 
-  Draft planAnyTranspose(Draft draft, const Chain &rows,
+  Draft planAnyTranspose(const Draft &draft, const Chain &rows,
                          const Chain &columns) const;
   Draft planTranspose(Draft draft, const Chain &rows,
                       const Chain &columns) const;
@@ -195,6 +210,8 @@ private:
   bool mayCarry = true;
   std::optional<RunPadding> padding;
   bool mayFill;
+  /// A log of what the functions do, which decides nothing.
+  mutable std::vector<PlanTrial> trials;
 };
 
 } // namespace tessera

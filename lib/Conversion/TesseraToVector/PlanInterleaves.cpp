@@ -164,11 +164,20 @@ NestPlanner::Trial NestPlanner::planInterleaves(const Draft &draft,
                           isInterleave ? loop.dstStride : loop.srcStride,
                           isInterleave);
   };
-  if (isInterleavedInto(rows, columns, /*isInterleave=*/true))
+  auto count = [](const Chain &chain, llvm::StringRef what) {
+    return std::to_string(countSteps(chain)) + what.str();
+  };
+  if (isInterleavedInto(rows, columns, /*isInterleave=*/true)) {
+    take("interleave", count(rows, " rows make one run, column by column"));
     return planInterleave(draft, rows, columns);
-  if (isInterleavedInto(columns, rows, /*isInterleave=*/false))
+  }
+  refuse("interleave", count(rows, " rows are not few, or make no run"));
+  if (isInterleavedInto(columns, rows, /*isInterleave=*/false)) {
+    take("deinterleave", count(columns, " columns are one run, row by row"));
     return planDeinterleave(draft, rows, columns);
-  return std::nullopt;
+  }
+  return refuse("deinterleave",
+                count(columns, " columns are not few, or are no run"));
 }
 
 /// Whether the packed bytes of a few rows, those of the first position of all

@@ -172,7 +172,7 @@ NestPlanner::planDirectTranspose(const Draft &draft, const Chain &rows,
                                  const Chain &columns) const {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
-    return std::nullopt;
+    return refuse("direct transpose", "registers are no lines");
   auto planBlock = [&](int64_t high) {
     return planDirectBlock(draft, rows, columns, high);
   };
@@ -194,8 +194,13 @@ NestPlanner::planDirectTranspose(const Draft &draft, const Chain &rows,
   if (block && !isGathered() && !isFromTile && !isMultiple &&
       block->blockRows() > kMaxRows)
     block = planBlock(rowRuns(draft, kMaxRows * draft.runBytes()));
-  if (block)
-    orderLoops(*block, !isFromTile || isToTile);
+  if (!block)
+    return refuse("direct transpose",
+                  "blocks of " + llvm::Twine(wanted) +
+                      " rows are not known to be whole lines");
+  take("direct transpose", "blocks of " + llvm::Twine(block->blockRows()) +
+                               " rows are whole lines");
+  orderLoops(*block, !isFromTile || isToTile);
   return block;
 }
 
@@ -258,14 +263,19 @@ NestPlanner::Trial NestPlanner::planPanelTranspose(Draft draft,
                                                    const Chain &columns,
                                                    StoreKind stores) const {
   const PlanLoop &row = rows.front();
+  bool isRagged = stores == StoreKind::Staged;
+  llvm::StringRef name = isRagged ? "ragged panels" : "panels";
   if (!mayPackPanels(draft, row, columns, stores))
-    return std::nullopt;
+    return refuse(
+        name, "rows of " + llvm::Twine(countSteps(columns) * draft.runBytes()) +
+                  " bytes, " + llvm::Twine(row.srcStride * bytes) +
+                  " bytes apart, are not worth a buffer");
   int64_t line = RelayoutTarget::kLineBytes, wide = columnRuns(draft, line);
   int64_t run = draft.runBytes(), width = countSteps(columns) * run;
   int64_t wanted = rowRuns(draft, getPanelRun(draft, width));
   int64_t high = llvm::alignTo(wanted * run, line) / run;
-  if (stores == StoreKind::Staged && row.count < kMinRaggedPanels * high)
-    return std::nullopt;
+  if (isRagged && row.count < kMinRaggedPanels * high)
+    return refuse(name, "there are less than five");
   draft.takeBlock(row, high, high + high / 4, Role::DstContiguous);
   draft.takeBlock(columns, wide, wide, Role::SrcContiguous);
   draft.orderLoops(/*bySource=*/true);
@@ -273,8 +283,9 @@ NestPlanner::Trial NestPlanner::planPanelTranspose(Draft draft,
       isWholeLines(draft, draft.blockRows() * draft.runElements, draft.columns);
   if (!hasPanelsInside(draft) || draft.panelColumns() != countSteps(columns) ||
       draft.blockColumns() != std::min(wide, draft.panelColumns()) ||
-      (stores == StoreKind::Nontemporal && !isWhole))
-    return std::nullopt;
+      (!isRagged && !isWhole))
+    return refuse(name, "no whole lines, or loops between rows and columns");
+  take(name, "rows are read from end to end into a buffer");
   TransposeKernel transpose;
   transpose.stores = stores;
   transpose.rows = TransposeKernel::Rows::Panel;
@@ -299,7 +310,11 @@ NestPlanner::Trial NestPlanner::planDenseTranspose(Draft draft,
   const PlanLoop &column = columns.front();
   if (allRows > 2 * rowRuns(draft, kRunBytes) || column.count < line ||
       column.dstStride != allRows * draft.runElements)
-    return std::nullopt;
+    return refuse("dense transpose",
+                  llvm::Twine(allRows) +
+                      " rows are no run of a block, with columns behind them");
+  take("dense transpose",
+       "a block of all " + llvm::Twine(allRows) + " rows is one run");
   int64_t lines =
       llvm::divideCeil(kRaggedRunBytes, line * allRows * draft.runBytes());
   draft.takeBlock(rows, allRows, allRows, Role::DstContiguous);
@@ -399,7 +414,8 @@ NestPlanner::planCarriedTranspose(Draft draft, const Chain &rows,
                                   const Chain &columns) const {
   if (target.vectorBytes != RelayoutTarget::kLineBytes || !mayCarry ||
       !knowsLines(draft) || target.tuning.isStaged.has_value())
-    return std::nullopt;
+    return refuse("carried transpose",
+                  "registers are no lines, or lines are not known");
   int64_t line = RelayoutTarget::kLineBytes, wide = columnRuns(draft, line);
   // One register of narrow elements; two would need a loop.
   int64_t high =
@@ -413,8 +429,13 @@ NestPlanner::planCarriedTranspose(Draft draft, const Chain &rows,
     hasPanels |=
         loop.role == Role::DstContiguous && loop.count >= 2 * loop.step;
   }
-  if (!hasPanels || !isSteady || !orderCarried(draft))
-    return std::nullopt;
+  if (!hasPanels || !isSteady)
+    return refuse("carried transpose",
+                  "columns of blocks begin at other positions of lines, or "
+                  "there is one panel");
+  if (!orderCarried(draft))
+    return refuse("carried transpose", "more lines wait than the cache keeps");
+  take("carried transpose", "what a panel leaves of lines waits for the next");
   draft.kernel = TransposeKernel{StoreKind::Carried};
   splitCarried(draft);
   for (PlanLoop &loop : draft.loops)
@@ -432,7 +453,7 @@ NestPlanner::planRaggedTranspose(Draft draft, const Chain &rows,
                                  const Chain &columns) const {
   if (target.vectorBytes != RelayoutTarget::kLineBytes ||
       target.tuning.isStaged.value_or(false))
-    return std::nullopt;
+    return refuse("transpose in panels of lines", "registers are no lines");
   int64_t wide = columnRuns(draft, RelayoutTarget::kLineBytes);
   int64_t high =
       rowRuns(draft, std::min(kDirectRunBytes, kMaxRows * draft.runBytes()));
@@ -475,7 +496,8 @@ NestPlanner::planShiftedTranspose(Draft draft, const PlanLoop &row) const {
     isWhole &= loop.dstStride % draft.runElements == 0;
   if (draft.shiftsRows || !isWhole || row.dstStride != draft.runElements ||
       row.count < kMinShiftedLines * size)
-    return std::nullopt;
+    return refuse("shifted rows", "rows are shifted already, are no run, or "
+                                  "have less than 32 lines");
   auto split = [&](auto &loops, int64_t count) {
     llvm::find_if(loops, [&](const PlanLoop &loop) {
       return isSameLoop(loop, row);
@@ -487,12 +509,18 @@ NestPlanner::planShiftedTranspose(Draft draft, const PlanLoop &row) const {
   split(draft.loops, count);
   draft.shiftsRows = true;
   auto [rows, columns] = draft.findRowsAndColumns();
+  size_t numTrials = trials.size();
   Draft shifted = planNontemporalTranspose(draft, rows, columns);
   // Runs that begin anywhere in a line do so with and without.
   StoreKind stores = shifted.stores();
   if (stores == StoreKind::Plain ||
-      (stores == StoreKind::Staged && !shifted.isOnLines(bytes)))
-    return std::nullopt;
+      (stores == StoreKind::Staged && !shifted.isOnLines(bytes))) {
+    trials.resize(numTrials);
+    return refuse("shifted rows", "runs begin anywhere in a line all the same");
+  }
+  trials.insert(
+      trials.begin() + static_cast<ptrdiff_t>(numTrials),
+      {"shifted rows", true, "from the first one that begins a line"});
   split(ends.loops, size);
   ends.loops.push_back({2, count * row.srcStride, count * row.dstStride});
   ends.loops.back().isEnds = true;
@@ -539,8 +567,11 @@ Draft NestPlanner::planNontemporalTranspose(const Draft &draft,
       if (Trial shifted = planShiftedTranspose(draft, rows.front()))
         return *shifted;
     done = planRaggedTranspose(draft, rows, columns);
+    if (done)
+      take("transpose in panels of lines", "stores go through the cache");
   }
   if (!done) {
+    take("staged transpose", "blocks are written from a buffer");
     done = planStagedTranspose(draft, rows, columns);
     orderLoops(*done, true);
   }

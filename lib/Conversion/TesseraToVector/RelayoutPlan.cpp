@@ -83,6 +83,18 @@ void RelayoutPlan::print(llvm::raw_ostream &os) const {
     nest.print(os);
 }
 
+void NestTrials::print(llvm::raw_ostream &os) const {
+  os << "nest src " << srcOffset << " dst " << dstOffset << "\n";
+  for (const PlanTrial &trial : trials)
+    os << "  " << trial.name << ": " << (trial.isTaken ? "yes, " : "no, ")
+       << trial.reason << "\n";
+}
+
+void RelayoutPlan::printTrials(llvm::raw_ostream &os) const {
+  for (const NestTrials &nest : trials)
+    nest.print(os);
+}
+
 /// The error of a first line that is none.
 static llvm::Error makeHeaderError(llvm::StringRef header) {
   return invalidError("", "plan", "'relayout of N-bit elements, SIZE to SIZE'",
@@ -175,10 +187,11 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
   return std::min(least, count);
 }
 
-/// Adds the plan of a nest in bytes to `nests`.
-static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
-                           bool mayUseNontemporal, bool isFill,
-                           llvm::SmallVectorImpl<NestSchedule> &nests) {
+/// Adds the plan of a nest in bytes to `nests`, and gives what was tried.
+static NestTrials planPackedNest(const PackedNest &nest,
+                                 const RelayoutTarget &target,
+                                 bool mayUseNontemporal, bool isFill,
+                                 llvm::SmallVectorImpl<NestSchedule> &nests) {
   NestPlanner planner(nest.strided, /*elementBytes=*/1, target,
                       mayUseNontemporal);
   if (nest.mask != 0xFF)
@@ -189,6 +202,7 @@ static void planPackedNest(const PackedNest &nest, const RelayoutTarget &target,
     nests.push_back(planner.planFill());
   else
     llvm::append_range(nests, planner.plan());
+  return planner.takeTrials();
 }
 
 /// The plan for elements of less than a byte, on one side at least.
@@ -212,9 +226,12 @@ planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
     if (!packed)
       return packed.takeError();
     size_t first = plan.nests.size();
-    for (const PackedNest &nest : *packed)
-      planPackedNest(nest, target, mayUseNontemporal && !isFill, isFill,
-                     plan.nests);
+    for (const PackedNest &nest : *packed) {
+      NestTrials trials = planPackedNest(
+          nest, target, mayUseNontemporal && !isFill, isFill, plan.nests);
+      if (!isFill)
+        plan.trials.push_back(std::move(trials));
+    }
     if (!isFill && bits.isSigned && bits.src < bits.dst)
       for (NestSchedule &nest : llvm::drop_begin(plan.nests, first))
         nest.signedBits = bits.src;
@@ -295,6 +312,7 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
       fills.erase(fills.begin() + padding->fill);
     }
     plan.nests.append(std::next(schedules.begin()), schedules.end());
+    plan.trials.push_back(planner.takeTrials());
   }
   if (!fillPadding)
     fills.clear();

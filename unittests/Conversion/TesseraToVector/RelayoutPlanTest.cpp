@@ -150,6 +150,9 @@ static void checkText(const RelayoutPlan &plan) {
   ASSERT_TRUE(bool(parsed)) << llvm::toString(parsed.takeError()) << "\n"
                             << text;
   EXPECT_EQ(toText(*parsed), text);
+  // Trials end with what was taken.
+  for (const NestTrials &nest : plan.trials)
+    EXPECT_TRUE(!nest.trials.empty() && nest.trials.back().isTaken) << text;
   EXPECT_EQ(describe(*parsed), describe(plan)) << text;
 }
 

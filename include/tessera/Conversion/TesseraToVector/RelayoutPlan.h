@@ -143,6 +143,25 @@ struct PlanSide {
   std::optional<llvm::ArrayRef<int64_t>> strides;
 };
 
+/// What was tried for a nest, and why it was not taken, or what made it the
+/// one.
+struct PlanTrial {
+  std::string name;
+  bool isTaken = false;
+  std::string reason;
+};
+
+/// The trials for one strided nest, in the order of the rule. Nests that it
+/// leaves to others, at the ends of rows and columns, are not part of it.
+struct NestTrials {
+  int64_t srcOffset = 0;
+  int64_t dstOffset = 0;
+  std::vector<PlanTrial> trials;
+
+  /// A line for each.
+  void print(llvm::raw_ostream &os) const;
+};
+
 /// A whole relayout: the nests write all elements, in any order, but not at
 /// once where they merge bits; what is written twice is the same. Nests that
 /// walk along the same loops are emitted as one, so that memory is passed over
@@ -155,6 +174,8 @@ struct RelayoutPlan {
   /// Whether it was made for destinations that begin at a line.
   bool isLineAligned = true;
   llvm::SmallVector<NestSchedule, 4> nests;
+  /// How the schedules of elements came about. No part of the text.
+  std::vector<NestTrials> trials;
 
   /// Whether any store bypasses the cache.
   bool isNontemporal() const;
@@ -179,6 +200,8 @@ struct RelayoutPlan {
 
   /// One line for each loop and kernel.
   void print(llvm::raw_ostream &os) const;
+  /// What was tried for each nest of elements.
+  void printTrials(llvm::raw_ostream &os) const;
   /// Reads what `print` has written. Errors: *invalid*, with the position in
   /// the text. The plan is not verified.
   static llvm::Expected<RelayoutPlan> parse(llvm::StringRef text);
