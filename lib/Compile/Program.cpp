@@ -273,13 +273,18 @@ static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
   return success();
 }
 
-static LogicalResult lower(ModuleOp module, int64_t vectorBytes,
+/// Instructions of HLO have a result for all operands, and need no assertions
+/// but where their conversion is in doubt.
+static LogicalResult lower(ModuleOp module, int64_t vectorBytes, bool isHLO,
                            bool poisonsPadding) {
   PassManager manager(module->getName());
   manager.addPass(createSymbolDCEPass());
   // Operations of arith and math on tensors, which nothing bufferizes.
   manager.addPass(createConvertElementwiseToLinalgPass());
-  manager.addPass(createAssertFaults());
+  if (!isHLO || poisonsPadding)
+    manager.addPass(createAssertFaults());
+  if (isHLO)
+    manager.addPass(createApproximateMath());
   ToLLVMOptions options;
   options.vectorBytes = vectorBytes;
   // Results belong to the caller then, and what was allocated is freed.
@@ -462,8 +467,8 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
                  program.numInputBytes, program.numOutputBytes);
   if (failed(verify(*module)) ||
       failed(renameFunctions(*module, options.symbol)) ||
-      failed(
-          lower(*module, target->vectorBytes, programOptions.poisonsPadding)))
+      failed(lower(*module, target->vectorBytes, isHLOModule(text),
+                   programOptions.poisonsPadding)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
                             llvm::StringRef(messages).rtrim());
 

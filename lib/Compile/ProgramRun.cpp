@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 using namespace tessera;
 
@@ -24,12 +25,35 @@ namespace {
 struct alignas(16) Allocation {
   Allocation *next, *previous;
   size_t bytes;
+  size_t capacity;
+};
+
+/// Large memory that programs gave back, for the next that is allocated: the
+/// kernel would take it and clear it, page by page, at each use.
+class FreeMemory {
+public:
+  ~FreeMemory() { clear(); }
+
+  /// Memory of `bytes`, and less than twice as much; null if there is none.
+  Allocation *take(size_t bytes);
+  /// Keeps memory, or frees it.
+  void give(Allocation *made);
+  void clear();
+
+private:
+  /// Smaller memory comes from where the kernel does not take it.
+  static constexpr size_t kLeast = size_t(16) << 10;
+  /// What an idle thread may hold.
+  static constexpr size_t kMostInAll = size_t(256) << 20;
+
+  Allocation *first = nullptr;
+  size_t total = 0;
 };
 
 /// A run of a program: where it leaves for, and what it has allocated.
 struct Run {
   jmp_buf exit;
-  Allocation allocations = {&allocations, &allocations, 0};
+  Allocation allocations = {&allocations, &allocations, 0, 0};
   size_t bytes = 0;
   /// Why it did not end by itself.
   const char *message = nullptr;
@@ -38,8 +62,57 @@ struct Run {
 };
 } // namespace
 
-/// That of this thread.
+/// Those of this thread.
 static thread_local Run *current = nullptr;
+static thread_local FreeMemory freeMemory;
+
+Allocation *FreeMemory::take(size_t bytes) {
+  if (bytes < kLeast)
+    return nullptr;
+  for (Allocation **link = &first; *link; link = &(*link)->next) {
+    Allocation *made = *link;
+    if (made->capacity < bytes || made->capacity / 2 > bytes)
+      continue;
+    *link = made->next;
+    total -= made->capacity;
+    return made;
+  }
+  return nullptr;
+}
+
+void FreeMemory::give(Allocation *made) {
+  if (made->capacity < kLeast || made->capacity > kMostInAll - total)
+    return std::free(made);
+  total += made->capacity;
+  made->next = first;
+  first = made;
+}
+
+void FreeMemory::clear() {
+  while (Allocation *made = first) {
+    first = made->next;
+    std::free(made);
+  }
+  total = 0;
+}
+
+/// Memory that was given back, or new one; null if there is none.
+static Allocation *getMemory(size_t bytes) {
+  Allocation *made = freeMemory.take(bytes);
+  if (made)
+    return made;
+  auto make = [&] {
+    return static_cast<Allocation *>(std::malloc(bytes + sizeof(Allocation)));
+  };
+  made = make();
+  if (!made) {
+    freeMemory.clear();
+    made = make();
+  }
+  if (made)
+    made->capacity = bytes;
+  return made;
+}
 
 /// All memory of the machine. The kernel grants more to callers that ask little
 /// by little, and ends a process for using it.
@@ -56,13 +129,13 @@ static void *allocate(size_t bytes) {
   size_t limit = getMemoryBytes() - sizeof(Allocation);
   Allocation *made = nullptr;
   if (bytes <= limit && run.bytes <= limit - bytes)
-    made = static_cast<Allocation *>(std::malloc(bytes + sizeof(Allocation)));
+    made = getMemory(bytes);
   if (!made) {
     run.wanted = llvm::SaturatingAdd(run.bytes, bytes);
     leave();
   }
   Allocation &list = run.allocations;
-  *made = {list.next, &list, bytes};
+  *made = {list.next, &list, bytes, made->capacity};
   list.next->previous = made;
   list.next = made;
   run.bytes += bytes;
@@ -81,7 +154,7 @@ static void deallocate(void *memory) {
   made->next->previous = made->previous;
   made->previous->next = made->next;
   current->bytes -= made->bytes;
-  std::free(made);
+  freeMemory.give(made);
 }
 
 /// The message of an assertion comes right before it fails.
@@ -98,8 +171,10 @@ static void fail() {
 
 // What LLVM makes of `math.fpowi`: functions of the compiler's own library,
 // which no symbol of the process stands for.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" float __powisf2(float base, int exponent);
 extern "C" double __powidf2(double base, int exponent);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 std::vector<std::pair<std::string, void *>> tessera::getProgramFunctions() {
   return {{"malloc", reinterpret_cast<void *>(allocate)},
@@ -123,8 +198,9 @@ llvm::Error tessera::runProgram(llvm::function_ref<void()> entry) {
   Run run, *before = current;
   current = &run;
   bool isDone = runToEnd(run, entry);
-  while (run.allocations.next != &run.allocations)
-    deallocate(run.allocations.next + 1);
+  Allocation *next = run.allocations.next;
+  while (next != &run.allocations)
+    freeMemory.give(std::exchange(next, next->next));
   current = before;
   if (isDone)
     return llvm::Error::success();

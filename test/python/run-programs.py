@@ -19,10 +19,15 @@ from test_counts import test_count, test_seed
 
 
 def check_program(seed):
-    """What is wrong, or nothing."""
+    """What is wrong; None where XLA fails."""
     numbers = random.Random(seed)
     program = random_programs.Program(numbers, numbers.randrange(5, 31))
-    expected = xla_cpu.run(random_hlo.without_layouts(program.text()), program.arrays)
+    try:
+        expected = xla_cpu.run(random_hlo.without_layouts(program.text()), program.arrays)
+    except xla_cpu.Error as error:
+        # Its simplifications make modules that it refuses.
+        print(f"seed {seed}: {str(error)[:200]}", file=sys.stderr)
+        return None
     text = random_hlo.with_layouts(program.fused_text())
     if "-t" in sys.argv:
         print(text)
@@ -42,13 +47,16 @@ def check_program(seed):
 
 def main():
     seeds = [int(sys.argv[1])] if len(sys.argv) > 1 else range(test_seed(), test_seed() + test_count(1000))
-    wrong = 0
+    count = wrong = 0
     for seed in seeds:
         messages = check_program(seed)
+        count += messages is not None
         wrong += bool(messages)
-        for message in messages:
-            print(f"seed {seed}: {message}")
-    print(f"programs: {len(seeds)}, {'all right' if not wrong else f'{wrong} wrong'}")
+        for message in messages or []:
+            print(f"seed {seed}: {message}", flush=True)
+    print(f"programs: {count}, {'all right' if not wrong else f'{wrong} wrong'}")
+    # Few are refused.
+    sys.exit(wrong != 0 or count < len(seeds) * 0.9)
 
 
 main()

@@ -66,6 +66,12 @@ enum class Reads : uint8_t {
 /// How the instruction reads operand number `operand`.
 using GetReads = std::function<Reads(InstructionOp op, unsigned operand)>;
 
+/// What is faster in a nest of its own than where its elements are read.
+struct OwnNest {
+  std::function<bool(InstructionOp op)> isFaster;
+  ConvertInstruction convert;
+};
+
 /// What is known of each opcode, and of each custom call by
 /// `custom-call:TARGET`. Others than ours may be added.
 struct InstructionConversions {
@@ -74,6 +80,10 @@ struct InstructionConversions {
   /// For opcodes of `elements`. An operand that they alone read may have no
   /// array: its elements are emitted where they are read (FusionPlan.h).
   llvm::StringMap<GetReads> reads;
+  /// For opcodes of `elements`, too.
+  llvm::StringMap<OwnNest> nests;
+
+  bool hasOwnNest(InstructionOp op) const;
 };
 
 /// What reads all operands the same way.
@@ -219,6 +229,23 @@ public:
   Elements generate(mlir::TypeRange types,
                     llvm::function_ref<Elements(mlir::ValueRange index)> emit);
 
+  /// The array of each leaf of the operation's result, of the elements that are
+  /// emitted for it.
+  mlir::LogicalResult materialize(mlir::Operation *op);
+
+  /// Adds up arrays as large as the leaves of the result, but of types that are
+  /// wide enough, and makes the leaves of them. `loops` are dimensions of the
+  /// iteration, outermost first, `sizes` the sizes of all of them; the first
+  /// ones are the result's. `minor` is the dimension that is to be the most
+  /// minor one in memory.
+  mlir::LogicalResult
+  accumulate(InstructionOp op, llvm::ArrayRef<int64_t> sizes,
+             llvm::ArrayRef<int64_t> loops, int64_t minor,
+             llvm::ArrayRef<mlir::Value> init,
+             llvm::function_ref<Elements(mlir::ValueRange index,
+                                         mlir::ValueRange values)>
+                 emit);
+
   /// The array with another layout, where it differs.
   mlir::Value relayout(mlir::Value array, mlir::Type type);
 
@@ -246,7 +273,6 @@ public:
 private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
-  mlir::LogicalResult materialize(mlir::Operation *op);
   mlir::LogicalResult convertNumber(mlir::Operation *op);
   mlir::Value getNumber(mlir::Value leaf);
   Elements emitGroup(mlir::Operation *head, mlir::ValueRange index);
@@ -295,6 +321,12 @@ mlir::Value createScalar(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
 /// nothing where there is no such conversion, and gives null.
 mlir::Value convertScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           bool fromUnsigned, mlir::Type type, bool toUnsigned);
+
+/// The dimensions of an array as memory has them, the most major one first.
+llvm::SmallVector<int64_t> getMajorToMinor(mlir::RankedTensorType type);
+
+/// Lets the compiler add up in another order, where `sum` adds to `value`.
+void allowReassociation(mlir::Value sum, mlir::Value value);
 
 /// The type in which numbers of `type` are added up.
 mlir::Type getAccumulatorType(mlir::Type type);

@@ -384,6 +384,68 @@ def CheckAffineDivisors : Pass<"tessera-check-affine-divisors"> {
   }];
 }
 
+def ApproximateMath : Pass<"tessera-approximate-math"> {
+  let summary = "Compute functions of f32 by polynomials";
+  let description = [{
+    Replaces `math.exp`, `math.expm1`, `math.log`, `math.log1p`, `math.erf` and
+    `math.tanh` of f32 by upstream's approximations, which are arithmetic: loops of
+    them are vectorized, where each call of the C library takes one number. The other
+    functions of `math`, and those of other types, stay.
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %y = math.tanh %x : f32
+      return %y : f32
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%arg0: f32) -> f32 {
+      %cst = arith.constant 1.19825836E-6 : f32
+      %cst_0 = arith.constant 1.18534706E-4 : f32
+      %cst_1 = arith.constant 0.00226843474 : f32
+      %cst_2 = arith.constant 0.00489352504 : f32
+      %cst_3 = arith.constant -2.76076837E-16 : f32
+      %cst_4 = arith.constant 2.00018794E-13 : f32
+      %cst_5 = arith.constant -8.60467184E-11 : f32
+      %cst_6 = arith.constant 5.12229725E-8 : f32
+      %cst_7 = arith.constant 1.48572235E-5 : f32
+      %cst_8 = arith.constant 6.37261954E-4 : f32
+      %cst_9 = arith.constant 0.00489352457 : f32
+      %cst_10 = arith.constant 4.000000e-04 : f32
+      %cst_11 = arith.constant -7.99881172 : f32
+      %cst_12 = arith.constant 7.99881172 : f32
+      %0 = arith.cmpf ult, %arg0, %cst_12 : f32
+      %1 = arith.select %0, %arg0, %cst_12 : f32
+      %2 = arith.cmpf ugt, %1, %cst_11 : f32
+      %3 = arith.select %2, %1, %cst_11 : f32
+      %4 = math.absf %arg0 : f32
+      %5 = arith.cmpf olt, %4, %cst_10 : f32
+      %6 = arith.mulf %3, %3 : f32
+      %7 = math.fma %6, %cst_3, %cst_4 : f32
+      %8 = math.fma %6, %7, %cst_5 : f32
+      %9 = math.fma %6, %8, %cst_6 : f32
+      %10 = math.fma %6, %9, %cst_7 : f32
+      %11 = math.fma %6, %10, %cst_8 : f32
+      %12 = math.fma %6, %11, %cst_9 : f32
+      %13 = arith.mulf %3, %12 : f32
+      %14 = math.fma %6, %cst, %cst_0 : f32
+      %15 = math.fma %6, %14, %cst_1 : f32
+      %16 = math.fma %6, %15, %cst_2 : f32
+      %17 = arith.divf %13, %16 : f32
+      %18 = arith.select %5, %3, %17 : f32
+      return %18 : f32
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def AssertFaults : Pass<"tessera-assert-faults"> {
   let summary = "Assert what would end a process, or never end";
   let description = [{

@@ -279,6 +279,8 @@ LogicalResult HLOConverter::convertInstruction(InstructionOp op) {
   if (found == conversions.elements.end())
     return emitUnsupported(op, "opcode", "one that is converted",
                            op.getOpcode());
+  if (!isScalar() && conversions.hasOwnNest(op))
+    return conversions.nests.find(key)->second.convert(*this, op);
   if (!isScalar())
     return materialize(op);
   auto array = dyn_cast<RankedTensorType>(op.getType());
@@ -310,17 +312,19 @@ Elements HLOConverter::emitElements(InstructionOp op, const EmitElements &emit,
   return elements;
 }
 
+SmallVector<int64_t> hlo::getMajorToMinor(RankedTensorType type) {
+  llvm::Expected<Layout> layout = getLayout(type);
+  if (layout)
+    return llvm::to_vector(llvm::reverse(layout->minorToMajor));
+  llvm::consumeError(layout.takeError());
+  return llvm::to_vector(llvm::seq(type.getRank()));
+}
+
 /// The loop for each dimension: the most minor one in memory is innermost.
 static SmallVector<unsigned> getLoopOrder(RankedTensorType type) {
-  unsigned rank = type.getRank();
-  SmallVector<unsigned> loops = llvm::to_vector(llvm::seq(rank));
-  llvm::Expected<Layout> layout = getLayout(type);
-  if (!layout) {
-    llvm::consumeError(layout.takeError());
-    return loops;
-  }
-  for (auto [number, dim] : llvm::enumerate(layout->minorToMajor))
-    loops[dim] = rank - 1 - number;
+  SmallVector<unsigned> loops(type.getRank());
+  for (auto [loop, dim] : llvm::enumerate(getMajorToMinor(type)))
+    loops[dim] = loop;
   return loops;
 }
 
@@ -377,6 +381,70 @@ LogicalResult HLOConverter::materialize(Operation *op) {
   if (failed(arrays))
     return failure();
   setLeaves(op->getResult(0), *arrays);
+  return success();
+}
+
+/// An array of accumulators for one of `type`: that itself where it may be.
+static RankedTensorType getAccumulatorArray(RankedTensorType type,
+                                            int64_t minor) {
+  SmallVector<int64_t> order = getMajorToMinor(type);
+  Type wide = getAccumulatorType(type.getElementType());
+  if (wide == type.getElementType() && order.back() == minor)
+    return type;
+  llvm::erase(order, minor);
+  order.push_back(minor);
+  Layout layout;
+  layout.minorToMajor.assign(order.rbegin(), order.rend());
+  return RankedTensorType::get(
+      type.getShape(), wide,
+      LayoutAttr::get(type.getContext(), std::move(layout)));
+}
+
+LogicalResult HLOConverter::accumulate(
+    InstructionOp op, ArrayRef<int64_t> sizes, ArrayRef<int64_t> loops,
+    int64_t minor, ArrayRef<Value> init,
+    llvm::function_ref<Elements(ValueRange, ValueRange)> emit) {
+  SmallVector<Type> types = getSignlessLeaves(op.getType()), wideTypes;
+  for (Type type : types)
+    wideTypes.push_back(
+        getAccumulatorArray(cast<RankedTensorType>(type), minor));
+  Elements arrays = generate(wideTypes, [&](ValueRange) -> Elements {
+    return SmallVector<Value>(init);
+  });
+  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  SmallVector<int64_t> loopSizes;
+  for (int64_t dim : loops)
+    loopSizes.push_back(sizes[dim]);
+  arrays = buildTensorLoops(
+      b, loopSizes, *arrays,
+      [&](ValueRange variables, ValueRange values) -> Elements {
+        SmallVector<Value> index(sizes.size());
+        for (auto [dim, variable] : llvm::zip(loops, variables))
+          index[dim] = variable;
+        ValueRange place = ValueRange(index).take_front(rank);
+        SmallVector<Value> elements;
+        for (Value array : values)
+          elements.push_back(tensor::ExtractOp::create(b, array, place));
+        Elements sums = emit(index, elements);
+        if (failed(sums))
+          return failure();
+        for (auto [sum, array] : llvm::zip(*sums, values))
+          sum = tensor::InsertOp::create(b, sum, array, place);
+        return sums;
+      });
+  if (failed(arrays))
+    return failure();
+  for (auto [array, type] : llvm::zip(*arrays, types)) {
+    if (array.getType() == type)
+      continue;
+    Type narrow = cast<RankedTensorType>(type).getElementType();
+    array = generate(type, [&, sums = array](ValueRange index) -> Elements {
+              Value sum = tensor::ExtractOp::create(b, sums, index);
+              return SmallVector<Value>{
+                  hlo::convertScalar(b, sum, false, narrow, false)};
+            })->front();
+  }
+  setLeaves(op.getResult(), *arrays);
   return success();
 }
 

@@ -17,8 +17,11 @@ using namespace tessera::hlo;
 /// The product of two elements, added to a sum.
 static Value multiplyAdd(ImplicitLocOpBuilder &b, Value sum, Value lhs,
                          Value rhs) {
+  // As products of matrices are computed everywhere: fused, in any order.
+  auto flags = arith::FastMathFlags::contract | arith::FastMathFlags::reassoc;
   if (isa<FloatType>(sum.getType()))
-    return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, lhs, rhs));
+    return arith::AddFOp::create(
+        b, sum, arith::MulFOp::create(b, lhs, rhs, flags), flags);
   return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, lhs, rhs));
 }
 
@@ -30,36 +33,53 @@ static Value getFactor(HLOConverter &c, InstructionOp op, unsigned number,
                        isUnsigned(op.getResult()));
 }
 
-/// A sum of products over `sizes`; `getIndices` says which elements, and where
-/// there are none.
-static Elements
-emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
-        llvm::function_ref<Value(ValueRange, SmallVector<Value> &,
-                                 SmallVector<Value> &)>
-            getIndices) {
+namespace {
+/// Which elements are multiplied for an element of the result.
+struct Products {
+  /// Of the dimensions that are summed over.
+  SmallVector<int64_t> sizes;
+  /// For an index of the result and one of the sum, those of the operands; and
+  /// whether there are any, null where there always are.
+  std::function<Value(ValueRange index, ValueRange inner,
+                      SmallVector<Value> &lhs, SmallVector<Value> &rhs)>
+      getIndices;
+  /// For each dimension of both operands, the one of the result that it is a
+  /// step of, or -1.
+  SmallVector<int64_t> results[2] = {};
+};
+} // namespace
+
+/// The sum and one more product.
+static Elements emitProduct(HLOConverter &c, InstructionOp op,
+                            const Products &products, ValueRange index,
+                            ValueRange inner, Value sum) {
+  SmallVector<Value> lhsIndex, rhsIndex;
+  Value isElement = products.getIndices(index, inner, lhsIndex, rhsIndex);
+  auto add = [&]() -> Elements {
+    Value lhs = getFactor(c, op, 0, lhsIndex, sum.getType());
+    Value rhs = getFactor(c, op, 1, rhsIndex, sum.getType());
+    if (!lhs || !rhs)
+      return emitUnsupported(op, "element type", "ones that are computed with");
+    return SmallVector<Value>{multiplyAdd(c.b, sum, lhs, rhs)};
+  };
+  if (!isElement)
+    return add();
+  return buildIf(c.b, isElement, add,
+                 [&]() -> Elements { return SmallVector<Value>{sum}; });
+}
+
+/// The sum of products for an element of the result.
+static Elements emitSum(HLOConverter &c, InstructionOp op,
+                        const Products &products, ValueRange index) {
   Type resultType = c.getElementType(op.getResult());
   Type type = getAccumulatorType(resultType);
   if (!isa<IntegerType, FloatType>(type))
     return emitUnsupported(op, "element type", "a real number");
-  Elements sum = buildLoops(
-      c.b, sizes, createScalar(c.b, type, 0),
-      [&](ValueRange index, ValueRange values) -> Elements {
-        SmallVector<Value> lhsIndex, rhsIndex;
-        Value isElement = getIndices(index, lhsIndex, rhsIndex);
-        auto add = [&]() -> Elements {
-          Value lhs = getFactor(c, op, 0, lhsIndex, type);
-          Value rhs = getFactor(c, op, 1, rhsIndex, type);
-          if (!lhs || !rhs)
-            return emitUnsupported(op, "element type",
-                                   "ones that are computed with");
-          return SmallVector<Value>{multiplyAdd(c.b, values[0], lhs, rhs)};
-        };
-        if (!isElement)
-          return add();
-        return buildIf(c.b, isElement, add, [&]() -> Elements {
-          return SmallVector<Value>(values);
-        });
-      });
+  Elements sum =
+      buildLoops(c.b, products.sizes, createScalar(c.b, type, 0),
+                 [&](ValueRange inner, ValueRange values) {
+                   return emitProduct(c, op, products, index, inner, values[0]);
+                 });
   if (failed(sum))
     return failure();
   bool isUnsignedResult = isUnsigned(op.getResult());
@@ -68,6 +88,54 @@ emitSum(HLOConverter &c, InstructionOp op, ArrayRef<int64_t> sizes,
   if (!result)
     return emitUnsupported(op, "element type", "one that is computed with");
   return SmallVector<Value>{result};
+}
+
+/// The dimension of the result along which the elements of an operand are
+/// neighbours in memory; -1 where they are along one that is summed over.
+static int64_t getVectorDimension(InstructionOp op, const Products &products) {
+  for (unsigned operand : {1, 0}) {
+    RankedTensorType type = getArrayType(op.getOperand(operand));
+    SmallVector<int64_t> order = getMajorToMinor(type);
+    while (!order.empty() && type.getDimSize(order.back()) == 1)
+      order.pop_back();
+    int64_t dim = order.empty() ? -1 : products.results[operand][order.back()];
+    if (dim >= 0)
+      return dim;
+  }
+  return -1;
+}
+
+static bool hasDimensions(InstructionOp op) {
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  return result && result.getRank() != 0;
+}
+
+/// Products are added to all results along a dimension, one after the other,
+/// where that is how operands lie in memory.
+static LogicalResult convertSums(HLOConverter &c, InstructionOp op,
+                                 FailureOr<Products> products) {
+  if (failed(products))
+    return failure();
+  int64_t minor = getVectorDimension(op, *products);
+  RankedTensorType result = getArrayType(op.getResult());
+  Type type = getAccumulatorType(c.getElementType(op.getResult()));
+  if (minor < 0 || !isa<IntegerType, FloatType>(type))
+    return c.materialize(op);
+  int64_t rank = result.getRank();
+  SmallVector<int64_t> sizes(result.getShape()), loops;
+  llvm::append_range(sizes, products->sizes);
+  for (int64_t dim : getMajorToMinor(result))
+    if (dim != minor)
+      loops.push_back(dim);
+  for (int64_t dim = rank; dim < int64_t(sizes.size()); ++dim)
+    loops.push_back(dim);
+  loops.push_back(minor);
+  return c.accumulate(op, sizes, loops, minor, createScalar(c.b, type, 0),
+                      [&](ValueRange index, ValueRange values) {
+                        return emitProduct(c, op, *products,
+                                           index.take_front(rank),
+                                           index.drop_front(rank), values[0]);
+                      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,20 +237,37 @@ static Value getIndices(HLOConverter &c, const Convolution &conv,
   return isElement;
 }
 
-static Elements emitConvolution(HLOConverter &c, InstructionOp op,
-                                ValueRange index) {
+static FailureOr<Products> getConvolutionProducts(HLOConverter &c,
+                                                  InstructionOp op) {
   FailureOr<Convolution> conv = getConvolution(op);
   if (failed(conv))
     return failure();
-  SmallVector<int64_t> sizes;
+  Products products;
   for (const WindowDimension &dimension : conv->window)
-    sizes.push_back(dimension.size);
-  sizes.push_back(conv->inputFeatures());
-  return emitSum(
-      c, op, sizes,
-      [&](ValueRange inner, SmallVector<Value> &lhs, SmallVector<Value> &rhs) {
-        return getIndices(c, *conv, index, inner, lhs, rhs);
-      });
+    products.sizes.push_back(dimension.size);
+  products.sizes.push_back(conv->inputFeatures());
+  products.getIndices = [&c, conv = *conv](ValueRange index, ValueRange inner,
+                                           SmallVector<Value> &lhs,
+                                           SmallVector<Value> &rhs) {
+    return getIndices(c, conv, index, inner, lhs, rhs);
+  };
+  for (unsigned operand : {0, 1})
+    products.results[operand].assign(conv->window.size() + 2, -1);
+  if (conv->batchGroups == 1)
+    products.results[0][conv->lhs.first] = conv->out.first;
+  products.results[1][conv->rhs.first] = conv->out.second;
+  return products;
+}
+
+static Elements emitConvolution(HLOConverter &c, InstructionOp op,
+                                ValueRange index) {
+  FailureOr<Products> products = getConvolutionProducts(c, op);
+  return succeeded(products) ? emitSum(c, op, *products, index)
+                             : Elements(failure());
+}
+
+static LogicalResult convertConvolution(HLOConverter &c, InstructionOp op) {
+  return convertSums(c, op, getConvolutionProducts(c, op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,28 +317,48 @@ static FailureOr<DotOperand> getDotOperand(InstructionOp op, unsigned number) {
   return operand;
 }
 
-static Elements emitDot(HLOConverter &c, InstructionOp op, ValueRange index) {
+static FailureOr<Products> getDotProducts(InstructionOp op) {
   FailureOr<DotOperand> lhs = getDotOperand(op, 0), rhs = getDotOperand(op, 1);
   if (failed(lhs) || failed(rhs))
     return failure();
   size_t numBatch = lhs->batch.size(), numLhs = lhs->free.size();
+  size_t rank = getArrayType(op.getResult()).getRank();
   if (numBatch != rhs->batch.size() ||
       lhs->contracting.size() != rhs->contracting.size() ||
-      index.size() != numBatch + numLhs + rhs->free.size())
+      rank != numBatch + numLhs + rhs->free.size())
     return emitUnsupported(op, "dimensions", "the same on both sides");
-  SmallVector<int64_t> sizes;
+  Products products;
   for (int64_t dim : lhs->contracting)
-    sizes.push_back(lhs->type.getDimSize(dim));
-  ValueRange batch = index.take_front(numBatch);
-  return emitSum(
-      c, op, sizes,
-      [&](ValueRange inner, SmallVector<Value> &lhsIndex,
-          SmallVector<Value> &rhsIndex) {
-        lhsIndex = lhs->getIndex(batch, inner, index.slice(numBatch, numLhs));
-        rhsIndex =
-            rhs->getIndex(batch, inner, index.drop_front(numBatch + numLhs));
-        return Value();
-      });
+    products.sizes.push_back(lhs->type.getDimSize(dim));
+  products.getIndices = [=, lhs = *lhs,
+                         rhs = *rhs](ValueRange index, ValueRange inner,
+                                     SmallVector<Value> &lhsIndex,
+                                     SmallVector<Value> &rhsIndex) {
+    ValueRange batch = index.take_front(numBatch);
+    lhsIndex = lhs.getIndex(batch, inner, index.slice(numBatch, numLhs));
+    rhsIndex = rhs.getIndex(batch, inner, index.drop_front(numBatch + numLhs));
+    return Value();
+  };
+  size_t first = numBatch;
+  for (const DotOperand *operand : {&*lhs, &*rhs}) {
+    SmallVector<int64_t> &results = products.results[operand == &*rhs];
+    results.assign(operand->type.getRank(), -1);
+    for (auto [number, dim] : llvm::enumerate(operand->batch))
+      results[dim] = number;
+    for (int64_t dim : operand->free)
+      results[dim] = first++;
+  }
+  return products;
+}
+
+static Elements emitDot(HLOConverter &c, InstructionOp op, ValueRange index) {
+  FailureOr<Products> products = getDotProducts(op);
+  return succeeded(products) ? emitSum(c, op, *products, index)
+                             : Elements(failure());
+}
+
+static LogicalResult convertDot(HLOConverter &c, InstructionOp op) {
+  return convertSums(c, op, getDotProducts(op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,20 +446,20 @@ Elements RaggedDot::emitElement(ValueRange index) {
     group = findGroup(lhs.getIndex(batch, {}, lhsFree)[raggedDim]);
   else
     bounds = getBounds(index.front());
-  SmallVector<int64_t> sizes;
+  Products products;
   for (int64_t dim : lhs.contracting)
-    sizes.push_back(lhs.type.getDimSize(dim));
-  return emitSum(c, op, sizes,
-                 [&](ValueRange inner, SmallVector<Value> &lhsIndex,
-                     SmallVector<Value> &rhsIndex) {
-                   lhsIndex = lhs.getIndex(batch, inner, lhsFree);
-                   rhsIndex = rhs.getIndex(batch, inner, rhsFree);
-                   if (!groupDim)
-                     return isWithin(lhsIndex[raggedDim], bounds.first,
-                                     bounds.second);
-                   rhsIndex[*groupDim] = group.first;
-                   return group.second;
-                 });
+    products.sizes.push_back(lhs.type.getDimSize(dim));
+  products.getIndices = [&](ValueRange, ValueRange inner,
+                            SmallVector<Value> &lhsIndex,
+                            SmallVector<Value> &rhsIndex) {
+    lhsIndex = lhs.getIndex(batch, inner, lhsFree);
+    rhsIndex = rhs.getIndex(batch, inner, rhsFree);
+    if (!groupDim)
+      return isWithin(lhsIndex[raggedDim], bounds.first, bounds.second);
+    rhsIndex[*groupDim] = group.first;
+    return group.second;
+  };
+  return emitSum(c, op, products, index);
 }
 
 static Elements emitRaggedDot(HLOConverter &c, InstructionOp op,
@@ -397,6 +502,8 @@ void hlo::populateConvolutionConversions(InstructionConversions &conversions) {
   conversions.elements["convolution"] = emitConvolution;
   conversions.elements["dot"] = emitDot;
   conversions.elements["ragged-dot"] = emitRaggedDot;
+  conversions.nests["convolution"] = {hasDimensions, convertConvolution};
+  conversions.nests["dot"] = {hasDimensions, convertDot};
   for (StringRef opcode : {"convolution", "dot", "ragged-dot"})
     conversions.reads[opcode] = readAll(Reads::Often);
 }

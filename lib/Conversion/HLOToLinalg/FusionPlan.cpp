@@ -26,6 +26,11 @@ GetReads hlo::readAll(Reads reads) {
   return [reads](InstructionOp, unsigned) { return reads; };
 }
 
+bool InstructionConversions::hasOwnNest(InstructionOp op) const {
+  auto nest = nests.find(getConversionName(op));
+  return nest != nests.end() && nest->second.isFaster(op);
+}
+
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
@@ -135,6 +140,7 @@ bool FusionPlan::hasElements(Operation *op) const {
   auto instruction = dyn_cast<InstructionOp>(op);
   return instruction &&
          conversions->elements.contains(getConversionName(instruction)) &&
+         !conversions->hasOwnNest(instruction) &&
          llvm::all_of(op->getOperandTypes(), getStaticArray);
 }
 

@@ -77,6 +77,9 @@ Elements Reducer::accumulate(ValueRange values, ValueRange index) {
   if (succeeded(results) &&
       TypeRange(ValueRange(*results)) != values.getTypes())
     return emitUnsupported(op, "computation", "results of the operands' types");
+  if (succeeded(results))
+    for (auto [sum, value] : llvm::zip(*results, values))
+      allowReassociation(sum, value);
   return results;
 }
 
@@ -120,6 +123,51 @@ static Elements emitReduce(HLOConverter &c, InstructionOp op,
   if (failed(values))
     return failure();
   return reducer->finish(*values);
+}
+
+/// Whether neighbours in memory belong to different results: these are added
+/// up side by side then.
+static bool isAlongMinor(InstructionOp op) {
+  auto array = op.getOperands().empty()
+                   ? RankedTensorType()
+                   : dyn_cast<RankedTensorType>(op.getOperand(0).getType());
+  SmallVector<RankedTensorType> results = getLeafTypes(op.getType());
+  if (!array || !array.hasStaticShape() || results.empty() ||
+      results.front().getRank() == 0 || array.getNumElements() == 0)
+    return false;
+  return !llvm::is_contained(getIntegers(op, "dimensions"),
+                             getMajorToMinor(array).back());
+}
+
+static LogicalResult convertReduce(HLOConverter &c, InstructionOp op) {
+  FailureOr<Reducer> reducer = Reducer::get(c, op);
+  if (failed(reducer))
+    return failure();
+  SmallVector<int64_t> dimensions = getIntegers(op, "dimensions");
+  RankedTensorType array = getArrayType(op.getOperand(0));
+  if (failed(checkDimensions(op, dimensions, array.getRank())))
+    return failure();
+  // The dimensions of the iteration: those that are kept come first.
+  SmallVector<int64_t> order, number(array.getRank()), sizes;
+  for (bool isReduced : {false, true})
+    for (int64_t dim = 0; dim < array.getRank(); ++dim)
+      if (llvm::is_contained(dimensions, dim) == isReduced) {
+        number[dim] = sizes.size();
+        sizes.push_back(array.getDimSize(dim));
+      }
+  for (RankedTensorType result : getLeafTypes(op.getType()))
+    if (result.getShape() !=
+        ArrayRef(sizes).drop_back(std::min(dimensions.size(), sizes.size())))
+      return emitUnsupported(op, "dimensions", "those that the result lacks");
+  for (int64_t dim : getMajorToMinor(array))
+    order.push_back(number[dim]);
+  return c.accumulate(op, sizes, order, order.back(), reducer->getInit(),
+                      [&](ValueRange index, ValueRange values) {
+                        SmallVector<Value> source;
+                        for (int64_t dim : number)
+                          source.push_back(index[dim]);
+                        return reducer->accumulate(values, source);
+                      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,5 +241,6 @@ void hlo::populateReductionConversions(InstructionConversions &conversions) {
   conversions.reads["reduce"] = [](InstructionOp op, unsigned operand) {
     return operand < op.getOperands().size() / 2 ? Reads::Once : Reads::Often;
   };
+  conversions.nests["reduce"] = {isAlongMinor, convertReduce};
   conversions.reads["reduce-window"] = readAll(Reads::Often);
 }

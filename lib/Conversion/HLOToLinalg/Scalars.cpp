@@ -40,6 +40,12 @@ Value hlo::createScalar(ImplicitLocOpBuilder &b, Type type, double value) {
       b, b.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
+void hlo::allowReassociation(Value sum, Value value) {
+  auto add = sum.getDefiningOp<arith::AddFOp>();
+  if (add && llvm::is_contained(add->getOperands(), value))
+    add.setFastmath(add.getFastmath() | arith::FastMathFlags::reassoc);
+}
+
 Value HLOConverter::constantIndex(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }

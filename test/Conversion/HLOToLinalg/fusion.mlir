@@ -6,6 +6,7 @@
 
 !t = tensor<16x256xf32, #tessera.layout<{1,0:T(8,128)}>>
 !r = tensor<256x16xf32, #tessera.layout<{0,1:T(8,128)}>>
+!q = tensor<16x16xf32, #tessera.layout<{1,0:T(8,128)}>>
 !v = tensor<16xf32, #tessera.layout<{0:T(128)}>>
 !i = tensor<16x256xi32, #tessera.layout<{1,0:T(8,128)}>>
 !s = tensor<f32, #tessera.layout<{}>>
@@ -64,11 +65,11 @@ func.func @mean(%a: !t) -> !v {
 // CHECK-LABEL: func.func @twice(
 // CHECK-COUNT-2: linalg.generic
 // CHECK-NOT:     linalg.generic
-func.func @twice(%a: !t) -> !t {
-  %e = tessera_hlo.instruction "exponential"(%a) : (!t) -> !t
-  %x = tessera_hlo.instruction "reverse"(%e) {hlo_attributes = {dimensions = "{0}"}} : (!t) -> !t
-  %r = tessera_hlo.instruction "add"(%e, %x) : (!t, !t) -> !t
-  return %r : !t
+func.func @twice(%a: !q) -> !q {
+  %e = tessera_hlo.instruction "exponential"(%a) : (!q) -> !q
+  %x = tessera_hlo.instruction "transpose"(%e) {hlo_attributes = {dimensions = "{1,0}"}} : (!q) -> !q
+  %r = tessera_hlo.instruction "add"(%e, %x) : (!q, !q) -> !q
+  return %r : !q
 }
 
 // CHECK-LABEL: func.func @row(
