@@ -81,6 +81,12 @@ static int64_t multiply(int64_t a, int64_t b) {
                                           : product;
 }
 
+static int64_t add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return llvm::AddOverflow(a, b, sum) ? std::numeric_limits<int64_t>::max()
+                                      : sum;
+}
+
 static int64_t countRuns(llvm::ArrayRef<PlanLoop> inner,
                          llvm::ArrayRef<PlanLoop> loops, Role role) {
   int64_t runs = 1;
@@ -166,24 +172,25 @@ int64_t NestSchedule::shiftStride() const {
 int64_t NestSchedule::numBlockElements() const {
   // Padding lies behind each column that is interleaved; else a block is one
   // run.
-  int64_t runs = numPackedBytes() * runElements;
+  int64_t rowElements =
+      multiply(blockRows(), multiply(numPackedBytes(), runElements));
   if (is<InterleaveKernel>())
-    return (blockRows() * runs + padding()) * blockColumns();
-  return blockRows() * blockColumns() * runs + padding();
+    return multiply(add(rowElements, padding()), blockColumns());
+  return add(multiply(rowElements, blockColumns()), padding());
 }
 
 int64_t NestSchedule::numElements() const {
-  int64_t elements = runElements * numPackedBytes();
+  int64_t elements = multiply(runElements, numPackedBytes());
   for (const PlanLoop &loop : rows)
-    elements *= loop.count;
+    elements = multiply(elements, loop.count);
   // Rows that are interleaved are all within a block.
   bool isInterleave = is<InterleaveKernel>();
-  elements += isInterleave ? padding() : 0;
+  elements = add(elements, isInterleave ? padding() : 0);
   for (const PlanLoop &loop : columns)
-    elements *= loop.count;
-  elements += isInterleave ? 0 : padding();
+    elements = multiply(elements, loop.count);
+  elements = add(elements, isInterleave ? 0 : padding());
   for (const PlanLoop &loop : loops)
-    elements *= loop.count;
+    elements = multiply(elements, loop.count);
   return elements;
 }
 
@@ -212,7 +219,7 @@ bool NestSchedule::isWholeLines(int64_t run, int64_t elementBytes,
 }
 
 bool NestSchedule::isOnLines(int64_t elementBytes) const {
-  int64_t run = blockRows() * runElements;
+  int64_t run = multiply(blockRows(), runElements);
   if (stores() != StoreKind::Staged || packsPanels())
     return false;
   if (is<InterleaveKernel>())
@@ -223,7 +230,7 @@ bool NestSchedule::isOnLines(int64_t elementBytes) const {
   // ones are runs that find their lines themselves.
   const PlanLoop *column = getInnermost(columns, loops, Role::SrcContiguous);
   bool isDense = column && column->dstStride == run &&
-                 run * elementBytes <= kMaxDenseBytes;
+                 multiply(run, elementBytes) <= kMaxDenseBytes;
   return isDense ? isWholeLines(numBlockElements(), elementBytes, {},
                                 /*isDense=*/true)
                  : isWholeLines(run, elementBytes, columns);
@@ -320,7 +327,7 @@ llvm::Error Verifier::verifyRun() {
           loop.count > nest.runElements || next > nest.runElements)
         return invalid("loops within the run", "all of its elements once",
                        "stride " + llvm::Twine(getStride(loop)));
-      next *= loop.count;
+      next = multiply(next, loop.count);
     }
     if (next != nest.runElements)
       return invalid("loops within the run",
@@ -416,9 +423,10 @@ struct Reach {
 } // namespace
 
 llvm::Error Verifier::verifyBuffer(bool isSource, int64_t elements) {
-  for (const PlanLoop &loop : nest.loops)
-    if (loop.count == 0)
-      return llvm::Error::success();
+  // What has no steps touches nothing, but its figures have to fit all the
+  // same.
+  bool isEmpty = llvm::any_of(
+      nest.loops, [](const PlanLoop &loop) { return loop.count == 0; });
   Reach reach;
   for (llvm::ArrayRef<PlanLoop> loops :
        {llvm::ArrayRef<PlanLoop>(nest.loops), llvm::ArrayRef(nest.rows),
@@ -434,16 +442,19 @@ llvm::Error Verifier::verifyBuffer(bool isSource, int64_t elements) {
   reach.add(packed);
   reach.add(nest.runElements - 1);
   reach.add(isSource ? 0 : nest.padding());
-  int64_t offset = isSource ? nest.srcOffset : nest.dstOffset;
+  int64_t offset = isSource ? nest.srcOffset : nest.dstOffset, end = 0;
+  reach.overflows |=
+      llvm::AddOverflow(reach.least, offset, reach.least) ||
+      llvm::AddOverflow(reach.greatest, offset, reach.greatest) ||
+      llvm::AddOverflow(reach.greatest, int64_t(1), end) ||
+      llvm::MulOverflow(end, bytes, end);
   bool isInside = !reach.overflows &&
-                  !llvm::AddOverflow(reach.least, offset, reach.least) &&
-                  !llvm::AddOverflow(reach.greatest, offset, reach.greatest) &&
-                  reach.least >= 0 && reach.greatest < elements;
+                  (isEmpty || (reach.least >= 0 && reach.greatest < elements));
   if (isInside)
     return llvm::Error::success();
   return invalid(isSource ? "source" : "destination",
                  "elements 0 to " + llvm::Twine(elements - 1),
-                 reach.overflows ? llvm::Twine("more than 2^63")
+                 reach.overflows ? llvm::Twine("more than 2^63 bytes")
                                  : llvm::Twine(reach.least) + " to " +
                                        llvm::Twine(reach.greatest));
 }
@@ -489,7 +500,7 @@ llvm::Error Verifier::verifyLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
       nest.isWholeLines(run, bytes, inner, isDense))
     return llvm::Error::success();
   return invalid("nontemporal runs", "whole lines of 64 bytes",
-                 llvm::Twine(run * bytes) + " bytes");
+                 llvm::Twine(multiply(run, bytes)) + " bytes");
 }
 
 llvm::Error Verifier::verifyNoBlock() {
@@ -526,7 +537,7 @@ llvm::Error Verifier::verifyTranspose(const TransposeKernel &transpose) {
   if (runBytes() > kLaneBytes || !llvm::isPowerOf2_64(runBytes()))
     return invalid("run", "a power of two of at most 16 bytes",
                    llvm::Twine(runBytes()) + " bytes");
-  int64_t run = nest.runElements * nest.packedRun();
+  int64_t run = multiply(nest.runElements, nest.packedRun());
   if (llvm::Error error = verifyChain(Role::DstContiguous, run))
     return error;
   int64_t pitch = nest.runElements * nest.columnPitch();
@@ -540,7 +551,7 @@ llvm::Error Verifier::verifyTranspose(const TransposeKernel &transpose) {
       return error;
   if (transpose.stores == StoreKind::Carried)
     return verifyCarried();
-  return verifyLines(nest.blockRows() * run, nest.columns);
+  return verifyLines(multiply(nest.blockRows(), run), nest.columns);
 }
 
 /// All that is within a panel are columns; rows are one loop.
@@ -563,10 +574,14 @@ llvm::Error Verifier::verifyCarried() {
   const PlanLoop *column = findLoop(Role::SrcContiguous);
   bool isSteady = panels && panels->count >= panels->step &&
                   (!column || column->count % column->step == 0);
+  // A line is a power of two, so that products may wrap.
+  auto isWholeLine = [&](const PlanLoop &loop) {
+    uint64_t stride = loop.dstStride, step = loop.step;
+    return stride * step * bytes % RelayoutTarget::kLineBytes == 0;
+  };
   for (const PlanLoop &loop : nest.loops)
     isSteady &=
-        (nest.shiftsRows && loop.role == Role::Outer) ||
-        loop.dstStride * loop.step * bytes % RelayoutTarget::kLineBytes == 0;
+        (nest.shiftsRows && loop.role == Role::Outer) || isWholeLine(loop);
   if (isSteady)
     return llvm::Error::success();
   return invalid("panels that are carried",
@@ -578,12 +593,13 @@ llvm::Error Verifier::verifyInterleave(const InterleaveKernel &interleave) {
     return error;
   const PlanLoop *column =
       getInnermost(nest.columns, nest.loops, Role::SrcContiguous);
-  int64_t width = nest.blockRows() * nest.numPackedBytes() * nest.runElements;
+  int64_t width = multiply(nest.blockRows(),
+                           multiply(nest.numPackedBytes(), nest.runElements));
+  width = interleave.padding < 0 ? width : add(width, interleave.padding);
   if (!column || findLoop(Role::DstContiguous) || interleave.padding < 0 ||
-      width + interleave.padding > column->dstStride)
+      width > column->dstStride)
     return invalid("columns",
-                   "one behind another, of " +
-                       llvm::Twine(width + interleave.padding) + " elements",
+                   "one behind another, of " + llvm::Twine(width) + " elements",
                    column ? llvm::Twine(column->dstStride) + " apart"
                           : llvm::Twine("none"));
   if (interleave.stores == StoreKind::Carried)
@@ -600,7 +616,8 @@ Verifier::verifyDeinterleave(const DeinterleaveKernel &deinterleave) {
   if (deinterleave.stores != StoreKind::Plain &&
       deinterleave.stores != StoreKind::Nontemporal)
     return invalid("stores", "plain or nontemporal", "others");
-  return verifyLines(nest.blockRows() * nest.runElements, nest.columns);
+  return verifyLines(multiply(nest.blockRows(), nest.runElements),
+                     nest.columns);
 }
 
 llvm::Error Verifier::verifyBits() {

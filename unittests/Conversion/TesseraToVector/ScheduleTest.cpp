@@ -234,7 +234,7 @@ TEST(ScheduleTest, verifiesEachRule) {
   expectError(9, "nest src 3", "nest src -1", "invalid source of a merge");
   expectError(11, "src 2 dst 2", "src 9223372036854775807 dst 2",
               "invalid source of a gather: expected elements 0 to 99, found "
-              "more than 2^63");
+              "more than 2^63 bytes");
   // Packed bytes.
   expectError(10, "8-bit", "16-bit", "invalid packed bytes of a transpose");
   expectError(10, "bits 4-7 at 0", "bits 4-7 at 9000", "invalid source of a");
