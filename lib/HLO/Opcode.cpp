@@ -137,6 +137,7 @@ llvm::ArrayRef<StringLiteral> hlo::getWords(AttributeKind kind) {
                                                  "GT", "LE", "LT"};
   static constexpr StringLiteral comparisons[] = {"FLOAT", "TOTALORDER",
                                                   "SIGNED", "UNSIGNED"};
+  static constexpr StringLiteral orders[] = {"PARTIAL", "TOTAL"};
   static constexpr StringLiteral ffts[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
   static constexpr StringLiteral convolutions[] = {"fprop", "wgrad", "dgrad",
                                                    "unset"};
@@ -182,6 +183,8 @@ llvm::ArrayRef<StringLiteral> hlo::getWords(AttributeKind kind) {
     return directions;
   case AttributeKind::ComparisonType:
     return comparisons;
+  case AttributeKind::ComparisonOrder:
+    return orders;
   case AttributeKind::FftType:
     return ffts;
   case AttributeKind::ConvolutionKind:

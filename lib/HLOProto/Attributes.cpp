@@ -423,14 +423,17 @@ static bool comparesFloats(const Question &q) {
          isFloatingPoint(convertShape(operand->shape(), q.log).elementType());
 }
 
-/// Written where it is not what the type of the operands makes it: integers
-/// have a total order anyway.
+/// Both are written where they are not what the type of the operands makes
+/// them: integers have a total order anyway.
 static Text comparisonType(const Question &q) {
   llvm::StringRef type = q.of.comparison_type();
+  return type == "TOTALORDER" ? Text(type.str()) : std::nullopt;
+}
+
+static Text comparisonOrder(const Question &q) {
   llvm::StringRef order = q.of.comparison_order();
-  bool isTotal =
-      type == "TOTALORDER" || (order == "TOTAL" && comparesFloats(q));
-  return isTotal ? Text("TOTALORDER") : std::nullopt;
+  return order == "TOTAL" && comparesFloats(q) ? Text(order.str())
+                                               : std::nullopt;
 }
 
 static std::string formatNumber(double number) {
@@ -600,6 +603,7 @@ static constexpr Answer kAnswers[] = {
      [](Q q) { return list(q, q.of.gather().operand_batching_dims()); }},
     {"operand_layout_constraints", operandShapes},
     {"operand_precision", operandPrecision},
+    {"order", comparisonOrder},
     {"outfeed_config", [](Q q) { return config(q.of.outfeed_config()); }},
     {"outfeed_shape",
      [](Q q) {

@@ -190,7 +190,7 @@ def check_order():
     # What is empty keeps the lengths.
     changed = data.replace(old, new + b"\x92\x06\x00\x48\x00")
     assert changed != data and len(changed) == len(data)
-    assert canonical(run("print", data=changed)) == canonical(module.to_string())
+    assert "direction=LT, order=TOTAL" in run("print", data=changed)
 
 
 check_order()

@@ -89,6 +89,7 @@ enum class AttributeKind : uint8_t {
   FusionKind,
   ComparisonDirection,
   ComparisonType,
+  ComparisonOrder,
   FftType,
   ConvolutionKind,
   Distribution,

@@ -311,7 +311,8 @@ static Elements emitCompare(HLOConverter &c, InstructionOp op,
     return emitUnsupported(op, "direction", "EQ, NE, LT, LE, GT or GE",
                            direction.empty() ? "none" : direction);
   // As wider numbers, they have the same order.
-  bool isTotal = getText(op, "type") == "TOTALORDER";
+  bool isTotal =
+      getText(op, "type") == "TOTALORDER" || getText(op, "order") == "TOTAL";
   auto emit = [&](ImplicitLocOpBuilder &b, ValueRange x, bool) {
     if (isTotal)
       return compareIntegers(b, direction, toTotalOrder(b, x[0]),
