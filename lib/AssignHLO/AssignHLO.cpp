@@ -23,6 +23,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
+#include <deque>
+
 using namespace tessera;
 using namespace tessera::hlo;
 using llvm::StringRef;
@@ -77,6 +79,8 @@ private:
   std::vector<bool> getAccepted(const ModelUse &use) const;
   Choices getOwnChoices() const;
   std::vector<unsigned> getWorklistOrder() const;
+  std::vector<unsigned> getPriorityOrder() const;
+  std::vector<unsigned> getHomes(std::vector<unsigned> values) const;
   std::vector<AssignedValue> getChanges(const Choices &choices) const;
   ModelChoice getChoice(const Choices &choices) const;
 
@@ -337,9 +341,56 @@ std::vector<unsigned> Assigner::getWorklistOrder() const {
       }
     add(i);
   }
-  for (unsigned &value : order)
+  return getHomes(std::move(order));
+}
+
+std::vector<unsigned> Assigner::getHomes(std::vector<unsigned> values) const {
+  for (unsigned &value : values)
     value = homes[value];
-  return order;
+  return values;
+}
+
+/// What instructions fix goes before the boundary, and both before what is left
+/// to defaults. From each, layouts are carried to operands before anything else
+/// is looked at, and then to users, in turn.
+std::vector<unsigned> Assigner::getPriorityOrder() const {
+  std::vector<unsigned> order;
+  std::vector<bool> seen(model.values.size());
+  std::deque<unsigned> pending;
+  auto add = [&](unsigned value, bool isOperand) {
+    if (seen[value])
+      return;
+    seen[value] = true;
+    if (isOperand)
+      pending.push_front(value);
+    else
+      pending.push_back(value);
+  };
+  auto carry = [&] {
+    while (!pending.empty()) {
+      unsigned next = pending.front();
+      pending.pop_front();
+      order.push_back(next);
+      for (const ModelUse *use : uses[next])
+        add(use->to == next ? use->from : use->to, use->to == next);
+    }
+  };
+  std::vector<bool> isBoundary(model.values.size());
+  for (unsigned value :
+       llvm::concat<const unsigned>(model.arguments, model.results))
+    if (value != kNone)
+      isBoundary[value] = true;
+  for (bool boundary : {false, true}) {
+    for (auto [i, value] : llvm::enumerate(model.values))
+      if (value.isPinned && isBoundary[i] == boundary)
+        add(i, false);
+    carry();
+  }
+  for (unsigned i = 0; i < model.values.size(); ++i) {
+    add(i, false);
+    carry();
+  }
+  return getHomes(std::move(order));
 }
 
 std::vector<AssignedValue> Assigner::getChanges(const Choices &choices) const {
@@ -433,6 +484,8 @@ llvm::Expected<HLOAssignment> Assigner::run(const Module &module) {
   result.greedy = graph.evaluate(chooseInOrder(graph, order));
   result.worklist =
       graph.evaluate(chooseInOrder(getBlindGraph(graph), getWorklistOrder()));
+  result.priorities =
+      graph.evaluate(chooseInOrder(getBlindGraph(graph), getPriorityOrder()));
   return result;
 }
 

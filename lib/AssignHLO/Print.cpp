@@ -71,6 +71,8 @@ void tessera::printAssignment(const hlo::Module &module,
   printBytes("in order", assignment.greedy, " by propagation from the top", os);
   printBytes("worklist", assignment.worklist,
              " by propagation from what is fixed", os);
+  printBytes("priorities", assignment.priorities,
+             " by the same, operands first", os);
   llvm::ArrayRef<AssignedValue> changes(assignment.changes);
   os << "  " << changes.size() << " values change\n";
   for (const AssignedValue &change : changes.take_front(limit))
@@ -123,6 +125,7 @@ void tessera::printAssignmentJSON(const hlo::Module &module,
     json.attribute("gap_percent", getGap(solution));
     printCost(json, "bytes_in_order", assignment.greedy);
     printCost(json, "bytes_worklist", assignment.worklist);
+    printCost(json, "bytes_priorities", assignment.priorities);
     json.attribute("variables", static_cast<int64_t>(assignment.variables));
     json.attributeArray("eliminated", [&] {
       for (int64_t count : solution.eliminated)

@@ -143,6 +143,10 @@ static void printSums(const Report &report, raw_ostream &os) {
        "read and written by copies, transposes, reshapes");
   card("async copies", report.asyncBytes,
        "read and written by moves between spaces");
+  if (report.bound)
+    card("traffic", report.bound->bytes,
+         "read and written that layouts decide; at least " +
+             formatBytes(report.bound->least));
   os << "</div>\n";
 }
 

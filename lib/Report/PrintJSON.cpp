@@ -215,6 +215,10 @@ void tessera::printReportJSON(const Report &report, llvm::raw_ostream &os) {
     json.attribute("padding_bytes", report.paddingBytes);
     json.attribute("relayout_bytes", report.relayoutBytes);
     json.attribute("async_bytes", report.asyncBytes);
+    if (report.bound) {
+      json.attribute("traffic_bytes", report.bound->bytes);
+      json.attribute("traffic_bound", report.bound->least);
+    }
     list("spaces", report.spaces,
          [&](const SpaceReport &space) { return makeSpace(report, space); });
     list("assigned_temporaries", report.assignedTemporaries,

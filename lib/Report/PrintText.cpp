@@ -155,6 +155,11 @@ static void printSummary(const Report &report, llvm::raw_ostream &os) {
        " read and written by copies, transposes and reshapes");
   line("async copies", report.asyncBytes,
        " read and written by moves between spaces");
+  if (report.bound)
+    line("traffic", report.bound->bytes,
+         " read and written that layouts decide; no assignment of them has "
+         "less than " +
+             formatBytes(report.bound->least));
 }
 
 static void printSpaces(const Report &report, llvm::raw_ostream &os) {

@@ -55,7 +55,7 @@ for path in sorted(folder.glob("*/*.hlo")):
         assert 0 <= answer["lower_bound"] <= answer["bytes"], name
         # All of these are solved to the end.
         assert answer["lower_bound"] == answer["bytes"] and answer["searched"] == 0, name
-        for other in ("bytes_in_order", "bytes_worklist"):
+        for other in ("bytes_in_order", "bytes_worklist", "bytes_priorities"):
             assert answer[other] is None or answer[other] >= answer["bytes"], name
     assert kept["bytes"] <= min(kept["bytes_now"], anew["bytes"]), name
     if anew["bytes"] < anew["bytes_now"]:

@@ -61,7 +61,7 @@ PASSES = {
     "tessera-assign-address-spaces": {"map": NONE},
     "tessera-assign-layouts": {"target": NONE},
     "tessera-lower-relayouts": {"max-nests": {"48"}, "parallel-bytes": COUNTS, "threads": {"48"}},
-    "tessera-propagate-layouts": {"max-candidates": NONE, "unknown-trips": {"48"}},
+    "tessera-propagate-layouts": {"max-candidates": NONE, "unknown-size": {"48"}, "unknown-trips": {"48"}},
     "tessera-report": {"function": NONE},
     "tessera-vectorize-relayouts": {
         "cpu": NONE,

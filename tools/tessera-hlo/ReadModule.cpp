@@ -8,6 +8,7 @@
 
 #include "ReadModule.h"
 
+#include "tessera/AssignHLO/AssignHLO.h"
 #include "tessera/HLO/Verifier.h"
 #include "tessera/HLOProto/HLOProto.h"
 #include "tessera/Report/BufferAssignment.h"
@@ -141,15 +142,29 @@ readBufferAssignment(llvm::StringRef path) {
   return std::nullopt;
 }
 
-std::optional<Report> tessera::reportOn(llvm::StringRef path) {
+/// The traffic of a module, and the least that other layouts would have.
+static llvm::Error addBound(const hlo::Module &module, Report &report) {
+  AssignOptions options;
+  options.keep = true;
+  llvm::Expected<HLOAssignment> assignment = assignLayouts(module, options);
+  if (!assignment)
+    return assignment.takeError();
+  report.bound = {assignment->before, assignment->solution.lowerBound};
+  return llvm::Error::success();
+}
+
+std::optional<Report> tessera::reportOn(llvm::StringRef path, bool withBound) {
   std::optional<Dump> dump = readDump(path);
   if (!dump)
     return std::nullopt;
   std::optional<BufferAssignment> assignment = readBufferAssignment(dump->path);
   llvm::Expected<Report> result = makeReport(
       makeReportInput(*dump->module, assignment ? &*assignment : nullptr));
-  if (!result) {
-    reportError(result.takeError());
+  llvm::Error error = !result     ? result.takeError()
+                      : withBound ? addBound(*dump->module, *result)
+                                  : llvm::Error::success();
+  if (error) {
+    reportError(std::move(error));
     return std::nullopt;
   }
   return std::move(*result);

@@ -43,8 +43,8 @@ struct Dump {
 std::optional<Dump> readDump(llvm::StringRef path);
 
 /// The report on what readDump reads, `-` for standard input; nothing after an
-/// error, which was shown.
-std::optional<Report> reportOn(llvm::StringRef path);
+/// error, which was shown. `withBound` compares its traffic with the least.
+std::optional<Report> reportOn(llvm::StringRef path, bool withBound = false);
 
 } // namespace tessera
 

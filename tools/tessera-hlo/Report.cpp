@@ -27,6 +27,12 @@ static cl::opt<unsigned>
     limit("limit", cl::sub(command), cl::init(10), cl::value_desc("n"),
           cl::desc("Rows in each list for people; 0 for all"));
 
+static cl::opt<bool>
+    withBound("bound", cl::sub(command),
+              cl::desc("Also the bytes that layouts let instructions read and "
+                       "write, and the least that other layouts would, as "
+                       "tessera-hlo assign --keep finds it"));
+
 static const std::string targetHelp =
     "The machine whose memories --html draws as lines: " +
     getTargetArgumentHelp();
@@ -75,7 +81,7 @@ static int run() {
   auto limits = parseLimits(failIf, /*canCompare=*/false);
   if (!limits)
     return kExitBadInput;
-  std::optional<Report> result = reportOn(file);
+  std::optional<Report> result = reportOn(file, withBound);
   if (!result)
     return kExitBadInput;
   size_t rows = limit == 0 ? result->values.size() : limit;

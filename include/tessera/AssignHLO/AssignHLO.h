@@ -55,9 +55,11 @@ struct HLOAssignment {
   int64_t start = kInfiniteCost;
   /// The same with the new layouts; kInfiniteCost where candidates fit nowhere.
   Solution solution;
-  /// By propagation in the order of the text, and from what is fixed.
+  /// By propagation in the order of the text, from what is fixed breadth first,
+  /// and with priorities, depth first along operands.
   int64_t greedy = 0;
   int64_t worklist = 0;
+  int64_t priorities = 0;
   size_t variables = 0;
   std::vector<AssignedValue> changes;
   /// The module with the new layouts, where that was asked for: valid, and

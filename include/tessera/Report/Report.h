@@ -277,6 +277,14 @@ struct Report {
   int64_t paddingBytes = 0;
   int64_t relayoutBytes = 0; ///< Read and written by relayouts.
   int64_t asyncBytes = 0;    ///< Read and written by asynchronous copies.
+  /// What is read and written as layouts have it, and the least that any
+  /// assignment of the candidates of docs/assignment.md has; where that was
+  /// asked for.
+  struct Bound {
+    int64_t bytes = 0;
+    int64_t least = 0;
+  };
+  std::optional<Bound> bound;
   /// By number.
   std::vector<SpaceReport> spaces;
   /// Names of the program's steps, where scheduled.

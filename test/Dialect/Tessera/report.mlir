@@ -1,6 +1,7 @@
 // RUN: tessera-opt %s --tessera-report -o /dev/null | FileCheck %s
 // RUN: tessera-opt %s --tessera-report=json -o /dev/null | %python -m json.tool | FileCheck %s --check-prefix=JSON
 // RUN: tessera-opt %s --tessera-report=function=callee -o /dev/null | FileCheck %s --check-prefix=CALLEE
+// RUN: tessera-opt %s --tessera-report=bound -o /dev/null | FileCheck %s --check-prefix=BOUND
 // RUN: not tessera-opt %s --tessera-report=function=nothing -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 
 // The example of the documentation, with a callee, a move between spaces, and a
@@ -13,6 +14,7 @@
 // CHECK: arguments    24,064 bytes
 // CHECK: outputs      36,864 bytes
 // CHECK: relayouts    60,864 bytes
+// BOUND: traffic 60,864 bytes (59.4 KiB) read and written that layouts decide; no assignment of them has less than 60,864 bytes
 // CHECK: async copies 73,728 bytes
 // The argument is live throughout, the source of the copy until it is awaited.
 // CHECK: peak live at step all buffers

@@ -6,13 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Runs.h"
+
+#include "tessera/Dialect/Tessera/IR/LayoutPropagation.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 #include "tessera/Layout/Bitcast.h"
 #include "tessera/Layout/Size.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -78,6 +84,8 @@ struct FoldRelayoutsPass : tessera::impl::FoldRelayoutsBase<FoldRelayoutsPass> {
 private:
   void mergeEqual();
   void hoist();
+  void fuseIntoWriters();
+  void fuseIntoReaders();
   LogicalResult fold();
   void remark(RelayoutOp op);
 };
@@ -144,6 +152,159 @@ void FoldRelayoutsPass::hoist() {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Readers and writers
+//===----------------------------------------------------------------------===//
+
+/// Whether a relayout stays in its memory space.
+static bool staysInSpace(RelayoutOp op) {
+  llvm::Expected<int64_t> from =
+      getMemorySpaceNumber(cast<ShapedType>(op.getSource().getType()));
+  llvm::Expected<int64_t> to =
+      getMemorySpaceNumber(cast<ShapedType>(op.getResult().getType()));
+  bool isKnown = from && to && *from == *to;
+  for (auto *number : {&from, &to})
+    if (!*number)
+      llvm::consumeError(number->takeError());
+  return isKnown;
+}
+
+/// Whether a tensor of an operation promises nothing about its padding, which
+/// only a relayout writes.
+static bool hasPlainPadding(Type type) {
+  return !getPaddingValue(cast<ShapedType>(type));
+}
+
+/// Of a tensor with dynamic sizes, what it has at least.
+static int64_t getBytes(Type type) {
+  llvm::Expected<int64_t> bytes = getStorageBytes(cast<ShapedType>(type));
+  if (bytes && *bytes >= 0)
+    return *bytes;
+  llvm::consumeError(bytes.takeError());
+  return 0;
+}
+
+namespace {
+/// Operands that are read in any layout, beside which nothing has the same one.
+class Readers {
+public:
+  explicit Readers(Operation *root);
+
+  bool contains(OpOperand &use) const { return wholes.contains(&use); }
+  /// Whether the operation reads all of it, padding included.
+  bool readsWhole(OpOperand &use) const { return wholes.lookup(&use); }
+
+private:
+  llvm::DenseMap<OpOperand *, bool> wholes;
+};
+} // namespace
+
+Readers::Readers(Operation *root) {
+  llvm::DenseSet<OpOperand *> tied;
+  root->walk([&](Operation *op) {
+    for (const LayoutTie &tie : getLayoutTies(op))
+      if (tie.uses.size() == 1 && tie.definitions.empty() && !tie.isPinned)
+        wholes.try_emplace(tie.uses.front(), !tie.touched.empty());
+      else
+        tied.insert(tie.uses.begin(), tie.uses.end());
+    // There it may have to move bytes.
+    for (const LayoutRelation &relation : getLayoutRelations(op))
+      if (relation.traffic != LayoutRelation::Traffic::None)
+        tied.insert(relation.use);
+  });
+  for (OpOperand *use : tied)
+    wholes.erase(use);
+}
+
+/// Readers that take any layout read the source of a relayout, where all can
+/// and that is less to read.
+void FoldRelayoutsPass::fuseIntoReaders() {
+  Readers readers(getOperation());
+  Runs runs(getOperation(), /*unknownTrips=*/10);
+  SilentDiagnostics ignore(&getContext());
+  for (RelayoutOp op : findRelayouts(getOperation())) {
+    Value source = op.getSource(), result = op.getResult();
+    int64_t from = getBytes(source.getType()), to = getBytes(result.getType());
+    int64_t kept = multiplyCosts(sumCosts(from, to), runs.get(op)), fused = 0;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : result.getUses()) {
+      uses.push_back(&use);
+      int64_t count = readers.readsWhole(use) ? runs.get(use.getOwner()) : 0;
+      kept = sumCosts(kept, multiplyCosts(to, count));
+      fused = sumCosts(fused, multiplyCosts(from, count));
+    }
+    auto isReader = [&](OpOperand *use) { return readers.contains(*use); };
+    if (!staysInSpace(op) || !llvm::all_of(uses, isReader) || fused > kept)
+      continue;
+    for (OpOperand *use : uses) {
+      use->set(source);
+      if (failed(mlir::verify(use->getOwner(), /*verifyRecursively=*/false)))
+        use->set(result);
+    }
+    if (!op->use_empty())
+      continue;
+    ++numFusedReaders;
+    op.erase();
+  }
+}
+
+/// The other values of a tie with a result that nothing but it reads, empty
+/// ones; nothing where there are others.
+static std::optional<SmallVector<Value, 1>> findCompanions(Value result) {
+  Operation *op = result.getDefiningOp();
+  for (const LayoutTie &tie : getLayoutTies(op)) {
+    if (!llvm::is_contained(tie.definitions, result))
+      continue;
+    SmallVector<Value, 1> companions;
+    for (OpOperand *use : tie.uses) {
+      Operation *empty = use->get().getDefiningOp();
+      if (!isa_and_present<EmptyOp, tensor::EmptyOp>(empty) ||
+          !empty->hasOneUse())
+        return std::nullopt;
+      companions.push_back(use->get());
+    }
+    if (tie.definitions.size() == 1 && !tie.isPinned)
+      return companions;
+  }
+  return std::nullopt;
+}
+
+/// What gives any layout gives the one that is wanted.
+void FoldRelayoutsPass::fuseIntoWriters() {
+  SilentDiagnostics ignore(&getContext());
+  for (RelayoutOp op : findRelayouts(getOperation())) {
+    Value source = op.getSource();
+    Operation *writer = source.getDefiningOp();
+    Type from = source.getType(), to = op.getResult().getType();
+    if (!writer || !source.hasOneUse() || !staysInSpace(op) ||
+        !hasPlainPadding(to) || isa<RelayoutOp>(writer) ||
+        writer->hasTrait<OpTrait::ConstantLike>())
+      continue;
+    bool isFree = llvm::all_of(
+        getLayoutRelations(writer), [](const LayoutRelation &relation) {
+          return relation.traffic == LayoutRelation::Traffic::None;
+        });
+    std::optional<SmallVector<Value, 1>> companions = findCompanions(source);
+    if (!isFree || !companions)
+      continue;
+    companions->push_back(source);
+    for (Value value : *companions)
+      value.setType(to);
+    if (failed(mlir::verify(writer, /*verifyRecursively=*/false))) {
+      for (Value value : *companions)
+        value.setType(from);
+      continue;
+    }
+    ++numFusedWriters;
+    op.getResult().replaceAllUsesWith(source);
+    op.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
 /// Who fixes the source's layout.
 static std::string describeSource(Value source) {
   if (Operation *op = source.getDefiningOp())
@@ -155,25 +316,41 @@ static std::string describeSource(Value source) {
   return "a block argument has this layout";
 }
 
+/// What would remove a relayout for `use`.
+static StringRef getRemedy(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (user->hasTrait<OpTrait::ReturnLike>() &&
+      isa<FunctionOpInterface>(user->getParentOp()))
+    return "let the function return this one";
+  if (isa<CallOpInterface>(user))
+    return "let the callee take this one";
+  if (isa<RelayoutOp>(user))
+    return "the memory space between stays";
+  for (const LayoutTie &tie : getLayoutTies(user))
+    if (llvm::is_contained(tie.uses, &use))
+      return "--tessera-propagate-layouts chooses both";
+  return "put what computes it in this one";
+}
+
 void FoldRelayoutsPass::remark(RelayoutOp op) {
   InFlightDiagnostic remark = emitRemark(op.getLoc()) << "relayout stays: ";
-  int64_t bytes = 0;
-  for (Value value : {Value(op.getSource()), Value(op.getResult())}) {
-    llvm::Expected<int64_t> size =
-        getStorageBytes(cast<ShapedType>(value.getType()));
-    if (size)
-      bytes += *size;
-    else
-      llvm::consumeError(size.takeError());
-  }
   if (cast<ShapedType>(op.getSource().getType()).hasStaticShape())
-    remark << bytes << " bytes read and written; ";
-  remark << describeSource(op.getSource());
-  for (Operation *user : op.getResult().getUsers()) {
-    remark << ", and '" << user->getName().getStringRef()
-           << "' takes the other";
-    break;
+    remark << sumCosts(getBytes(op.getSource().getType()),
+                       getBytes(op.getResult().getType()))
+           << " bytes read and written; ";
+  if (!staysInSpace(op)) {
+    remark << "it moves to another memory space";
+    return;
   }
+  remark << describeSource(op.getSource());
+  if (op->use_empty())
+    return;
+  // Uses are listed from the last to the first.
+  OpOperand *first = nullptr;
+  for (OpOperand &use : op.getResult().getUses())
+    first = &use;
+  remark << ", and '" << first->getOwner()->getName().getStringRef()
+         << "' takes the other; " << getRemedy(*first);
 }
 
 void FoldRelayoutsPass::runOnOperation() {
@@ -186,6 +363,8 @@ void FoldRelayoutsPass::runOnOperation() {
   if (failed(fold()))
     return signalPassFailure();
   mergeEqual();
+  fuseIntoWriters();
+  fuseIntoReaders();
   SmallVector<RelayoutOp> kept = findRelayouts(getOperation());
   getOperation()->walk([&](BitcastOp) { ++bitcasts; });
   numBitcasts += std::max<int64_t>(bitcasts, 0);

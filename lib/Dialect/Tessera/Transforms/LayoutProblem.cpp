@@ -316,23 +316,31 @@ void LayoutProblem::addInduced(const LayoutRelation &relation, bool isResult,
   for (const Shape &shape :
        induce(relation.relation, *source, *like, isResult, rule)) {
     bool isRowMajor = shape.layout() == Layout::descending(shape.rank());
-    addCandidate(to, !encoding && isRowMajor
+    bool isAbsent = isRowMajor && (!encoding || !namesRowMajor);
+    addCandidate(to, isAbsent
                          ? Attribute()
                          : LayoutAttr::get(root->getContext(), shape.layout()));
   }
 }
 
-/// What the target would choose, if the module has one. Where it has none,
-/// tiles are a TPU's.
-void LayoutProblem::addDefaults() {
-  auto hasTiles = [](const Node &node) {
-    auto layout = dyn_cast_or_null<LayoutAttr>(node.candidates.front());
-    return layout && !layout.getLayout().tiles.empty();
-  };
+/// The target's, else that of a TPU where there are tiles; and how row-major
+/// order is written.
+void LayoutProblem::findRule() {
+  bool hasTiles = false;
+  for (const Node &node : nodes)
+    if (auto attr = dyn_cast_or_null<LayoutAttr>(node.candidates.front())) {
+      const Layout &layout = attr.getLayout();
+      hasTiles |= !layout.tiles.empty();
+      namesRowMajor |= layout == Layout::descending(layout.rank());
+    }
   if (options.target)
     rule = options.target.getLayoutRule();
-  else if (llvm::any_of(nodes, hasTiles))
+  else if (hasTiles)
     rule = LayoutRule::TPU;
+}
+
+/// What the target would choose, if the module has one.
+void LayoutProblem::addDefaults() {
   for (unsigned i = 0; options.target && i < nodes.size(); ++i) {
     if (nodes[i].isPinned)
       continue;
@@ -373,6 +381,7 @@ void LayoutProblem::addCandidates() {
   }
   for (auto [i, node] : llvm::enumerate(nodes))
     worklist.emplace_back(i, node.candidates.front());
+  findRule();
   propagate();
   addDefaults();
   propagate();

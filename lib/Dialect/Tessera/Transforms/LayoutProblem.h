@@ -98,9 +98,10 @@ private:
   void addRelations(mlir::Operation *op);
 
   void addCandidates();
-  void addCandidate(unsigned node, mlir::Attribute encoding);
+  void addCandidate(unsigned number, mlir::Attribute encoding);
   void addInduced(const LayoutRelation &relation, bool isResult,
                   mlir::Attribute encoding);
+  void findRule();
   void addDefaults();
   void propagate();
   void addVersions();
@@ -144,6 +145,8 @@ private:
   Runs runs;
   mlir::DominanceInfo dominance;
   LayoutRule rule = LayoutRule::RowMajor;
+  /// Whether types say row-major order, rather than nothing.
+  bool namesRowMajor = false;
   std::vector<Node> nodes;
   llvm::MapVector<mlir::Value, Source> sources;
   std::vector<LayoutRelation> relations;

@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LayoutProblem.h"
+
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
@@ -314,11 +316,27 @@ struct ReportPass : tessera::impl::ReportBase<ReportPass> {
                             report.takeError());
       return signalPassFailure();
     }
+    if (bound && failed(addBound(*report)))
+      return signalPassFailure();
     if (json)
       printReportJSON(*report, llvm::outs());
     else
       printReport(*report, llvm::outs());
     markAllAnalysesPreserved();
+  }
+
+private:
+  /// What --tessera-propagate-layouts counts and finds.
+  LogicalResult addBound(Report &report) {
+    LayoutProblemOptions options;
+    options.target = TargetAttr::lookup(getOperation());
+    LayoutProblem problem(getOperation(), options);
+    llvm::Expected<Solution> solution = problem.solve();
+    if (!solution)
+      return emitLayoutError([&] { return getOperation()->emitError(); },
+                             solution.takeError());
+    report.bound = {*problem.countBytes(), solution->lowerBound};
+    return success();
   }
 };
 } // namespace

@@ -128,9 +128,14 @@ def FoldRelayouts : Pass<"tessera-fold-relayouts"> {
     | between layouts with the same bytes | `tessera.bitcast`, which moves none |
     | of a value from outside of a loop | one in front of the loop |
     | that another one before it equals | the result of that one |
+    | of what can be written in any layout, and is not used otherwise | that, written so |
+    | that only operations read that can read any layout | what it is made of, where that is less to read |
 
-    Memory spaces are kept, and no type of another operation changes: layouts
-    are chosen by `tessera-propagate-layouts`. With the option `remarks` each
+    So relayouts sink below slices, reductions and all that reads a large tensor
+    and writes a small one.
+
+    Memory spaces are kept, and no relayout is put anywhere else: layouts are
+    chosen by `tessera-propagate-layouts`. With the option `remarks` each
     relayout that stays says how many bytes it moves, why, and what would make
     it unnecessary.
 
@@ -164,6 +169,10 @@ def FoldRelayouts : Pass<"tessera-fold-relayouts"> {
     Statistic<"numFolded", "folded", "Relayouts that are gone">,
     Statistic<"numBitcasts", "bitcasts", "Relayouts that became bitcasts">,
     Statistic<"numHoisted", "hoisted", "Relayouts that left a loop">,
+    Statistic<"numFusedReaders", "fused-readers",
+              "Relayouts that readers do without">,
+    Statistic<"numFusedWriters", "fused-writers",
+              "Relayouts that are written at once">,
     Statistic<"numKept", "kept", "Relayouts that stay">
   ];
   let dependentDialects = ["::tessera::TesseraDialect"];
@@ -488,6 +497,9 @@ def Report : Pass<"tessera-report", "::mlir::ModuleOp"> {
     Option<"function", "function", "std::string", "\"\"",
            "The function to report on; by default `main`, or else the last "
            "public one">,
+    Option<"bound", "bound", "bool", "false",
+           "Also the bytes that are moved for layouts, and the least that "
+           "`tessera-propagate-layouts` would move">,
     Option<"json", "json", "bool", "false",
            "Print JSON of the schema in docs/report.md">
   ];
