@@ -2,7 +2,10 @@
 # RUN: %python %s | FileCheck %s
 # CHECK: programs: {{[0-9]+}}, all right
 """Random programs of 5 to 30 instructions on random layouts, parts of them in fusions,
-against XLA's CPU backend."""
+against XLA's CPU backend.
+
+usage: run-programs.py [SEED [COUNT]] [-t]; -t prints their texts.
+"""
 
 import os
 import random
@@ -46,7 +49,9 @@ def check_program(seed):
 
 
 def main():
-    seeds = [int(sys.argv[1])] if len(sys.argv) > 1 else range(test_seed(), test_seed() + test_count(1000))
+    numbers = [int(text) for text in sys.argv[1:] if text != "-t"]
+    first, number = {0: (test_seed(), test_count(1000)), 1: (*numbers, 1)}.get(len(numbers), numbers)
+    seeds = range(first, first + number)
     count = wrong = 0
     for seed in seeds:
         messages = check_program(seed)

@@ -27,5 +27,5 @@ def describe_difference(found, expected, name, how):
     if is_same(found, expected, name, how):
         return ""
     differ = ~((found == expected) | ((found != found) & (expected != expected)))
-    at = tuple(np.argwhere(differ)[0]) if found.shape else ()
+    at = tuple(map(int, np.argwhere(differ)[0])) if found.shape else ()
     return f"at {at}: {found[at]}, expected {expected[at]}"

@@ -17,12 +17,13 @@ MOVES = [
     random_hlo.pad, random_hlo.concatenate, random_hlo.dynamic_slice, random_hlo.dynamic_update_slice,
     random_hlo.broadcast, random_hlo.select,
 ]  # fmt: skip
-# Of kinds that are exact for integers, each more than once.
+# Of kinds that are exact for integers, each more than once; without reduce-window, over
+# which XLA ends the process where it simplifies what surrounds it.
 KINDS = 3 * [
     random_hlo.binary, random_hlo.unary, random_hlo.compare, random_hlo.clamp, random_hlo.convert,
     random_hlo.reduce, random_hlo.iota, *MOVES,
 ] + [
-    random_hlo.function, random_hlo.integer_power, random_hlo.map_, random_hlo.gather, random_hlo.reduce_window,
+    random_hlo.function, random_hlo.integer_power, random_hlo.map_, random_hlo.gather,
     random_hlo.convolution, random_hlo.dot, random_hlo.scatter, random_hlo.sort, random_hlo.select_and_scatter,
     random_hlo.convert_tiny, random_hlo.complex_parts,
 ]  # fmt: skip
@@ -42,6 +43,9 @@ class Program(random_hlo.Module):
         super().__init__(random)
         # By name: type, dimensions, and whether it is exact.
         self.known, self.kind = {}, None
+        # Integers that were of another type: XLA takes numbers made of them for numbers
+        # made of what they were, and so s64[] -3 as u64[] for -3.0.
+        self.cast = set()
         while len(self.lines) - len(self.parameters) < size:
             self.kind = random.choice(KINDS)
             self.kind(self)
@@ -54,15 +58,18 @@ class Program(random_hlo.Module):
 
     def array(self, name, dims, edges=True, low=None, high=None):
         """A parameter, or a value made of one that is there."""
-        # XLA ends the process over some windows on computed values.
-        may_be_computed = low is None and high is None and self.kind is not random_hlo.reduce_window
-        if may_be_computed and self.random.random() < 0.75:
+        if low is None and high is None and self.random.random() < 0.75:
             moves = self.kind in MOVES
             found = [
                 text
                 for text, (other, _, exact) in self.known.items()
                 if (exact or moves) and other in TYPES and (other == name or (exact and other not in FLOATS))
             ]
+            if name in FLOATS or self.kind is random_hlo.convert:
+                found = [text for text in found if text not in self.cast or self.is_kept(text, name)]
+            # Its four bits of s4 and u4 are not always four.
+            if self.kind not in MOVES:
+                found = [text for text in found if "4" not in (name[1:], self.known[text][0][1:])]
             same = [text for text in found if self.known[text][0] == name]
             found = same if same and self.random.random() < 0.7 else found
             if found:
@@ -70,8 +77,16 @@ class Program(random_hlo.Module):
         edges = edges and name not in FLOATS
         return super().array(name, dims, edges=edges, low=low, high=high)
 
+    def is_kept(self, text, name):
+        """Whether the value is moved alone."""
+        return self.known[text][0] == name and self.kind is not random_hlo.convert
+
     def op(self, name, dims, opcode, operands, attributes="", result=None):
         text = super().op(name, dims, opcode, operands, attributes, result)
+        if name in ("s4", "u4") and opcode in ("popcnt", "count-leading-zeros"):
+            # XLA counts in eight bits where it has computed the operand in the same loop.
+            self.results.pop()
+            return text
         exact = all(self.known.get(operand, (0, 0, True))[2] for operand in operands)
         exact &= result is None and not (name in FLOATS and opcode in ARITHMETIC)
         # Which NaN an operation gives is not defined.
@@ -79,6 +94,8 @@ class Program(random_hlo.Module):
         if not exact and result is None and name in FLOATS:
             self.results[-1] = (*self.results[-1][:3], "sum", self.results[-1][4])
         self.known[text] = (name, tuple(dims), exact)
+        if opcode == "convert" or any(operand in self.cast for operand in operands):
+            self.cast.add(text)
         return text
 
     # --- other dimensions and types -------------------------------------------
