@@ -313,8 +313,11 @@ void LayoutProblem::addInduced(const LayoutRelation &relation, bool isResult,
     return;
   source->setLayout(source->layoutOrDefault());
   like->setLayout(like->layoutOrDefault());
+  // What has no tiles makes nothing that has.
+  LayoutRule likeGiven =
+      source->layout().tiles.empty() ? LayoutRule::RowMajor : rule;
   for (const Shape &shape :
-       induce(relation.relation, *source, *like, isResult, rule)) {
+       induce(relation.relation, *source, *like, isResult, likeGiven)) {
     bool isRowMajor = shape.layout() == Layout::descending(shape.rank());
     bool isAbsent = isRowMajor && (!encoding || !namesRowMajor);
     addCandidate(to, isAbsent
