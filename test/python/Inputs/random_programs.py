@@ -47,7 +47,7 @@ class Program(random_hlo.Module):
         # made of what they were, and so s64[] -3 as u64[] for -3.0.
         self.cast = set()
         while len(self.lines) - len(self.parameters) < size:
-            self.kind = random.choice(KINDS)
+            self.kind, self.is_first = random.choice(KINDS), True
             self.kind(self)
         self.choose_results()
 
@@ -58,7 +58,12 @@ class Program(random_hlo.Module):
 
     def array(self, name, dims, edges=True, low=None, high=None):
         """A parameter, or a value made of one that is there."""
-        if low is None and high is None and self.random.random() < 0.75:
+        # XLA reads what it has written where an update is made of the array itself.
+        may_be_computed = self.is_first or self.kind is not random_hlo.dynamic_update_slice
+        # Which of equal elements it selects is not defined.
+        may_be_computed &= self.kind is not random_hlo.select_and_scatter
+        self.is_first = False
+        if may_be_computed and low is None and high is None and self.random.random() < 0.75:
             moves = self.kind in MOVES
             found = [
                 text
