@@ -24,3 +24,14 @@ func.func @others(%x: f64, %y: f32) -> (f64, f32) {
   %1 = math.atan %y : f32
   return %0, %1 : f64, f32
 }
+
+// Upstream drops encodings, and everything else is somebody else's to fold.
+// CHECK-LABEL: @tensors
+// CHECK: math.exp %{{.*}} : tensor<4xf32, #layout>
+// CHECK: arith.addi
+func.func @tensors(%x: tensor<4xf32, #tessera.layout<{0:T(8)}>>) -> (tensor<4xf32, #tessera.layout<{0:T(8)}>>, i32) {
+  %0 = math.exp %x : tensor<4xf32, #tessera.layout<{0:T(8)}>>
+  %one = arith.constant 1 : i32
+  %two = arith.addi %one, %one : i32
+  return %0, %two : tensor<4xf32, #tessera.layout<{0:T(8)}>>, i32
+}

@@ -38,7 +38,17 @@ struct ApproximateMathPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, isAccurate);
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    // Upstream's patterns leave out the encodings of tensors.
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isAccurate(op->getName().getStringRef()) &&
+          !isa<TensorType>(op->getResult(0).getType()))
+        ops.push_back(op);
+    });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    config.enableFolding(false);
+    (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
   }
 };
 } // namespace

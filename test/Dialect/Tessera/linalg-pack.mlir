@@ -122,6 +122,29 @@ func.func @operation(%a: tensor<16x200xf32>) {
 
 // -----
 
+func.func private @callee(tensor<8xf32, #tessera.layout<{0:T(4)}>>)
+
+func.func @reference() {
+  // expected-error @below {{found func.constant}}
+  %f = func.constant @callee : (tensor<8xf32, #tessera.layout<{0:T(4)}>>) -> ()
+  return
+}
+
+// -----
+
+func.func @parallel(%out: tensor<8xf32>, %part: tensor<4xf32, #tessera.layout<{0:T(4)}>>) -> tensor<8xf32> {
+  %0 = scf.forall (%i) in (2) shared_outs(%o = %out) -> tensor<8xf32> {
+    scf.forall.in_parallel {
+      // expected-error @below {{found tensor.parallel_insert_slice}}
+      tensor.parallel_insert_slice %part into %o[%i] [4] [1]
+          : tensor<4xf32, #tessera.layout<{0:T(4)}>> into tensor<8xf32>
+    }
+  }
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // expected-error @below {{unsupported memref with a layout}}
 func.func @buffer(%a: memref<16x200xf32, #tessera.layout<{0,1}>>) {
   return

@@ -184,10 +184,23 @@ static bool handsOn(Operation *op) {
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
-/// Operations of this dialect that have a form without layouts.
+/// Whether a type is that of a function of tensors with layouts.
+static bool isFunctionOfLaidOut(Type type) {
+  auto function = dyn_cast<FunctionType>(type);
+  return function && (llvm::any_of(function.getInputs(), isLaidOut) ||
+                      llvm::any_of(function.getResults(), isLaidOut));
+}
+
+/// Operations that can be given other types. Those of this dialect must have a
+/// form without layouts, and nothing may stand beside parallel insertions.
 static bool isKnown(Operation *op) {
   if (auto relayout = dyn_cast<RelayoutOp>(op))
     return relayout.isTensorForm();
+  if (auto function = dyn_cast<FunctionOpInterface>(op))
+    return isa<FunctionType>(function.getFunctionType());
+  if (isa<tensor::ParallelInsertSliceOp>(op) ||
+      llvm::any_of(op->getResultTypes(), isFunctionOfLaidOut))
+    return false;
   return isa<AssumeLayoutOp, EmptyOp>(op) ||
          op->getName().getDialectNamespace() != "tessera";
 }
@@ -211,6 +224,7 @@ LogicalResult ToLinalgPackPass::check() {
             [&] { return op->emitOpError(); },
             unsupportedError("memref with a layout", "tensors",
                              "a buffer; run this pass before bufferization"));
+      hasLayouts |= isFunctionOfLaidOut(type) && !isa<FunctionOpInterface>(op);
       if (!isLaidOut(type))
         continue;
       hasLayouts = true;
@@ -329,7 +343,8 @@ void ToLinalgPackPass::setTypes() {
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
           argument.setType(convert(argument.getType()));
-    if (auto function = dyn_cast<FunctionOpInterface>(op))
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (function && isFunctionOfLaidOut(function.getFunctionType()))
       function.setType(function.cloneTypeWith(
           llvm::map_to_vector(function.getArgumentTypes(), convert),
           llvm::map_to_vector(function.getResultTypes(), convert)));
