@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-/// What moves one array into another. It never changes: threads may share it.
-/// The caller destroys it.
+/// What moves one array into another. Threads may share it. The caller destroys
+/// it.
 typedef struct TesseraRuntimeRelayout TesseraRuntimeRelayout;
 
 /// Zero in all fields is a good choice; so is a null pointer to it.
@@ -51,7 +51,8 @@ typedef struct TesseraRuntimeOptions {
   /// Parts of the arrays, a slice for each dimension as in Python,
   /// `8:16,:,0:128:2`; null: the whole array. Buffers and shapes are those of
   /// the whole arrays; the parts have the same sizes. Nothing outside of a part
-  /// of the destination is written, no padding either.
+  /// of the destination is written, no padding either. A run may let the parts
+  /// begin elsewhere (tesseraRuntimeRelayoutRunAt).
   const char *sourceBox;
   const char *destinationBox;
 } TesseraRuntimeOptions;
@@ -118,6 +119,24 @@ tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
                                void *destination, size_t destinationBytes,
                                int64_t share, int64_t shares);
 
+/// What tesseraRuntimeRelayoutRun does, of parts that begin at other indices
+/// than `sourceBox` and `destinationBox` say, with the same sizes and steps: an
+/// offset for each dimension, or none to begin where the box does. A side
+/// without a box begins at 0. Where parts begin equally in their tiles nothing
+/// is planned again; other plans are made when they are first needed, some 5
+/// us, and kept, up to 256 of them. Errors as of tesseraRuntimeRelayoutRun, and
+/// *invalid* for parts that are not within the arrays; then nothing is written.
+TESSERA_C_EXPORT TesseraError *tesseraRuntimeRelayoutRunAt(
+    const TesseraRuntimeRelayout *relayout, TesseraInt64s sourceOffsets,
+    TesseraInt64s destinationOffsets, const void *source, size_t sourceBytes,
+    void *destination, size_t destinationBytes);
+
+/// Moves part `share` of `shares` of that, as tesseraRuntimeRelayoutRunShare.
+TESSERA_C_EXPORT TesseraError *tesseraRuntimeRelayoutRunShareAt(
+    const TesseraRuntimeRelayout *relayout, TesseraInt64s sourceOffsets,
+    TesseraInt64s destinationOffsets, const void *source, size_t sourceBytes,
+    void *destination, size_t destinationBytes, int64_t share, int64_t shares);
+
 /// Moves the array at the beginning of `buffer`, in the layout of the source,
 /// to that of the destination, at the beginning too. Besides `buffer`, memory
 /// for a part of the array is needed: `scratchBytes` where the slowest varying
@@ -150,6 +169,91 @@ TESSERA_C_EXPORT TesseraError *tesseraRuntimeRelayoutRunParallel(
 TESSERA_C_EXPORT void
 tesseraRuntimeRelayoutPrint(const TesseraRuntimeRelayout *relayout,
                             TesseraTextCallback callback, void *userData);
+
+//===----------------------------------------------------------------------===//
+// Where the bytes of a part lie
+//===----------------------------------------------------------------------===//
+
+/// The bytes of an array, or of a part of one, for what moves them by lists of
+/// addresses (DMA). It never changes: threads may share it. The caller destroys
+/// it.
+typedef struct TesseraRuntimePart TesseraRuntimePart;
+
+/// Neighbouring bytes of a buffer.
+typedef struct TesseraRuntimeRun {
+  int64_t offset;
+  int64_t bytes;
+} TesseraRuntimeRun;
+
+/// `count` steps, `stride` bytes apart.
+typedef struct TesseraRuntimeLoop {
+  int64_t count;
+  int64_t stride;
+} TesseraRuntimeLoop;
+
+/// Runs of `bytes` each, the first one at `offset`: one for each step of the
+/// loops, outermost first. They follow one another in memory. `loops` lives as
+/// long as the part.
+typedef struct TesseraRuntimeDescriptor {
+  int64_t offset;
+  int64_t bytes;
+  const TesseraRuntimeLoop *loops;
+  size_t numLoops;
+} TesseraRuntimeDescriptor;
+
+/// Finds the bytes of the part `box` (as in TesseraRuntimeOptions; null: of the
+/// whole array, without padding) of a shape in XLA's notation. Errors:
+/// *invalid* for texts that are against the rules, *unsupported* for unbounded
+/// dimensions and M, for a part that has bits of a byte alone, and for more
+/// than 2^24 runs.
+TESSERA_C_EXPORT TesseraError *
+tesseraRuntimePartCreate(const char *shape, const char *box,
+                         TesseraRuntimePart **part);
+
+/// The same of an array. Error: *unsupported* also for byte strides.
+TESSERA_C_EXPORT TesseraError *
+tesseraRuntimePartCreateOfArray(const TesseraRuntimeArray *array,
+                                const char *box, TesseraRuntimePart **part);
+
+/// Null is nothing to destroy.
+TESSERA_C_EXPORT void tesseraRuntimePartDestroy(TesseraRuntimePart *part);
+
+/// Bytes of the whole array, padding included, and of the part.
+TESSERA_C_EXPORT int64_t
+tesseraRuntimePartGetArrayBytes(const TesseraRuntimePart *part);
+TESSERA_C_EXPORT int64_t
+tesseraRuntimePartGetBytes(const TesseraRuntimePart *part);
+
+/// The largest number of which offsets and lengths of all runs are multiples; 0
+/// without runs.
+TESSERA_C_EXPORT int64_t
+tesseraRuntimePartGetAlignment(const TesseraRuntimePart *part);
+
+/// How many runs there are: none can be longer.
+TESSERA_C_EXPORT int64_t
+tesseraRuntimePartGetNumRuns(const TesseraRuntimePart *part);
+
+/// Writes the first runs, in the order of memory, at most `capacity`; returns
+/// how many. `runs` may be null if that is 0.
+TESSERA_C_EXPORT int64_t tesseraRuntimePartGetRuns(
+    const TesseraRuntimePart *part, TesseraRuntimeRun *runs, int64_t capacity);
+
+/// Gets one run after another, in the order of memory; false: no more.
+typedef bool (*TesseraRuntimeRunCallback)(TesseraRuntimeRun run,
+                                          void *userData);
+TESSERA_C_EXPORT void
+tesseraRuntimePartVisitRuns(const TesseraRuntimePart *part,
+                            TesseraRuntimeRunCallback callback, void *userData);
+
+/// The same bytes as few loops over runs, ordered by where they begin: one for
+/// whole tiles and in most layouts. They do not overlap, and where two meet a
+/// run may be in parts of both.
+TESSERA_C_EXPORT int64_t
+tesseraRuntimePartGetNumDescriptors(const TesseraRuntimePart *part);
+
+/// Descriptor `i`, from 0 to below their number; one of no bytes for others.
+TESSERA_C_EXPORT TesseraRuntimeDescriptor
+tesseraRuntimePartGetDescriptor(const TesseraRuntimePart *part, int64_t i);
 
 #ifdef __cplusplus
 }

@@ -148,7 +148,7 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
   llvm::scope_exit release([&] { std::free(scratch); });
   if (!bands) {
     std::memcpy(scratch, buffer, sizeOfSrc);
-    run(scratch, buffer, 0, 1);
+    run(scratch, buffer);
     return llvm::Error::success();
   }
   int64_t size = src.shape.dimensions()[bands->dim];
@@ -159,7 +159,7 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
     std::memcpy(scratch, buffer + from,
                 std::min(bands->srcBytes, sizeOfSrc - from));
     bool isFull = (band + 1) * bands->indices <= size;
-    moves[isFull ? 0 : 1].run(scratch, buffer + band * bands->dstBytes, 0, 1);
+    moves[isFull ? 0 : 1].run(scratch, buffer + band * bands->dstBytes);
   }
   runFills(buffer);
   return llvm::Error::success();

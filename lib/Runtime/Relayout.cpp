@@ -146,18 +146,39 @@ llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
       bitsInLast != 0 && result.dst.box.empty() && options.zeroPadding)
     result.tailMask = 0xFF << bitsInLast;
   result.kernels = &getKernels(options.vectorBytes);
-  auto schedule =
-      Schedule::get(result.src, result.srcAxes, result.dst, result.dstAxes,
-                    bits, result.padding.has_value());
-  if (!schedule) {
-    llvm::consumeError(schedule.takeError());
-    return result;
-  }
-  result.schedule = std::move(*schedule);
-  if (*dstBytes >=
-      (options.streamedBytes ? options.streamedBytes : getStreamedBytes()))
-    result.schedule->streamStores();
+  result.streamedBytes =
+      options.streamedBytes ? options.streamedBytes : getStreamedBytes();
+  result.schedule = result.makeSchedule(result.src.box, result.dst.box);
+  result.prepareOffsets();
   return result;
+}
+
+/// The side as plans have it; a part of it where `box` is one.
+static PlanSide getPlanSide(const Side &side, const AxisList &axes,
+                            llvm::ArrayRef<Slice> box) {
+  PlanSide plan = side.strided
+                      ? PlanSide::getStrided(axes, side.strided->strides)
+                      : PlanSide(axes);
+  plan.box = box;
+  return plan;
+}
+
+std::optional<Schedule>
+Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
+                       llvm::ArrayRef<Slice> dstBox) const {
+  auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
+                            getPlanSide(dst, dstAxes, dstBox), bits,
+                            padding.has_value());
+  if (!made) {
+    llvm::consumeError(made.takeError());
+    return std::nullopt;
+  }
+  if (src.strided)
+    for (Move &move : made->moves)
+      move.srcOffset += src.strided->offset;
+  if (made->numBytes() >= streamedBytes)
+    made->streamStores();
+  return std::move(*made);
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,16 +200,15 @@ struct Range {
 };
 } // namespace
 
-/// Part `share` of `shares` of [0, count), in whole steps.
-static Range getRange(int64_t count, int64_t step, int64_t share,
-                      int64_t shares) {
+/// A share of [0, count), in whole steps.
+static Range getRange(int64_t count, int64_t step, Share share) {
   int64_t steps = (count + step - 1) / step;
   auto getBegin = [&](int64_t i) {
-    int64_t begin = steps / shares * i + std::min(i, steps % shares);
+    int64_t begin = steps / share.of * i + std::min(i, steps % share.of);
     return std::min(begin * step, count);
   };
-  int64_t begin = getBegin(share);
-  return {begin, getBegin(share + 1) - begin};
+  int64_t begin = getBegin(share.number);
+  return {begin, getBegin(share.number + 1) - begin};
 }
 
 namespace {
@@ -198,15 +218,15 @@ struct PartialMove {
       : loops(move.loops), rows(move.rows), columns(move.columns),
         runBytes(move.runBytes), src(move.srcOffset), dst(move.dstOffset) {}
 
-  void takeShare(const Move &move, int64_t share, int64_t shares);
+  void takeShare(const Move &move, Share share);
 
   llvm::SmallVector<Loop, 6> loops;
   Loop rows, columns;
   int64_t runBytes, src, dst;
 
 private:
-  void take(Loop &loop, int64_t step, int64_t share, int64_t shares) {
-    Range range = getRange(loop.count, step, share, shares);
+  void take(Loop &loop, int64_t step, Share share) {
+    Range range = getRange(loop.count, step, share);
     loop.count = range.count;
     src += range.begin * loop.src;
     dst += range.begin * loop.dst;
@@ -216,14 +236,14 @@ private:
 
 /// Takes a part of the outermost loop that is long enough, or else of the
 /// longest one. A run is a loop over pages.
-void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
+void PartialMove::takeShare(const Move &move, Share share) {
   bool isRun = move.kind == Move::Kind::Copy || move.kind == Move::Kind::Fill;
   Loop run = {runBytes, move.kind == Move::Kind::Fill ? 0 : 1, 1};
   Loop *best = nullptr;
   int64_t bestSteps = 1, step = 1;
   auto consider = [&](Loop &loop, int64_t size) {
     int64_t steps = loop.count / size;
-    if (bestSteps / kMinSteps >= shares || steps <= bestSteps)
+    if (bestSteps / kMinSteps >= share.of || steps <= bestSteps)
       return;
     best = &loop;
     bestSteps = steps;
@@ -238,8 +258,8 @@ void PartialMove::takeShare(const Move &move, int64_t share, int64_t shares) {
     consider(rows, kStepRows);
   }
   if (best)
-    take(*best, step, share, shares);
-  runBytes = best || share == 0 ? (isRun ? run.count : runBytes) : 0;
+    take(*best, step, share);
+  runBytes = best || share.number == 0 ? (isRun ? run.count : runBytes) : 0;
 }
 
 static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
@@ -257,10 +277,10 @@ static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
 }
 
 void Relayout::runMove(const Move &move, const char *from, char *to,
-                       int64_t share, int64_t shares) const {
+                       Share share) const {
   PartialMove part(move);
-  if (shares > 1)
-    part.takeShare(move, share, shares);
+  if (share.of > 1)
+    part.takeShare(move, share);
   bool isEmpty = part.runBytes == 0 || part.rows.count == 0 ||
                  part.columns.count == 0 ||
                  llvm::any_of(part.loops,
@@ -282,21 +302,25 @@ void Relayout::runMove(const Move &move, const char *from, char *to,
   getKernel(*kernels, move.kind)(job, from + part.src, to + part.dst);
 }
 
-void Relayout::run(const char *from, char *to, int64_t share,
-                   int64_t shares) const {
-  if (!schedule)
-    return runPositions(from, to, share, shares);
-  for (auto [i, move] : llvm::enumerate(schedule->moves)) {
+void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
+                           Share share) const {
+  for (auto [i, move] : llvm::enumerate(moves.moves)) {
     // Bits of one byte may be those of several moves.
     bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
-    int64_t owner = move.mask != 0xFF ? 0 : i % shares;
+    int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
     if (!isOneShare)
-      runMove(move, from, to, share, shares);
-    else if (share == owner)
-      runMove(move, from, to, 0, 1);
+      runMove(move, from, to, share);
+    else if (share.number == owner)
+      runMove(move, from, to, {});
   }
+}
+
+void Relayout::run(const char *from, char *to, Share share) const {
+  if (!schedule)
+    return runElements(src.box, dst.box, from, to, share);
+  runSchedule(*schedule, from, to, share);
   // Like the other bits of its byte, by the first share.
-  if (share == 0)
+  if (share.number == 0)
     clearTail(to);
 }
 
@@ -304,39 +328,130 @@ void Relayout::run(const char *from, char *to, int64_t share,
 void Relayout::runFills(char *to) const {
   for (const Move &move : schedule->moves)
     if (move.kind == Move::Kind::Fill)
-      runMove(move, /*from=*/to, to, 0, 1); // Which fills do not read.
+      runMove(move, /*from=*/to, to, {}); // Which fills do not read.
   clearTail(to);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts that begin elsewhere
+//===----------------------------------------------------------------------===//
+
+/// Where the slice may begin in a dimension of that size, at most.
+static int64_t getLastBegin(const Slice &slice, int64_t size) {
+  return slice.count == 0 ? size : size - 1 - (slice.count - 1) * slice.step;
+}
+
+llvm::Expected<Box> Side::getBoxAt(llvm::ArrayRef<int64_t> offsets,
+                                   llvm::StringRef field) const {
+  if (offsets.empty())
+    return box;
+  int64_t rank = shape.rank();
+  if (static_cast<int64_t>(offsets.size()) != rank)
+    return invalidError("", field,
+                        "one for each of " + llvm::Twine(rank) + " dimensions",
+                        llvm::Twine(offsets.size()));
+  Box moved = box;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    int64_t size = shape.dimensions()[dim];
+    Slice slice = box.empty() ? Slice{0, size, 1} : box[dim];
+    int64_t last = getLastBegin(slice, size);
+    if (offsets[dim] < 0 || offsets[dim] > last)
+      return invalidError("", (field + " of d" + llvm::Twine(dim)).str(),
+                          last == 0 ? "0" : "from 0 to " + llvm::Twine(last),
+                          llvm::Twine(offsets[dim]));
+    if (!box.empty())
+      moved[dim].begin = offsets[dim];
+  }
+  return moved;
+}
+
+void Relayout::prepareOffsets() {
+  if (src.box.empty() && dst.box.empty())
+    return;
+  auto srcPeriods = getPeriods(getPlanSide(src, srcAxes, {}), bits.src);
+  auto dstPeriods = getPeriods(getPlanSide(dst, dstAxes, {}), bits.dst);
+  if (!srcPeriods || !dstPeriods)
+    return;
+  offsets = std::make_unique<Offsets>();
+  offsets->src = std::move(*srcPeriods);
+  offsets->dst = std::move(*dstPeriods);
+  Box srcBox = src.box, dstBox = dst.box;
+  offsets->srcBase = takePeriods(offsets->src, srcBox);
+  offsets->dstBase = takePeriods(offsets->dst, dstBox);
+  offsets->ownBegins = getBegins(srcBox, dstBox);
+}
+
+llvm::Error Relayout::runAt(llvm::ArrayRef<int64_t> srcOffsets,
+                            llvm::ArrayRef<int64_t> dstOffsets,
+                            const char *from, char *to, Share share) const {
+  auto srcBox = src.getBoxAt(srcOffsets, "source offsets");
+  if (!srcBox)
+    return srcBox.takeError();
+  auto dstBox = dst.getBoxAt(dstOffsets, "destination offsets");
+  if (!dstBox)
+    return dstBox.takeError();
+  auto isEmpty = [](const Slice &slice) { return slice.count == 0; };
+  bool isWhole = srcBox->empty() && dstBox->empty();
+  if (isWhole || llvm::any_of(*srcBox, isEmpty) ||
+      llvm::any_of(*dstBox, isEmpty))
+    run(from, to, share);
+  else
+    runBoxes(*srcBox, *dstBox, from, to, share);
+  return llvm::Error::success();
+}
+
+const Schedule *
+Relayout::getSchedule(const Box &srcBox, const Box &dstBox,
+                      std::unique_ptr<ScheduleTable::Entry> &made) const {
+  BoxBegins begins = getBegins(srcBox, dstBox);
+  const ScheduleTable::Entry *entry = offsets->others.find(begins);
+  if (!entry) {
+    made.reset(new ScheduleTable::Entry{std::move(begins),
+                                        makeSchedule(srcBox, dstBox)});
+    entry = offsets->others.insert(made);
+  }
+  if (!entry)
+    entry = made.get();
+  return entry->schedule ? &*entry->schedule : nullptr;
+}
+
+void Relayout::runBoxes(const Box &srcBox, const Box &dstBox, const char *from,
+                        char *to, Share share) const {
+  const Schedule *moves = nullptr;
+  std::unique_ptr<ScheduleTable::Entry> made; // Of this run alone.
+  int64_t srcBytes = 0, dstBytes = 0;
+  if (offsets) {
+    Box srcInTile = srcBox, dstInTile = dstBox;
+    srcBytes = takePeriods(offsets->src, srcInTile);
+    dstBytes = takePeriods(offsets->dst, dstInTile);
+    if (getBegins(srcInTile, dstInTile) == offsets->ownBegins) {
+      moves = schedule ? &*schedule : nullptr;
+      srcBytes -= offsets->srcBase;
+      dstBytes -= offsets->dstBase;
+    } else {
+      moves = getSchedule(srcInTile, dstInTile, made);
+    }
+  }
+  if (!moves)
+    return runElements(srcBox, dstBox, from, to, share);
+  runSchedule(*moves, from + srcBytes, to + dstBytes, share);
+  if (share.number == 0)
+    clearTail(to);
 }
 
 //===----------------------------------------------------------------------===//
 // Position by position
 //===----------------------------------------------------------------------===//
 
-/// The number of the index `i` within a slice; nothing for one beside it.
-static std::optional<int64_t> getNumber(const Slice &slice, int64_t i) {
-  int64_t number = (i - slice.begin) / slice.step;
-  bool isIn = i >= slice.begin && (i - slice.begin) % slice.step == 0 &&
-              number < slice.count;
-  return isIn ? std::optional(number) : std::nullopt;
-}
-
-std::optional<int64_t>
-Relayout::getSrcBit(llvm::ArrayRef<int64_t> dstIndex) const {
-  llvm::SmallVector<int64_t, 6> index(dstIndex);
-  if (!dst.box.empty())
-    for (auto [i, slice] : llvm::zip_equal(index, dst.box)) {
-      std::optional<int64_t> number = getNumber(slice, i);
-      if (!number)
-        return std::nullopt;
-      i = *number;
-    }
-  if (!src.box.empty())
-    for (auto [i, slice] : llvm::zip_equal(index, src.box))
-      i = slice.begin + i * slice.step;
+int64_t Relayout::getSrcBit(const Box &box,
+                            llvm::ArrayRef<int64_t> index) const {
+  llvm::SmallVector<int64_t, 6> at(index);
+  for (auto [i, slice] : llvm::zip(at, box)) // None for the whole array.
+    i = slice.begin + i * slice.step;
   if (!src.strided)
-    return srcAxes.linearIndex(index) * bits.src;
+    return srcAxes.linearIndex(at) * bits.src;
   int64_t byte = src.strided->offset;
-  for (auto [i, stride] : llvm::zip_equal(index, src.strided->strides))
+  for (auto [i, stride] : llvm::zip_equal(at, src.strided->strides))
     byte += i * stride;
   return byte * 8;
 }
@@ -356,30 +471,61 @@ static void copyBits(const char *src, int64_t srcBit, char *dst, int64_t dstBit,
       static_cast<char>((old & ~mask) | ((value << (dstBit % 8)) & mask));
 }
 
-void Relayout::runPositions(const char *from, char *to, int64_t share,
-                            int64_t shares) const {
+/// Copies an element between positions in bits.
+static void copyElement(const char *src, int64_t srcBit, char *dst,
+                        int64_t dstBit, const ElementBits &bits) {
+  if (bits.src == bits.dst && bits.dst % 8 == 0)
+    std::memcpy(dst + dstBit / 8, src + srcBit / 8, bits.dst / 8);
+  else
+    copyBits(src, srcBit, dst, dstBit, bits);
+}
+
+void Relayout::runPositions(const Box &srcBox, const char *from, char *to,
+                            Share share) const {
   // Shares have whole bytes.
   int64_t step = std::max<int64_t>(8 / bits.dst, 1);
-  Range range = getRange(dstAxes.numAllocated(), step, share, shares);
-  bool isWhole = bits.src == bits.dst && bits.dst % 8 == 0;
+  Range range = getRange(dstAxes.numAllocated(), step, share);
   auto *value =
       padding ? reinterpret_cast<const char *>(padding->data()) : nullptr;
   for (int64_t at = range.begin; at < range.begin + range.count; ++at) {
-    auto index = dstAxes.logicalIndex(at);
-    if (!index && !value)
-      continue;
-    std::optional<int64_t> element = index ? getSrcBit(*index) : std::nullopt;
-    if (index && !element) // Outside of the part.
-      continue;
-    int64_t dstBit = at * bits.dst, srcBit = element.value_or(0);
-    const char *src = element ? from : value;
-    if (isWhole)
-      std::memcpy(to + dstBit / 8, src + srcBit / 8, bits.dst / 8);
-    else
-      copyBits(src, srcBit, to, dstBit, element ? bits : ElementBits(bits.dst));
+    if (auto index = dstAxes.logicalIndex(at))
+      copyElement(from, getSrcBit(srcBox, *index), to, at * bits.dst, bits);
+    else if (value)
+      copyElement(value, 0, to, at * bits.dst, ElementBits(bits.dst));
   }
   if (range.count > 0 && range.begin + range.count == dstAxes.numAllocated())
     clearTail(to);
+}
+
+/// The index of element `number` of a box, in row-major order, within the box.
+static void getIndex(int64_t number, const Box &box,
+                     llvm::MutableArrayRef<int64_t> index) {
+  for (size_t dim = box.size(); dim-- > 0;) {
+    index[dim] = number % box[dim].count;
+    number /= box[dim].count;
+  }
+}
+
+void Relayout::runElements(const Box &srcBox, const Box &dstBox,
+                           const char *from, char *to, Share share) const {
+  if (dstBox.empty()) // With padding.
+    return runPositions(srcBox, from, to, share);
+  int64_t count = 1;
+  for (const Slice &slice : dstBox)
+    count *= slice.count;
+  // Elements that share a byte are moved by one share.
+  bool isPacked = bits.dst % 8 != 0;
+  if (isPacked && share.number != 0)
+    return;
+  Range range = getRange(count, /*step=*/1, isPacked ? Share() : share);
+  llvm::SmallVector<int64_t, 6> index(dstBox.size()), at(dstBox.size());
+  for (int64_t i = range.begin; i < range.begin + range.count; ++i) {
+    getIndex(i, dstBox, index);
+    for (auto [to, from, slice] : llvm::zip_equal(at, index, dstBox))
+      to = slice.begin + from * slice.step;
+    copyElement(from, getSrcBit(srcBox, index), to,
+                dstAxes.linearIndex(at) * bits.dst, bits);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,9 +9,35 @@
 #ifndef TESSERA_LIB_RUNTIME_RELAYOUT_H
 #define TESSERA_LIB_RUNTIME_RELAYOUT_H
 
-#include "Schedule.h"
+#include "Slices.h"
 
 namespace tessera::runtime {
+
+/// Bytes between the elements of an array along each dimension, and where its
+/// first element lies.
+struct ByteStrides {
+  llvm::SmallVector<int64_t, 6> strides;
+  int64_t offset = 0;
+};
+
+/// A side of a relayout: an array with its layout, or with strides of its own
+/// in place of one.
+struct Side {
+  Shape shape;
+  /// The part of it that is moved; none for the whole array.
+  Box box = {};
+  std::optional<ByteStrides> strided = std::nullopt;
+
+  /// The part that begins at `offsets`, none for where it does; `field` is what
+  /// messages name. Error: *invalid* unless it is within the array.
+  llvm::Expected<Box> getBoxAt(llvm::ArrayRef<int64_t> offsets,
+                               llvm::StringRef field) const;
+};
+
+/// Which part of a run's work is done.
+struct Share {
+  int64_t number = 0, of = 1;
+};
 
 struct Options {
   /// Whether padding of a destination without PV becomes zeros.
@@ -26,8 +52,8 @@ struct Options {
   int64_t scratchBytes = 256 << 10;
 };
 
-/// What moves one array into another. It never changes, and any number of
-/// threads may run it.
+/// What moves one array into another. Any number of threads may run it: nothing
+/// changes but for schedules that are made when they are first needed.
 class Relayout {
 public:
   /// Errors: as of checkRelayout; *invalid* for strides that are not those of
@@ -42,9 +68,15 @@ public:
   /// Whether it goes by strided nests, not by position.
   bool isPlanned() const { return schedule.has_value(); }
 
-  /// Does part `share` of `shares` of the work. Parts may run at once, in any
-  /// order. Buffers are as long as they must be, and do not overlap.
-  void run(const char *from, char *to, int64_t share, int64_t shares) const;
+  /// Does a share of the work. Shares may run at once, in any order. Buffers
+  /// are as long as they must be, and do not overlap.
+  void run(const char *from, char *to, Share share = {}) const;
+
+  /// The same of parts that begin elsewhere. Error: *invalid* for indices that
+  /// are not within the arrays; then nothing is moved.
+  llvm::Error runAt(llvm::ArrayRef<int64_t> srcOffsets,
+                    llvm::ArrayRef<int64_t> dstOffsets, const char *from,
+                    char *to, Share share) const;
 
   /// Moves the array at the beginning of a buffer that has room for either
   /// side, to the beginning. Errors: *unsupported* for parts and strides, and
@@ -68,23 +100,40 @@ private:
   };
   std::optional<Bands> findBands() const;
 
-  void runMove(const Move &move, const char *from, char *to, int64_t share,
-               int64_t shares) const;
+  /// Plans the move of parts; nothing where it goes by position.
+  std::optional<Schedule> makeSchedule(llvm::ArrayRef<Slice> srcBox,
+                                       llvm::ArrayRef<Slice> dstBox) const;
+  /// Lets parts begin where a run says.
+  void prepareOffsets();
+  /// The schedule for parts that begin there in their tiles: one that is kept,
+  /// or else `made`. Null where there is none.
+  const Schedule *
+  getSchedule(const Box &srcBox, const Box &dstBox,
+              std::unique_ptr<ScheduleTable::Entry> &made) const;
+  void runBoxes(const Box &srcBox, const Box &dstBox, const char *from,
+                char *to, Share share) const;
+
+  void runMove(const Move &move, const char *from, char *to, Share share) const;
+  void runSchedule(const Schedule &moves, const char *from, char *to,
+                   Share share) const;
   void runFills(char *to) const;
   void clearTail(char *to) const {
     if (tailMask)
       to[sizeOfDst - 1] &= ~tailMask;
   }
-  void runPositions(const char *from, char *to, int64_t share,
-                    int64_t shares) const;
-  /// Where the element for that index of the destination begins; nothing for
-  /// one outside of the part that is moved.
-  std::optional<int64_t> getSrcBit(llvm::ArrayRef<int64_t> dstIndex) const;
+  /// Position by position, of a whole destination.
+  void runPositions(const Box &srcBox, const char *from, char *to,
+                    Share share) const;
+  /// Element by element, of a part of it where there is one.
+  void runElements(const Box &srcBox, const Box &dstBox, const char *from,
+                   char *to, Share share) const;
+  /// Where the element for that index of the part begins.
+  int64_t getSrcBit(const Box &box, llvm::ArrayRef<int64_t> index) const;
 
   Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;
-  int64_t sizeOfSrc = 0, sizeOfDst = 0, scratchBytes = 0;
+  int64_t sizeOfSrc = 0, sizeOfDst = 0, scratchBytes = 0, streamedBytes = 0;
   /// The element that padding gets, again and again; nothing: it stays.
   std::optional<std::array<uint8_t, 16>> padding;
   /// Bits of the last byte of the destination that have no position, and become
@@ -93,6 +142,18 @@ private:
   const KernelTable *kernels = nullptr;
   /// Nothing: position by position.
   std::optional<Schedule> schedule;
+
+  /// What parts that begin elsewhere need.
+  struct Offsets {
+    Periods src, dst;
+    /// What `schedule` is made for: where its parts begin in their tiles, and
+    /// the bytes up to those.
+    BoxBegins ownBegins;
+    int64_t srcBase = 0, dstBase = 0;
+    ScheduleTable others;
+  };
+  /// Nothing where the whole arrays are moved, or always by position.
+  std::unique_ptr<Offsets> offsets;
 };
 
 } // namespace tessera::runtime

@@ -9,10 +9,8 @@
 #include "tessera-c/Runtime.h"
 
 #include "../CAPI/Objects.h"
-#include "Relayout.h"
+#include "Arguments.h"
 #include "Threads.h"
-
-#include "tessera/Layout/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -28,90 +26,8 @@ struct TesseraRuntimeRelayout {
 };
 
 //===----------------------------------------------------------------------===//
-// What comes from outside
+// Options
 //===----------------------------------------------------------------------===//
-
-static llvm::Error makeNullError(llvm::StringRef field) {
-  return invalidError("", field, "a pointer", "null");
-}
-
-/// The numbers, where there is a place that has them.
-static llvm::Expected<llvm::ArrayRef<int64_t>> read(TesseraInt64s numbers,
-                                                    llvm::StringRef field) {
-  if (numbers.size > 0 && !numbers.data)
-    return makeNullError(field);
-  return unwrap(numbers);
-}
-
-static llvm::Error readTiles(const TesseraRuntimeArray &array, Layout &layout) {
-  auto sizes = read(array.tileDims, "tile_dims");
-  if (!sizes)
-    return sizes.takeError();
-  if (array.numTiles > 0 && !array.tileDimSizes)
-    return makeNullError("tile_dim_sizes");
-  llvm::ArrayRef<int64_t> left = *sizes;
-  for (size_t length : llvm::ArrayRef(array.tileDimSizes, array.numTiles)) {
-    if (length > left.size())
-      return invalidError("", "tile_dims",
-                          "as many sizes as tile_dim_sizes say",
-                          llvm::Twine(sizes->size()));
-    layout.tiles.push_back(
-        {llvm::SmallVector<int64_t, 4>(left.take_front(length))});
-    left = left.drop_front(length);
-  }
-  if (!left.empty())
-    return invalidError("", "tile_dims", "as many sizes as tile_dim_sizes say",
-                        llvm::Twine(left.size()) + " more");
-  return llvm::Error::success();
-}
-
-static llvm::Expected<Layout> readLayout(const TesseraRuntimeArray &array) {
-  auto order = read(array.minorToMajor, "minor_to_major");
-  if (!order)
-    return order.takeError();
-  Layout layout = Layout::descending(array.dimensions.size);
-  if (!order->empty())
-    layout.minorToMajor.assign(order->begin(), order->end());
-  layout.elementSizeInBits = array.elementBits;
-  if (llvm::Error error = readTiles(array, layout))
-    return std::move(error);
-  return layout;
-}
-
-static llvm::Expected<Side> readArray(const TesseraRuntimeArray *array,
-                                      llvm::StringRef field) {
-  if (!array)
-    return makeNullError(field);
-  if (!array->elementType)
-    return makeNullError("element type");
-  auto type = parsePrimitiveType(array->elementType);
-  if (!type || !isArrayElement(*type))
-    return invalidError("", "element type", "one such as bf16",
-                        "'" + llvm::Twine(array->elementType) + "'");
-  auto dimensions = read(array->dimensions, "dimensions");
-  if (!dimensions)
-    return dimensions.takeError();
-  llvm::Expected<Layout> layout = readLayout(*array);
-  if (!layout)
-    return layout.takeError();
-  auto strides = read(array->byteStrides, "byte strides");
-  if (!strides)
-    return strides.takeError();
-  Side side;
-  side.shape = Shape::array(*type, *dimensions, std::move(*layout));
-  if (!strides->empty())
-    side.strided = {llvm::SmallVector<int64_t, 6>(*strides), array->byteOffset};
-  return side;
-}
-
-static llvm::Expected<Side> readText(const char *text, llvm::StringRef field) {
-  if (!text)
-    return makeNullError(field);
-  llvm::Expected<Shape> shape = parseShape(text);
-  if (!shape)
-    return shape.takeError();
-  return Side{std::move(*shape)};
-}
 
 static llvm::Expected<Options>
 readOptions(const TesseraRuntimeOptions *options) {
@@ -136,18 +52,6 @@ readOptions(const TesseraRuntimeOptions *options) {
 //===----------------------------------------------------------------------===//
 // Handles
 //===----------------------------------------------------------------------===//
-
-/// The part of an array that is meant; what is no array is refused later.
-static llvm::Error readBox(const char *text, llvm::StringRef field,
-                           Side &side) {
-  if (!text || !side.shape.isArray())
-    return llvm::Error::success();
-  llvm::Expected<Box> box = parseBox(text, side.shape, field);
-  if (!box)
-    return box.takeError();
-  side.box = std::move(*box);
-  return llvm::Error::success();
-}
 
 static llvm::Error readBoxes(const TesseraRuntimeOptions *options, Side &src,
                              Side &dst) {
@@ -247,6 +151,13 @@ static llvm::Error checkRun(const Relayout &relayout, const void *src,
   return llvm::Error::success();
 }
 
+static llvm::Error checkShare(int64_t share, int64_t shares) {
+  if (shares >= 1 && share >= 0 && share < shares)
+    return llvm::Error::success();
+  return invalidError("", "share", "one from 0 to below the shares",
+                      llvm::Twine(share) + " of " + llvm::Twine(shares));
+}
+
 TesseraError *
 tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
                                const void *source, size_t sourceBytes,
@@ -255,13 +166,42 @@ tesseraRuntimeRelayoutRunShare(const TesseraRuntimeRelayout *relayout,
   if (llvm::Error error = checkRun(relayout->relayout, source, sourceBytes,
                                    destination, destinationBytes))
     return wrapError(std::move(error));
-  if (shares < 1 || share < 0 || share >= shares)
-    return wrapError(
-        invalidError("", "share", "one from 0 to below the shares",
-                     llvm::Twine(share) + " of " + llvm::Twine(shares)));
+  if (llvm::Error error = checkShare(share, shares))
+    return wrapError(std::move(error));
   relayout->relayout.run(static_cast<const char *>(source),
-                         static_cast<char *>(destination), share, shares);
+                         static_cast<char *>(destination), {share, shares});
   return nullptr;
+}
+
+TesseraError *tesseraRuntimeRelayoutRunShareAt(
+    const TesseraRuntimeRelayout *relayout, TesseraInt64s sourceOffsets,
+    TesseraInt64s destinationOffsets, const void *source, size_t sourceBytes,
+    void *destination, size_t destinationBytes, int64_t share, int64_t shares) {
+  auto from = read(sourceOffsets, "source offsets");
+  if (!from)
+    return wrapError(from.takeError());
+  auto to = read(destinationOffsets, "destination offsets");
+  if (!to)
+    return wrapError(to.takeError());
+  if (llvm::Error error = checkRun(relayout->relayout, source, sourceBytes,
+                                   destination, destinationBytes))
+    return wrapError(std::move(error));
+  if (llvm::Error error = checkShare(share, shares))
+    return wrapError(std::move(error));
+  if (llvm::Error error = relayout->relayout.runAt(
+          *from, *to, static_cast<const char *>(source),
+          static_cast<char *>(destination), {share, shares}))
+    return wrapError(std::move(error));
+  return nullptr;
+}
+
+TesseraError *tesseraRuntimeRelayoutRunAt(
+    const TesseraRuntimeRelayout *relayout, TesseraInt64s sourceOffsets,
+    TesseraInt64s destinationOffsets, const void *source, size_t sourceBytes,
+    void *destination, size_t destinationBytes) {
+  return tesseraRuntimeRelayoutRunShareAt(
+      relayout, sourceOffsets, destinationOffsets, source, sourceBytes,
+      destination, destinationBytes, 0, 1);
 }
 
 TesseraError *
@@ -286,7 +226,7 @@ struct SharedRun {
   int64_t shares;
 
   void run(int64_t share) const {
-    relayout.run(source, destination, share, shares);
+    relayout.run(source, destination, {share, shares});
   }
 };
 } // namespace

@@ -200,30 +200,29 @@ static llvm::Error addFills(const AxisList &axes, const ElementBits &bits,
   return llvm::Error::success();
 }
 
-llvm::Expected<Schedule> Schedule::get(const Side &src, const AxisList &srcAxes,
-                                       const Side &dst, const AxisList &dstAxes,
+llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
                                        ElementBits bits, bool fillPadding) {
-  if (srcAxes.size() > kMaxAxes || dstAxes.size() > kMaxAxes)
+  if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
         "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
-  PlanSide from = src.strided
-                      ? PlanSide::getStrided(srcAxes, src.strided->strides)
-                      : PlanSide(srcAxes);
-  from.box = src.box;
-  auto nests = splitElements(from, {dstAxes, dst.box}, kMaxRuntimeNests);
+  auto nests = splitElements(src, dst, kMaxRuntimeNests);
   if (!nests)
     return nests.takeError();
   Schedule schedule;
   if (llvm::Error error =
-          addCopies(*nests, bits, src.strided.has_value(), schedule.moves))
+          addCopies(*nests, bits, src.strides.has_value(), schedule.moves))
     return std::move(error);
-  if (src.strided)
-    for (Move &move : schedule.moves)
-      move.srcOffset += src.strided->offset;
   if (fillPadding)
-    if (llvm::Error error = addFills(dstAxes, bits, schedule.moves))
+    if (llvm::Error error = addFills(dst.axes, bits, schedule.moves))
       return std::move(error);
   return schedule;
+}
+
+int64_t Schedule::numBytes() const {
+  int64_t bytes = 0;
+  for (const Move &move : moves)
+    bytes += move.numBytes();
+  return bytes;
 }
 
 /// Whether a few rows or columns are all that are transposed.

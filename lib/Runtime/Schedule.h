@@ -30,22 +30,6 @@
 
 namespace tessera::runtime {
 
-/// Bytes between the elements of an array along each dimension, and where its
-/// first element lies.
-struct ByteStrides {
-  llvm::SmallVector<int64_t, 6> strides;
-  int64_t offset = 0;
-};
-
-/// A side of a relayout: an array with its layout, or with strides of its own
-/// in place of one.
-struct Side {
-  Shape shape;
-  /// The part of it that is moved; none for the whole array.
-  Box box = {};
-  std::optional<ByteStrides> strided = std::nullopt;
-};
-
 /// A nest with its kernel; distances in bytes.
 struct Move {
   enum class Kind : uint8_t { Copy, Transpose, PackBits, Fill };
@@ -75,10 +59,13 @@ struct Move {
 /// they write some bits alone.
 class Schedule {
 public:
-  /// Error: *unsupported* where there are no strided nests.
-  static llvm::Expected<Schedule> get(const Side &src, const AxisList &srcAxes,
-                                      const Side &dst, const AxisList &dstAxes,
+  /// Strides of `src`, where it has any, are bytes. Error: *unsupported* where
+  /// there are no strided nests.
+  static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
                                       ElementBits bits, bool fillPadding);
+
+  /// Bytes that are written.
+  int64_t numBytes() const;
 
   /// Lets moves of long runs bypass the caches.
   void streamStores();

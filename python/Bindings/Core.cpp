@@ -537,10 +537,16 @@ private:
 /// A relayout by kernels that are there already, so that nothing is compiled.
 class RuntimeRelayout {
 public:
-  RuntimeRelayout(std::string source, std::string destination)
+  using Offsets = std::optional<std::vector<int64_t>>;
+
+  RuntimeRelayout(std::string source, std::string destination,
+                  const std::optional<std::string> &sourceBox,
+                  const std::optional<std::string> &destinationBox)
       : source(std::move(source)), destination(std::move(destination)) {
     TesseraRuntimeOptions options = {};
     options.zeroPadding = true;
+    options.sourceBox = toC(sourceBox);
+    options.destinationBox = toC(destinationBox);
     TesseraRuntimeRelayout *relayout = nullptr;
     check(tesseraRuntimeRelayoutCreate(
         toC(this->source), toC(this->destination), &options, &relayout));
@@ -549,17 +555,23 @@ public:
     destinationBytes = tesseraRuntimeRelayoutGetDestinationBytes(relayout);
   }
 
-  void run(nb::handle from, nb::handle to) const {
+  void run(nb::handle from, nb::handle to, const Offsets &sourceOffsets,
+           const Offsets &destinationOffsets) const {
     Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
     checkBytes("buffer for " + source, sourceBytes, input.size());
     checkBytes("buffer for " + destination, destinationBytes, output.size());
+    auto move = [&] {
+      return tesseraRuntimeRelayoutRunAt(
+          handle.get(), wrap(sourceOffsets), wrap(destinationOffsets),
+          input.data(), input.size(), output.data(), output.size());
+    };
     TesseraError *error;
     // Giving the lock away and taking it again takes longer than small moves.
     if (destinationBytes < kLongBytes) {
-      error = move(input, output);
+      error = move();
     } else {
       nb::gil_scoped_release release;
-      error = move(input, output);
+      error = move();
     }
     check(error);
   }
@@ -567,9 +579,9 @@ public:
 private:
   static constexpr int64_t kLongBytes = 16 << 10;
 
-  TesseraError *move(const Bytes &input, const Bytes &output) const {
-    return tesseraRuntimeRelayoutRun(handle.get(), input.data(), input.size(),
-                                     output.data(), output.size());
+  static TesseraInt64s wrap(const Offsets &offsets) {
+    return offsets ? TesseraInt64s{offsets->data(), offsets->size()}
+                   : TesseraInt64s{};
   }
 
   struct Destroy {
@@ -588,13 +600,25 @@ private:
 static void defineRuntimeRelayout(nb::module_ &module) {
   nb::class_<RuntimeRelayout>(
       module, "RuntimeRelayout", nb::is_final(),
-      "What Relayout does, between whole arrays and by one thread, without a\n"
-      "compiler: it is made in microseconds. Padding becomes zero. Raises\n"
+      "What Relayout does, by one thread, without a compiler: it is made in\n"
+      "microseconds. Padding of a whole destination becomes zero. Raises\n"
       "UnsupportedError where only compiled code can do it.")
-      .def(nb::init<std::string, std::string>(), "source"_a, "destination"_a)
+      .def(
+          nb::init<std::string, std::string, const std::optional<std::string> &,
+                   const std::optional<std::string> &>(),
+          "source"_a, "destination"_a, nb::kw_only(),
+          "source_box"_a = nb::none(), "destination_box"_a = nb::none())
       .def("__call__", &RuntimeRelayout::run, "source"_a, "destination"_a,
+           "source_offsets"_a = nb::none(),
+           "destination_offsets"_a = nb::none(),
+           "Moves the bytes of `source` into `destination`, as Relayout does.\n"
+           "Offsets let the parts begin at other indices than the boxes say,\n"
+           "with the same sizes and steps.",
            nb::sig("def __call__(self, source: collections.abc.Buffer, "
-                   "destination: collections.abc.Buffer) -> None"));
+                   "destination: collections.abc.Buffer, source_offsets: "
+                   "collections.abc.Sequence[int] | None = None, "
+                   "destination_offsets: collections.abc.Sequence[int] | None "
+                   "= None) -> None"));
 }
 
 static void defineRelayout(nb::module_ &module) {

@@ -19,13 +19,14 @@ from tessera._arrays import pack, relayout, unpack
 from tessera._errors import InvalidError, TesseraError, UnsupportedError
 from tessera._explain import explain
 from tessera._program import Program
-from tessera._tessera import BitcastAnswer, Relayout, Shape, report
+from tessera._tessera import BitcastAnswer, Relayout, RuntimeRelayout, Shape, report
 
 __all__ = [
     "BitcastAnswer",
     "InvalidError",
     "Program",
     "Relayout",
+    "RuntimeRelayout",
     "Shape",
     "TesseraError",
     "UnsupportedError",

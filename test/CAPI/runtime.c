@@ -125,6 +125,33 @@ static void testArrays(void) {
 // CHECK-NEXT:   rows 2  src -14 dst 2
 // CHECK-NEXT:   columns 4  src 2 dst 4
 
+// A window of two rows that moves over tiles.
+static void testOffsets(void) {
+  printf("@offsets\n");
+  enum { kRows = 4, kColumns = 6 };
+  uint16_t rows[kRows * kColumns], window[4];
+  for (int i = 0; i < kRows * kColumns; ++i)
+    rows[i] = (uint16_t)i;
+  TesseraRuntimeOptions options = {0};
+  options.sourceBox = "0:2,0:3:2";
+  TesseraRuntimeRelayout *relayout =
+      create("u16[4,6]", "u16[2,2]{0,1}", &options);
+  for (int64_t row = 0; row <= 3; ++row) {
+    int64_t offsets[] = {row, row + 1};
+    if (failed(tesseraRuntimeRelayoutRunAt(relayout, numbers(offsets, 2),
+                                           numbers(NULL, 0), rows, sizeof(rows),
+                                           window, sizeof(window))))
+      continue;
+    printf("%d %d %d %d\n", window[0], window[1], window[2], window[3]);
+  }
+  tesseraRuntimeRelayoutDestroy(relayout);
+}
+// CHECK-LABEL: @offsets
+// CHECK-NEXT: 1 7 3 9
+// CHECK-NEXT: 8 14 10 16
+// CHECK-NEXT: 15 21 17 23
+// CHECK-NEXT: invalid: invalid source offsets of d0: expected from 0 to 2, found 3
+
 static void testHostileTexts(void) {
   printf("@texts\n");
   create("f32[2", "f32[2]", NULL);
@@ -330,6 +357,7 @@ static void testBuffers(void) {
 int main(void) {
   testTiles();
   testArrays();
+  testOffsets();
   testHostileTexts();
   testHostileArrays();
   testBuffers();

@@ -32,6 +32,24 @@ def test_boxes():
     assert (target == expected).all(), target
 
 
+def test_offsets():
+    """A part that begins where each call says, by kernels that are there already."""
+    source = np.arange(60, dtype=np.int16).reshape(6, 10)
+    shape = ts.Shape("s16[6,10]{1,0:T(4,4)(2,1)}")
+    tiled = ts.pack(source, shape)
+    run = ts.RuntimeRelayout(str(shape), "s16[2,3]", source_box=":2,:5:2")
+    target = np.zeros((2, 3), np.int16)
+    for row in range(5):
+        for column in range(6):
+            run(tiled, target, [row, column])
+            assert (target == source[row : row + 2, column : column + 5 : 2]).all()
+    run(tiled, target, destination_offsets=[0, 0])
+    assert (target == source[:2, :5:2]).all()
+    expect(ts.InvalidError, "from 0 to 4, found 5", lambda: run(tiled, target, [5, 0]))
+    expect(ts.InvalidError, "each of 2 dimensions", lambda: run(tiled, target, [0]))
+    expect(TypeError, "incompatible", lambda: run(tiled, target, "12"))
+
+
 def test_buffers():
     """Whatever has Python's buffer interface, at any address."""
     run = ts.Relayout("s32[2,3]", "s32[2,3]{0,1}")

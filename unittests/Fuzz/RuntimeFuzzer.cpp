@@ -12,9 +12,12 @@
 //   bf16[35,70]{1,0:T(8,128)(2,1)}
 //   bf16[35,70]{0,1}
 //   vector=32 streamed=1 shares=3 zero=1 address=5 strides=-140,2 offset=4760
+//   from=0:8,:  to=3:27:3,:  fromat=9,0  toat=1,0
 //
 // It is refused with a message, or every bit of the destination must be what
 // the model of tiles says. Buffers have the sizes that the handle asks for.
+// Parts, `from` and `to`, may be moved again from where `fromat` and `toat`
+// say; the runs of the first one are compared with the model, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +45,8 @@ using Numbers = llvm::SmallVector<int64_t>;
 struct Choices {
   TesseraRuntimeOptions options = {};
   int64_t shares = 1, address = 0;
+  std::string from, to;
+  std::optional<Numbers> fromOffsets, toOffsets;
   std::optional<Numbers> dims, order, tiles, lengths, strides;
   std::optional<int64_t> bits, offset;
 
@@ -88,6 +93,14 @@ static Choices readChoices(StringRef line) {
       choices.shares = std::clamp<int64_t>(first, 1, 64);
     else if (key == "address")
       choices.address = first & 127;
+    else if (key == "from")
+      choices.from = text.str();
+    else if (key == "to")
+      choices.to = text.str();
+    else if (key == "fromat")
+      choices.fromOffsets = values;
+    else if (key == "toat")
+      choices.toOffsets = values;
     else if (key == "dims")
       choices.dims = values;
     else if (key == "order")
@@ -168,9 +181,88 @@ static void runInPlace(const TesseraRuntimeRelayout *relayout,
   require(buffer, expected, text);
 }
 
+/// The box that a text means, if any.
+static Box getBox(StringRef text, const Shape &shape) {
+  return text.empty() ? Box() : llvm::cantFail(parseBox(text, shape, ""));
+}
+
+/// Moves a box, unless it would not be within the array then.
+static bool moveBox(const Numbers &offsets, const Shape &shape, Box &box) {
+  if (offsets.empty())
+    return true;
+  if (static_cast<int64_t>(offsets.size()) != shape.rank())
+    return false;
+  for (auto [dim, size] : llvm::enumerate(shape.dimensions())) {
+    Slice slice = box.empty() ? Slice{0, size, 1} : box[dim];
+    int64_t length = slice.count ? (slice.count - 1) * slice.step + 1 : 0;
+    if (offsets[dim] < 0 || offsets[dim] > size - length)
+      return false;
+    if (!box.empty())
+      box[dim].begin = offsets[dim];
+  }
+  return true;
+}
+
+/// The same parts from other indices on: refused, or every bit is compared.
+static void runOffsets(const TesseraRuntimeRelayout *relayout,
+                       const Shape &source, Box from, const Shape &destination,
+                       Box to, const Choices &choices, StringRef text) {
+  Numbers fromOffsets = choices.fromOffsets.value_or(Numbers());
+  Numbers toOffsets = choices.toOffsets.value_or(Numbers());
+  bool isWithin =
+      moveBox(fromOffsets, source, from) && moveBox(toOffsets, destination, to);
+  ModelSide src(source, from), dst(destination, to);
+  Buffer input(src.bytes, choices.address), output(dst.bytes, 0);
+  std::vector<uint8_t> expected = getExpected(
+      input.bytes(), output.bytes(),
+      [&](size_t i) { return src.positions[i] * src.bits; }, src.bits, dst,
+      choices.options.zeroPadding);
+  for (int64_t share = choices.shares - 1; share >= 0; --share)
+    require(succeeds(tesseraRuntimeRelayoutRunShareAt(
+                relayout, {fromOffsets.data(), fromOffsets.size()},
+                {toOffsets.data(), toOffsets.size()}, input.data(), input.size,
+                output.data(), output.size, share, choices.shares)) == isWithin,
+            "offsets are judged wrongly: " + text);
+  if (isWithin)
+    require(output, expected, text);
+}
+
+/// Which bits the runs of a part have, and how many runs there are.
+static void checkRuns(const Shape &shape, const Choices &choices,
+                      StringRef text) {
+  TesseraRuntimePart *part = nullptr;
+  const char *boxText = choices.from.empty() ? nullptr : choices.from.c_str();
+  if (!succeeds(
+          tesseraRuntimePartCreate(shape.toString().c_str(), boxText, &part)))
+    return;
+  int64_t bytes = tesseraRuntimePartGetArrayBytes(part);
+  if (bytes <= kMaxBytes) {
+    ModelSide side(shape, getBox(choices.from, shape));
+    std::vector<bool> isElement(bytes * 8);
+    for (int64_t position : side.positions)
+      for (int64_t bit = 0; bit < side.bits; ++bit)
+        isElement[position * side.bits + bit] = true;
+    std::vector<TesseraRuntimeRun> runs(tesseraRuntimePartGetNumRuns(part));
+    tesseraRuntimePartGetRuns(part, runs.data(), runs.size());
+    int64_t end = -1; // A run that begins there is part of the one before.
+    for (const TesseraRuntimeRun &run : runs) {
+      require(run.offset > end && run.bytes > 0, "runs out of order: " + text);
+      end = run.offset + run.bytes;
+      require(end <= bytes, "a run beyond the array: " + text);
+      for (int64_t bit = run.offset * 8; bit < end * 8; ++bit) {
+        require(isElement[bit], "a run of others' bits: " + text);
+        isElement[bit] = false;
+      }
+    }
+    require(!llvm::is_contained(isElement, true), "bits without run: " + text);
+  }
+  tesseraRuntimePartDestroy(part);
+}
+
 /// A relayout of two texts: every bit is compared.
 static void runTexts(const Shape &source, const Shape &destination,
                      const Choices &choices, StringRef text) {
+  checkRuns(source, choices, text);
   TesseraRuntimeRelayout *made = nullptr;
   if (!succeeds(tesseraRuntimeRelayoutCreate(source.toString().c_str(),
                                              destination.toString().c_str(),
@@ -182,14 +274,18 @@ static void runTexts(const Shape &source, const Shape &destination,
   if (srcBytes > kMaxBytes || dstBytes > kMaxBytes)
     return;
   Buffer src(srcBytes, choices.address), dst(dstBytes, choices.address / 2);
-  ModelSide from(source), to(destination);
+  Box fromBox = getBox(choices.from, source);
+  Box toBox = getBox(choices.to, destination);
+  ModelSide from(source, fromBox), to(destination, toBox);
   std::vector<uint8_t> expected = getExpected(
       src.bytes(), dst.bytes(),
       [&](size_t i) { return from.positions[i] * from.bits; }, from.bits, to,
       choices.options.zeroPadding);
   runShares(made, src, dst, choices.shares);
   require(dst, expected, text);
-  if (choices.options.zeroPadding)
+  if (choices.fromOffsets || choices.toOffsets)
+    runOffsets(made, source, fromBox, destination, toBox, choices, text);
+  if (choices.options.zeroPadding && fromBox.empty() && toBox.empty())
     runInPlace(made, from, to, choices, text);
 }
 
@@ -233,6 +329,10 @@ void tessera::fuzz::runInput(StringRef text) {
   if (lines.size() < 2)
     return;
   Choices choices = readChoices(lines.size() > 2 ? lines[2] : "");
+  if (!choices.from.empty())
+    choices.options.sourceBox = choices.from.c_str();
+  if (!choices.to.empty())
+    choices.options.destinationBox = choices.to.c_str();
   auto source = parseShape(lines[0]), destination = parseShape(lines[1]);
   if (!source || !destination || !source->isArray() ||
       !destination->isArray()) {
@@ -257,6 +357,31 @@ void tessera::fuzz::runInput(StringRef text) {
 // Mutations
 //===----------------------------------------------------------------------===//
 
+/// Parts of the same sizes of both arrays, and where else they may begin.
+static std::string makeParts(llvm::ArrayRef<int64_t> dims, Random &random) {
+  std::string boxes[2] = {" from=", " to="};
+  std::string offsets[2] = {" fromat=", " toat="};
+  for (int64_t size : dims) {
+    int64_t count = random.oneIn(3) ? size : random.number(0, size);
+    for (int side : {0, 1}) {
+      int64_t step = count > 1 ? random.number(1, (size - 1) / (count - 1)) : 1;
+      int64_t length = count ? (count - 1) * step + 1 : 0;
+      int64_t begin = random.number(0, size - length);
+      boxes[side] += std::to_string(begin) + ":" +
+                     std::to_string(begin + length) + ":" +
+                     std::to_string(step) + ",";
+      offsets[side] += std::to_string(random.number(0, size - length)) + ",";
+    }
+  }
+  std::string text;
+  for (std::string &box : boxes)
+    text += box.substr(0, box.size() - 1);
+  for (const std::string &at : offsets)
+    if (!random.oneIn(3))
+      text += at;
+  return text + " ";
+}
+
 /// A pair with every feature of the notation.
 static std::string makePair(Random &random) {
   RandomLayouts layouts(random.next(), /*maxPositions=*/512);
@@ -265,7 +390,9 @@ static std::string makePair(Random &random) {
   auto side = [&] {
     return Shape::array(type, dims, layouts.layout(dims, type)).toString();
   };
-  return side() + "\n" + side() + "\n";
+  std::string text = side() + "\n" + side() + "\n";
+  return dims.empty() || random.oneIn(2) ? text
+                                         : text + makeParts(dims, random);
 }
 
 static std::string makeChoices(Random &random) {

@@ -16,8 +16,11 @@
 
 #include "tessera-c/Runtime.h"
 
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace tessera {
 
@@ -39,6 +42,24 @@ private:
     void operator()(TesseraError *error) const { tesseraErrorDestroy(error); }
   };
   std::unique_ptr<TesseraError, Destroy> error;
+};
+
+/// An index for each dimension, where a part begins; none: where its box does.
+/// It refers to the numbers that it is made of.
+class RuntimeOffsets {
+public:
+  RuntimeOffsets() = default;
+  RuntimeOffsets(const int64_t *data, size_t size) : numbers{data, size} {}
+  /*implicit*/ RuntimeOffsets(const std::vector<int64_t> &offsets)
+      : RuntimeOffsets(offsets.data(), offsets.size()) {}
+  /// For an argument alone: the list ends with the statement.
+  /*implicit*/ RuntimeOffsets(std::initializer_list<int64_t> offsets)
+      : RuntimeOffsets(offsets.begin(), offsets.size()) {}
+
+  TesseraInt64s get() const { return numbers; }
+
+private:
+  TesseraInt64s numbers = {};
 };
 
 /// A relayout, or none before `create` succeeds. Threads may share it.
@@ -88,6 +109,18 @@ public:
                                           shares);
   }
 
+  /// The same with the parts that begin at these offsets, whatever the boxes
+  /// of the options begin at.
+  RuntimeError runAt(RuntimeOffsets sourceOffsets,
+                     RuntimeOffsets destinationOffsets, const void *source,
+                     size_t sourceBytes, void *destination,
+                     size_t destinationBytes, int64_t share = 0,
+                     int64_t shares = 1) const {
+    return tesseraRuntimeRelayoutRunShareAt(
+        relayout.get(), sourceOffsets.get(), destinationOffsets.get(), source,
+        sourceBytes, destination, destinationBytes, share, shares);
+  }
+
   /// Moves the array within one buffer that has room for either side.
   RuntimeError runInPlace(void *buffer, size_t bufferBytes) const {
     return tesseraRuntimeRelayoutRunInPlace(relayout.get(), buffer,
@@ -110,6 +143,71 @@ private:
     }
   };
   std::unique_ptr<TesseraRuntimeRelayout, Destroy> relayout;
+};
+
+/// The bytes of an array or of a part of one, or none before `create` succeeds.
+/// Threads may share it.
+class RuntimePart {
+public:
+  RuntimePart() = default;
+
+  /// The part `box` of a shape, the whole array where it is empty.
+  static RuntimeError create(const std::string &shape, const std::string &box,
+                             RuntimePart &result) {
+    TesseraRuntimePart *made = nullptr;
+    RuntimeError error = tesseraRuntimePartCreate(
+        shape.c_str(), box.empty() ? nullptr : box.c_str(), &made);
+    if (!error)
+      result.part.reset(made);
+    return error;
+  }
+
+  explicit operator bool() const { return part != nullptr; }
+
+  int64_t getArrayBytes() const {
+    return tesseraRuntimePartGetArrayBytes(part.get());
+  }
+  int64_t getBytes() const { return tesseraRuntimePartGetBytes(part.get()); }
+  int64_t getAlignment() const {
+    return tesseraRuntimePartGetAlignment(part.get());
+  }
+  int64_t getNumRuns() const {
+    return tesseraRuntimePartGetNumRuns(part.get());
+  }
+
+  /// All runs, in the order of memory.
+  std::vector<TesseraRuntimeRun> getRuns() const {
+    std::vector<TesseraRuntimeRun> runs(static_cast<size_t>(getNumRuns()));
+    tesseraRuntimePartGetRuns(part.get(), runs.data(), getNumRuns());
+    return runs;
+  }
+
+  /// Calls `visit` with each run, until it says false.
+  template <typename Visitor> void visitRuns(Visitor &&visit) const {
+    tesseraRuntimePartVisitRuns(
+        part.get(),
+        [](TesseraRuntimeRun run, void *to) -> bool {
+          return (*static_cast<std::remove_reference_t<Visitor> *>(to))(run);
+        },
+        &visit);
+  }
+
+  /// Their loops live as long as the part.
+  std::vector<TesseraRuntimeDescriptor> getDescriptors() const {
+    std::vector<TesseraRuntimeDescriptor> result;
+    int64_t count = tesseraRuntimePartGetNumDescriptors(part.get());
+    for (int64_t i = 0; i < count; ++i)
+      result.push_back(tesseraRuntimePartGetDescriptor(part.get(), i));
+    return result;
+  }
+
+private:
+  struct Destroy {
+    void operator()(TesseraRuntimePart *part) const {
+      tesseraRuntimePartDestroy(part);
+    }
+  };
+  std::unique_ptr<TesseraRuntimePart, Destroy> part;
 };
 
 } // namespace tessera
