@@ -736,6 +736,13 @@ SmallVector<Value> HLOConverter::call(func::FuncOp computation,
   return results;
 }
 
+func::FuncOp HLOConverter::addFunction(OwningOpRef<func::FuncOp> function) {
+  function->setPrivate();
+  func::FuncOp added = function.release();
+  symbols.insert(added);
+  return added;
+}
+
 Value HLOConverter::relayout(Value array, Type type) {
   if (array.getType() == type)
     return array;
@@ -759,6 +766,7 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateControlConversions(conversions);
   populateAsyncConversions(conversions);
   populateCustomCallConversions(conversions);
+  populateKernelConversions(conversions);
   populateLinearAlgebraConversions(conversions);
   populateFourierConversions(conversions);
   populateRandomConversions(conversions);
