@@ -11,6 +11,7 @@
 #include "tessera/Layout/Diagnostic.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -127,6 +128,38 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
     target.vectorBytes = 64;
   else if (subtarget.checkFeatures("+avx2"))
     target.vectorBytes = 32;
+  return target;
+}
+
+/// The vector registers that LLVM allocates on a machine.
+static int64_t countVectorRegisters(llvm::TargetMachine &machine) {
+  llvm::LLVMContext context;
+  llvm::Module module("registers", context);
+  module.setDataLayout(machine.createDataLayout());
+  module.setTargetTriple(machine.getTargetTriple());
+  llvm::Function *function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+      llvm::Function::ExternalLinkage, "f", module);
+  auto info = machine.getTargetTransformInfo(*function);
+  return info.getNumberOfRegisters(
+      info.getRegisterClassForType(/*Vector=*/true));
+}
+
+llvm::Expected<ContractionTarget>
+tessera::getContractionTarget(const CompileOptions &options) {
+  auto relayouts = getRelayoutTarget(options);
+  if (!relayouts)
+    return relayouts.takeError();
+  auto machine = createTargetMachine(options);
+  if (!machine)
+    return machine.takeError();
+  const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
+  bool isX86 = (*machine)->getTargetTriple().getArch() == llvm::Triple::x86_64;
+  ContractionTarget target;
+  target.vectorBytes = relayouts->vectorBytes;
+  target.vectorRegisters = countVectorRegisters(**machine);
+  target.hasBF16Pairs = isX86 && subtarget.checkFeatures("+avx512bf16") &&
+                        subtarget.checkFeatures("+avx512vl");
   return target;
 }
 

@@ -10,8 +10,10 @@
 #define TESSERA_LIB_COMPILE_MACHINE_H
 
 #include "tessera/Compile/Compile.h"
+#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
 
 #include "llvm/Support/Error.h"
+
 #include "llvm/Target/TargetMachine.h"
 
 #include <memory>
@@ -27,6 +29,11 @@ namespace tessera {
 /// position-independent.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CompileOptions &options);
+
+/// What plans of contractions know of the processor: the registers of
+/// getRelayoutTarget, how many LLVM has of them, and pairs of bf16.
+llvm::Expected<ContractionTarget>
+getContractionTarget(const CompileOptions &options);
 
 /// Runs LLVM's standard pipeline.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,

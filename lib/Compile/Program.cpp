@@ -16,6 +16,7 @@
 #include "tessera/Compile/Program.h"
 
 #include "ForkGate.h"
+#include "Machine.h"
 #include "ProgramRun.h"
 #include "Stack.h"
 #include "tessera/Conversion/HLOToLinalg.h"
@@ -25,8 +26,6 @@
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
-#include "tessera/Kernels/Bytecode.h"
-#include "tessera/Kernels/Kernels.h"
 #include "tessera/Layout/Size.h"
 #include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
@@ -277,8 +276,8 @@ static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
 
 /// Instructions of HLO have a result for all operands, and need no assertions
 /// but where their conversion is in doubt.
-static LogicalResult lower(ModuleOp module, int64_t vectorBytes, bool isHLO,
-                           bool poisonsPadding) {
+static LogicalResult lower(ModuleOp module, const ContractionTarget &target,
+                           bool isHLO, bool poisonsPadding) {
   PassManager manager(module->getName());
   manager.addPass(createSymbolDCEPass());
   // Operations of arith and math on tensors, which nothing bufferizes.
@@ -288,7 +287,9 @@ static LogicalResult lower(ModuleOp module, int64_t vectorBytes, bool isHLO,
   if (isHLO)
     manager.addPass(createApproximateMath());
   ToLLVMOptions options;
-  options.vectorBytes = vectorBytes;
+  options.vectorBytes = target.vectorBytes;
+  options.vectorRegisters = target.vectorRegisters;
+  options.bf16Pairs = target.hasBF16Pairs;
   // Results belong to the caller then, and what was allocated is freed.
   options.deallocate = true;
   options.poisonPadding = poisonsPadding;
@@ -388,46 +389,11 @@ static OwningOpRef<ModuleOp> parse(llvm::SourceMgr &sources,
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 
-/// Calls of kernels agree with their kernels: another layout or space than the
-/// kernel's is other bytes.
-static LogicalResult checkKernels(StringRef text, MLIRContext &context) {
-  if (!isHLOModule(text) || !text.contains("tpu_custom_call"))
-    return success();
-  std::vector<hlo::SourceDiagnostic> errors;
-  std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
-  if (!module)
-    return success(); // The import has said why.
-  bool isRight = true;
-  for (const Kernel &kernel : findKernels(*module, printBytecode))
-    for (const hlo::SourceDiagnostic &problem : checkKernel(*module, kernel)) {
-      // What cannot be read is unsupported, together with all that is.
-      if (problem.diagnostic.kind == tessera::DiagnosticKind::Unsupported)
-        continue;
-      emitError(FileLineColLoc::get(&context, "module", problem.location.line,
-                                    problem.location.column))
-          << problem.diagnostic.message();
-      isRight = false;
-    }
-  return success(isRight);
-}
-
 /// Instructions of HLO become operations that are lowered.
 static LogicalResult convertHLO(ModuleOp module) {
   hlo::InstructionConversions conversions;
   hlo::populateHLOToLinalgConversions(conversions);
   return hlo::convertHLOToLinalg(module, conversions);
-}
-
-/// Messages show lines of the text, and that of a kernel has all of it.
-static std::string shortenLines(StringRef messages) {
-  constexpr size_t kMaxColumns = 400;
-  std::string text;
-  for (StringRef line : llvm::split(messages.rtrim(), '\n')) {
-    text += text.empty() ? "" : "\n";
-    text += line.take_front(kMaxColumns);
-    text += line.size() > kMaxColumns ? "..." : "";
-  }
-  return text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -443,7 +409,7 @@ llvm::Expected<Program> Program::compile(StringRef text,
 llvm::Expected<Program>
 Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   CompileOptions options;
-  llvm::Expected<RelayoutTarget> target = getRelayoutTarget(options);
+  llvm::Expected<ContractionTarget> target = getContractionTarget(options);
   if (!target)
     return target.takeError();
   if (llvm::Error error = checkModuleText(text))
@@ -464,10 +430,10 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
       llvm::MemoryBuffer::getMemBufferCopy(text, "module"), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context, os);
   OwningOpRef<ModuleOp> module = parse(sources, context);
-  if (!module || failed(checkKernels(text, context)))
+  if (!module)
     return invalidError("", "module",
                         "MLIR or HLO that can be parsed and verified",
-                        shortenLines(messages));
+                        llvm::StringRef(messages).rtrim());
   llvm::Expected<func::FuncOp> entry = findEntry(*module, programOptions.entry);
   if (!entry)
     return entry.takeError();
@@ -488,7 +454,7 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   std::string name = entry->getSymName().str();
   if (failed(convertHLO(*module)))
     return unsupportedError("module", "instructions that are converted",
-                            shortenLines(messages));
+                            llvm::StringRef(messages).rtrim());
   entry = findEntry(*module, name);
   if (!entry)
     return entry.takeError();
@@ -504,16 +470,16 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
                  program.numInputBytes, program.numOutputBytes);
   if (failed(verify(*module)) ||
       failed(renameFunctions(*module, options.symbol)) ||
-      failed(lower(*module, target->vectorBytes, isHLOModule(text),
+      failed(lower(*module, *target, isHLOModule(text),
                    programOptions.poisonsPadding)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
-                            shortenLines(messages));
+                            llvm::StringRef(messages).rtrim());
 
   auto compiled = CompiledModule::compile(std::move(module), options);
   if (!compiled && !messages.empty()) {
     llvm::consumeError(compiled.takeError());
     return unsupportedError("module", "what LLVM can compile",
-                            shortenLines(messages));
+                            llvm::StringRef(messages).rtrim());
   }
   if (!compiled)
     return compiled.takeError();

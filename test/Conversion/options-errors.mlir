@@ -11,6 +11,12 @@
 // BYTES-16: error: invalid option vector-bytes: expected 16, 32 or 64, found -16
 // BYTES48: error: invalid option vector-bytes: expected 16, 32 or 64, found 48
 
+// RUN: %{try} --tessera-vectorize-contractions=vector-bytes=48 2>&1 | FileCheck %s --check-prefix=BYTES48
+// RUN: %{try} --tessera-vectorize-contractions=vector-registers=3 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: %{try} "--tessera-vectorize-contractions=enabled=false vector-registers=3" 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// RUN: %{try} --tessera-to-llvm=vector-registers=3 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// REGISTERS: error: invalid option vector-registers: expected a number from 4 to 64, found 3
+
 // RUN: %{try} --tessera-vectorize-relayouts=cpu=nonsense 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: %{try} --tessera-to-llvm=cpu=nonsense 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: tessera-opt %s --tessera-vectorize-relayouts=cpu=neoverse-v1 | FileCheck %s

@@ -63,6 +63,7 @@ PASSES = {
     "tessera-lower-relayouts": {"max-nests": {"48"}, "parallel-bytes": COUNTS, "threads": {"48"}},
     "tessera-propagate-layouts": {"max-candidates": NONE, "unknown-size": {"48"}, "unknown-trips": {"48"}},
     "tessera-report": {"function": NONE},
+    "tessera-vectorize-contractions": {"vector-bytes": NONE, "vector-registers": {"48"}},
     "tessera-vectorize-relayouts": {
         "cpu": NONE,
         "nontemporal-bytes": COUNTS,
@@ -71,7 +72,13 @@ PASSES = {
         "vector-bytes": NONE,
     },
     "tessera-to-affine": {"address-spaces": NONE, "max-nests": {"48"}},
-    "tessera-to-llvm": {"address-spaces": NONE, "cpu": NONE, "max-nests": {"48"}, "vector-bytes": NONE},
+    "tessera-to-llvm": {
+        "address-spaces": NONE,
+        "cpu": NONE,
+        "max-nests": {"48"},
+        "vector-bytes": NONE,
+        "vector-registers": {"48"},
+    },
 }
 
 OPTION = re.compile(r"^ +--?([\w-]+)[= ]<[^>]*>", re.MULTILINE)

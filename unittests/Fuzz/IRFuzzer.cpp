@@ -65,6 +65,8 @@ static const std::vector<StringRef> kPasses = {
     "tessera-to-affine",
     "tessera-to-affine{deallocate=true}",
     "tessera-to-llvm",
+    "tessera-vectorize-contractions",
+    "tessera-vectorize-contractions{bf16-pairs=true}",
     "tessera-vectorize-relayouts",
     "tessera-vectorize-relayouts{nontemporal-bytes=64}",
     "tessera-verify",

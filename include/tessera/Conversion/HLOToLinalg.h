@@ -101,7 +101,6 @@ void populateSortConversions(InstructionConversions &conversions);
 void populateControlConversions(InstructionConversions &conversions);
 void populateAsyncConversions(InstructionConversions &conversions);
 void populateCustomCallConversions(InstructionConversions &conversions);
-void populateKernelConversions(InstructionConversions &conversions);
 void populateLinearAlgebraConversions(InstructionConversions &conversions);
 void populateRandomConversions(InstructionConversions &conversions);
 void populateFourierConversions(InstructionConversions &conversions);
@@ -225,11 +224,6 @@ public:
                                       mlir::ValueRange arguments,
                                       mlir::TypeRange types);
 
-  /// Adds a private function to the module, under another name where there is
-  /// one of its name.
-  mlir::func::FuncOp
-  addFunction(mlir::OwningOpRef<mlir::func::FuncOp> function);
-
   /// Arrays of types of one static shape, with the elements that `emit` gives
   /// for each index.
   Elements generate(mlir::TypeRange types,
@@ -251,6 +245,19 @@ public:
              llvm::function_ref<Elements(mlir::ValueRange index,
                                          mlir::ValueRange values)>
                  emit);
+
+  /// The same for sums of products of two arrays, `factors`, as an operation of
+  /// linalg. Each dimension of these is the dimension of the iteration that
+  /// `dims` says, or has one index, where that is -1. `emit` takes an element
+  /// of each and the sum.
+  mlir::LogicalResult
+  contract(InstructionOp op, llvm::ArrayRef<int64_t> loops, int64_t minor,
+           mlir::Value init, llvm::ArrayRef<mlir::Value> factors,
+           llvm::ArrayRef<llvm::SmallVector<int64_t>> dims,
+           llvm::function_ref<Elements(mlir::ValueRange elements)> emit);
+
+  /// The array that an operand is, or null where its elements are emitted.
+  mlir::Value getArray(mlir::Value array);
 
   /// The array with another layout, where it differs.
   mlir::Value relayout(mlir::Value array, mlir::Type type);
@@ -280,6 +287,11 @@ private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult convertNumber(mlir::Operation *op);
+  /// Arrays of `init` in which sums are added up, and the leaves of the result
+  /// that are made of them.
+  llvm::SmallVector<mlir::Value> createSums(InstructionOp op, int64_t minor,
+                                            llvm::ArrayRef<mlir::Value> init);
+  void finishSums(InstructionOp op, llvm::ArrayRef<mlir::Value> sums);
   mlir::Value getNumber(mlir::Value leaf);
   Elements emitGroup(mlir::Operation *head, mlir::ValueRange index);
   Elements emitOperation(mlir::Operation *op, mlir::ValueRange index);

@@ -199,7 +199,6 @@ def HLOToLinalg : Pass<"tessera-hlo-to-linalg", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::bufferization::BufferizationDialect",
     "::mlir::complex::ComplexDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
@@ -682,6 +681,101 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     Statistic<"numVectorized", "relayouts-vectorized",
               "Relayouts that became vector kernels">,
     Statistic<"numLeft", "relayouts-left", "Relayouts that were left alone">
+  ];
+}
+
+def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
+  let summary = "Keep blocks of sums of products in registers";
+  let description = [{
+    Turns operations of linalg that add products of two memrefs to a third into
+    loops around a block of the result that stays in vector registers: rows times
+    vectors of neighbours in memory. Operands are read in place, whatever their
+    tiles: all dimensions are split at the tile sizes of all three, so that every
+    step is a constant distance. The elements of one factor, which are multiplied
+    with whole vectors, are copied in blocks where they have to be converted.
+    Neither padding nor what lies behind an array is read or written.
+
+    Each sum is added up in the order of the loops, by the operations of the
+    body, with their flags. Where these are `contract` and `reassoc`, pairs of bf16
+    that lie side by side, as in `T(8,128)(2,1)`, are multiplied by the instructions
+    of AVX512_BF16 if `bf16-pairs` says that the processor has them. Those take
+    subnormal numbers for zero.
+
+    Left alone, for `--tessera-linalg-to-loops`, are operations on tensors, of
+    dynamic sizes, of elements that are no floats or signless integers of 8 to 64
+    bits, or are stored with another width, of strided memrefs, with tile sizes
+    that do not divide one another, and those without a dimension along which the
+    result and a factor have neighbours in memory. A remark of a missed
+    optimization says why.
+
+    ```mlir
+    #a = affine_map<(m, n, k) -> (m, k)>
+    #b = affine_map<(m, n, k) -> (k, n)>
+    #c = affine_map<(m, n, k) -> (m, n)>
+    func.func @dot(%a: memref<1x2xf32>, %b: memref<2x8xf32>,
+                   %c: memref<1x8xf32>) {
+      linalg.generic {indexing_maps = [#a, #b, #c],
+                      iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%a, %b : memref<1x2xf32>, memref<2x8xf32>)
+          outs(%c : memref<1x8xf32>) {
+      ^bb0(%l: f32, %r: f32, %sum: f32):
+        %p = arith.mulf %l, %r fastmath<contract> : f32
+        %s = arith.addf %sum, %p fastmath<contract> : f32
+        linalg.yield %s : f32
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @dot(%a: memref<1x2xf32>, %b: memref<2x8xf32>,
+                   %c: memref<1x8xf32>) {
+      %c8 = arith.constant 8 : index
+      %c1 = arith.constant 1 : index
+      %c0 = arith.constant 0 : index
+      %lhs = memref.collapse_shape %a [[0, 1]]
+          : memref<1x2xf32> into memref<2xf32>
+      %rhs = memref.collapse_shape %b [[0, 1]]
+          : memref<2x8xf32> into memref<16xf32>
+      %sums = memref.collapse_shape %c [[0, 1]]
+          : memref<1x8xf32> into memref<8xf32>
+      %0 = vector.load %sums[%c0] : memref<8xf32>, vector<8xf32>
+      %1 = vector.load %rhs[%c0] : memref<16xf32>, vector<8xf32>
+      %2 = memref.load %lhs[%c0] : memref<2xf32>
+      %3 = vector.broadcast %2 : f32 to vector<8xf32>
+      %4 = arith.mulf %3, %1 fastmath<contract> : vector<8xf32>
+      %5 = arith.addf %0, %4 fastmath<contract> : vector<8xf32>
+      %6 = vector.load %rhs[%c8] : memref<16xf32>, vector<8xf32>
+      %7 = memref.load %lhs[%c1] : memref<2xf32>
+      %8 = vector.broadcast %7 : f32 to vector<8xf32>
+      %9 = arith.mulf %8, %6 fastmath<contract> : vector<8xf32>
+      %10 = arith.addf %5, %9 fastmath<contract> : vector<8xf32>
+      vector.store %10, %sums[%c0] : memref<8xf32>, vector<8xf32>
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"enabled", "enabled", "bool", /*default=*/"true",
+           "False leaves every operation alone; other options are checked">,
+    Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"32",
+           "Bytes of the widest vector register: 16, 32 or 64">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
+           "Vector registers that there are">,
+    Option<"bf16Pairs", "bf16-pairs", "bool", /*default=*/"false",
+           "Whether the processor has AVX512_BF16">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
+    "::mlir::x86vector::X86VectorDialect", "::tessera::TesseraDialect"
+  ];
+  let statistics = [
+    Statistic<"numVectorized", "contractions-vectorized",
+              "Operations that became blocks of registers">,
+    Statistic<"numLeft", "contractions-left", "Operations that were left alone">
   ];
 }
 

@@ -55,6 +55,13 @@ struct ToLLVMOptions : ToAffineOptions {
   Option<int64_t> vectorBytes{
       *this, "vector-bytes", llvm::cl::init(32),
       llvm::cl::desc("Bytes of the widest vector register")};
+  Option<int64_t> vectorRegisters{
+      *this, "vector-registers", llvm::cl::init(16),
+      llvm::cl::desc("Vector registers that there are")};
+  Option<bool> bf16Pairs{
+      *this, "bf16-pairs", llvm::cl::init(false),
+      llvm::cl::desc("Whether the processor has AVX512_BF16, as for "
+                     "tessera-vectorize-contractions")};
   Option<std::string> cpu{
       *this, "cpu", llvm::cl::init(""),
       llvm::cl::desc("The processor, by LLVM's name, for how it reads rows, as "

@@ -400,23 +400,41 @@ static RankedTensorType getAccumulatorArray(RankedTensorType type,
       LayoutAttr::get(type.getContext(), std::move(layout)));
 }
 
+SmallVector<Value> HLOConverter::createSums(InstructionOp op, int64_t minor,
+                                            ArrayRef<Value> init) {
+  SmallVector<Type> types;
+  for (Type type : getSignlessLeaves(op.getType()))
+    types.push_back(getAccumulatorArray(cast<RankedTensorType>(type), minor));
+  return *generate(
+      types, [&](ValueRange) -> Elements { return SmallVector<Value>(init); });
+}
+
+void HLOConverter::finishSums(InstructionOp op, ArrayRef<Value> sums) {
+  SmallVector<Value> arrays(sums);
+  for (auto [array, type] :
+       llvm::zip_equal(arrays, getSignlessLeaves(op.getType()))) {
+    if (array.getType() == type)
+      continue;
+    Type narrow = cast<RankedTensorType>(type).getElementType();
+    array = generate(type, [&, wide = array](ValueRange index) -> Elements {
+              Value sum = tensor::ExtractOp::create(b, wide, index);
+              return SmallVector<Value>{
+                  hlo::convertScalar(b, sum, false, narrow, false)};
+            })->front();
+  }
+  setLeaves(op.getResult(), arrays);
+}
+
 LogicalResult HLOConverter::accumulate(
     InstructionOp op, ArrayRef<int64_t> sizes, ArrayRef<int64_t> loops,
     int64_t minor, ArrayRef<Value> init,
     llvm::function_ref<Elements(ValueRange, ValueRange)> emit) {
-  SmallVector<Type> types = getSignlessLeaves(op.getType()), wideTypes;
-  for (Type type : types)
-    wideTypes.push_back(
-        getAccumulatorArray(cast<RankedTensorType>(type), minor));
-  Elements arrays = generate(wideTypes, [&](ValueRange) -> Elements {
-    return SmallVector<Value>(init);
-  });
-  int64_t rank = cast<RankedTensorType>(types.front()).getRank();
+  int64_t rank = getLeafTypes(op.getType()).front().getRank();
   SmallVector<int64_t> loopSizes;
   for (int64_t dim : loops)
     loopSizes.push_back(sizes[dim]);
-  arrays = buildTensorLoops(
-      b, loopSizes, *arrays,
+  Elements arrays = buildTensorLoops(
+      b, loopSizes, createSums(op, minor, init),
       [&](ValueRange variables, ValueRange values) -> Elements {
         SmallVector<Value> index(sizes.size());
         for (auto [dim, variable] : llvm::zip(loops, variables))
@@ -434,17 +452,48 @@ LogicalResult HLOConverter::accumulate(
       });
   if (failed(arrays))
     return failure();
-  for (auto [array, type] : llvm::zip(*arrays, types)) {
-    if (array.getType() == type)
-      continue;
-    Type narrow = cast<RankedTensorType>(type).getElementType();
-    array = generate(type, [&, sums = array](ValueRange index) -> Elements {
-              Value sum = tensor::ExtractOp::create(b, sums, index);
-              return SmallVector<Value>{
-                  hlo::convertScalar(b, sum, false, narrow, false)};
-            })->front();
+  finishSums(op, *arrays);
+  return success();
+}
+
+LogicalResult
+HLOConverter::contract(InstructionOp op, ArrayRef<int64_t> loops, int64_t minor,
+                       Value init, ArrayRef<Value> factors,
+                       ArrayRef<SmallVector<int64_t>> dims,
+                       llvm::function_ref<Elements(ValueRange)> emit) {
+  int64_t rank = getLeafTypes(op.getType()).front().getRank();
+  SmallVector<AffineExpr> variables(*llvm::max_element(loops) + 1);
+  SmallVector<utils::IteratorType> iterators;
+  for (auto [position, dim] : llvm::enumerate(loops)) {
+    variables[dim] = b.getAffineDimExpr(position);
+    iterators.push_back(dim < rank ? utils::IteratorType::parallel
+                                   : utils::IteratorType::reduction);
   }
-  setLeaves(op.getResult(), *arrays);
+  auto getMap = [&](ArrayRef<int64_t> ofArray) {
+    auto results = llvm::map_to_vector(ofArray, [&](int64_t dim) {
+      return dim < 0 ? b.getAffineConstantExpr(0) : variables[dim];
+    });
+    return AffineMap::get(loops.size(), 0, results, b.getContext());
+  };
+  SmallVector<AffineMap> maps = llvm::map_to_vector(dims, getMap);
+  maps.push_back(getMap(llvm::to_vector(llvm::seq(rank))));
+  SmallVector<Value> sums = createSums(op, minor, init);
+  bool isEmitted = true;
+  auto generic = linalg::GenericOp::create(
+      b, TypeRange(ValueRange(sums)), factors, sums, maps, iterators,
+      [&](OpBuilder &builder, Location, ValueRange elements) {
+        OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(builder.saveInsertionPoint());
+        Elements results = emit(elements);
+        isEmitted = succeeded(results);
+        linalg::YieldOp::create(b, isEmitted ? ValueRange(*results)
+                                             : ValueRange());
+      });
+  if (!isEmitted) {
+    generic.erase();
+    return failure();
+  }
+  finishSums(op, SmallVector<Value>(generic.getResults()));
   return success();
 }
 
@@ -618,6 +667,13 @@ Value HLOConverter::getElement(Value array, ValueRange index) {
                              : tensor::ExtractOp::create(b, leaf, index);
 }
 
+Value HLOConverter::getArray(Value array) {
+  Operation *op = array.getDefiningOp();
+  bool hasArray = !isScalar() && !(op && plan->isFused(op)) &&
+                  leaves.contains(array) && getLeaves(array).size() == 1;
+  return hasArray ? getLeaves(array).front() : Value();
+}
+
 /// The element of an array that has one: read where the array is made, as it
 /// may be used in loops.
 Value HLOConverter::getNumber(Value leaf) {
@@ -736,13 +792,6 @@ SmallVector<Value> HLOConverter::call(func::FuncOp computation,
   return results;
 }
 
-func::FuncOp HLOConverter::addFunction(OwningOpRef<func::FuncOp> function) {
-  function->setPrivate();
-  func::FuncOp added = function.release();
-  symbols.insert(added);
-  return added;
-}
-
 Value HLOConverter::relayout(Value array, Type type) {
   if (array.getType() == type)
     return array;
@@ -766,7 +815,6 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateControlConversions(conversions);
   populateAsyncConversions(conversions);
   populateCustomCallConversions(conversions);
-  populateKernelConversions(conversions);
   populateLinearAlgebraConversions(conversions);
   populateFourierConversions(conversions);
   populateRandomConversions(conversions);

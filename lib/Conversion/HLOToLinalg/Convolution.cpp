@@ -9,6 +9,9 @@
 #include "tessera/Conversion/HLOToLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace tessera;
@@ -25,12 +28,18 @@ static Value multiplyAdd(ImplicitLocOpBuilder &b, Value sum, Value lhs,
   return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, lhs, rhs));
 }
 
-/// The element of an operand as one of the sum's type; null if there is none.
-static Value getFactor(HLOConverter &c, InstructionOp op, unsigned number,
-                       ValueRange index, Type type) {
-  Value array = op.getOperand(number);
-  return convertScalar(c.b, c.getElement(array, index), isUnsigned(array), type,
-                       isUnsigned(op.getResult()));
+/// The sum and the product of an element of each operand, as ones of the sum's
+/// type.
+static Elements addProduct(HLOConverter &c, InstructionOp op, Value lhs,
+                           Value rhs, Value sum) {
+  SmallVector<Value, 2> factors = {lhs, rhs};
+  for (auto [factor, array] : llvm::zip_equal(factors, op.getOperands())) {
+    factor = convertScalar(c.b, factor, isUnsigned(array), sum.getType(),
+                           isUnsigned(op.getResult()));
+    if (!factor)
+      return emitUnsupported(op, "element type", "ones that are computed with");
+  }
+  return SmallVector<Value>{multiplyAdd(c.b, sum, factors[0], factors[1])};
 }
 
 namespace {
@@ -46,6 +55,10 @@ struct Products {
   /// For each dimension of both operands, the one of the result that it is a
   /// step of, or -1.
   SmallVector<int64_t> results[2] = {};
+  /// For each dimension of both operands, the one of the iteration that is its
+  /// index, those of the sum behind those of the result; -1 where that is 0.
+  /// Empty where indices are others.
+  SmallVector<int64_t> dims[2] = {};
 };
 } // namespace
 
@@ -56,11 +69,8 @@ static Elements emitProduct(HLOConverter &c, InstructionOp op,
   SmallVector<Value> lhsIndex, rhsIndex;
   Value isElement = products.getIndices(index, inner, lhsIndex, rhsIndex);
   auto add = [&]() -> Elements {
-    Value lhs = getFactor(c, op, 0, lhsIndex, sum.getType());
-    Value rhs = getFactor(c, op, 1, rhsIndex, sum.getType());
-    if (!lhs || !rhs)
-      return emitUnsupported(op, "element type", "ones that are computed with");
-    return SmallVector<Value>{multiplyAdd(c.b, sum, lhs, rhs)};
+    return addProduct(c, op, c.getElement(op, 0, lhsIndex),
+                      c.getElement(op, 1, rhsIndex), sum);
   };
   if (!isElement)
     return add();
@@ -110,6 +120,43 @@ static bool hasDimensions(InstructionOp op) {
   return result && result.getRank() != 0;
 }
 
+/// Whether registers hold elements of that type.
+static bool isRegisterType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() >= 8;
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+}
+
+/// Adds products as an operation of linalg, in the order of `loops`; nothing
+/// where operands have no arrays, or are read at other indices.
+static std::optional<LogicalResult>
+convertContraction(HLOConverter &c, InstructionOp op, const Products &products,
+                   ArrayRef<int64_t> loops, int64_t minor, Type type) {
+  SmallVector<Value> factors;
+  SmallVector<SmallVector<int64_t>> dims;
+  for (auto [operand, ofOperand] :
+       llvm::zip_equal(op.getOperands(), products.dims)) {
+    factors.push_back(c.getArray(operand));
+    dims.push_back(ofOperand);
+    bool isRead = factors.back() && isRegisterType(c.getElementType(operand)) &&
+                  static_cast<int64_t>(ofOperand.size()) ==
+                      getArrayType(operand).getRank();
+    if (!isRead)
+      return std::nullopt;
+  }
+  // A sum that no operand has is one of a window that pairs indices.
+  int64_t rank = getArrayType(op.getResult()).getRank();
+  auto used = llvm::filter_to_vector(loops, [&](int64_t dim) {
+    return dim < rank || llvm::is_contained(dims[0], dim) ||
+           llvm::is_contained(dims[1], dim);
+  });
+  return c.contract(op, used, minor, createScalar(c.b, type, 0), factors, dims,
+                    [&](ValueRange elements) {
+                      return addProduct(c, op, elements[0], elements[1],
+                                        elements[2]);
+                    });
+}
+
 /// Products are added to all results along a dimension, one after the other,
 /// where that is how operands lie in memory.
 static LogicalResult convertSums(HLOConverter &c, InstructionOp op,
@@ -130,6 +177,8 @@ static LogicalResult convertSums(HLOConverter &c, InstructionOp op,
   for (int64_t dim = rank; dim < int64_t(sizes.size()); ++dim)
     loops.push_back(dim);
   loops.push_back(minor);
+  if (auto done = convertContraction(c, op, *products, loops, minor, type))
+    return *done;
   return c.accumulate(op, sizes, loops, minor, createScalar(c.b, type, 0),
                       [&](ValueRange index, ValueRange values) {
                         return emitProduct(c, op, *products,
@@ -237,6 +286,81 @@ static Value getIndices(HLOConverter &c, const Convolution &conv,
   return isElement;
 }
 
+namespace {
+/// What a dimension of a window multiplies: for an index of the result, or one
+/// of the window, elements at that index or at 0.
+struct WindowDims {
+  int64_t lhs, rhs;
+};
+} // namespace
+
+/// Windows up to this size are looked at position by position.
+static constexpr int64_t kMaxWindow = 1024;
+
+/// Indices that a dimension of a window pairs, where each of the result has but
+/// one position in it that is an element, or there is one of the result.
+static std::optional<WindowDims> getWindowDims(const WindowDimension &window,
+                                               int64_t inputSize,
+                                               int64_t outputSize,
+                                               int64_t outDim, int64_t sumDim) {
+  WindowDims dims;
+  bool isSum = outputSize == 1 && window.size != 1;
+  bool readsLhs = inputSize != 1, readsRhs = window.size != 1;
+  dims.lhs = !readsLhs ? -1 : isSum ? sumDim : outDim;
+  dims.rhs = !readsRhs ? -1 : isSum ? sumDim : outDim;
+  int64_t count = isSum ? window.size : outputSize;
+  int64_t most = std::max({window.stride, window.windowDilation, window.low,
+                           -window.low, window.baseDilation});
+  if (most > std::numeric_limits<int32_t>::max() ||
+      (readsLhs && inputSize != count) || (readsRhs && window.size != count) ||
+      count > kMaxWindow)
+    return std::nullopt;
+  for (int64_t output = 0; output < outputSize; ++output)
+    for (int64_t position = 0; position < window.size; ++position) {
+      int64_t at = output * window.stride + position * window.windowDilation -
+                   window.low;
+      bool isElement = at >= 0 && at % window.baseDilation == 0 &&
+                       at / window.baseDilation < inputSize;
+      int64_t element = window.reversed ? window.size - 1 - position : position;
+      int64_t index = isSum ? element : output;
+      bool isPaired = element == (readsRhs ? index : 0);
+      if (isElement != isPaired)
+        return std::nullopt;
+      if (isElement && at / window.baseDilation != (readsLhs ? index : 0))
+        return std::nullopt;
+    }
+  return dims;
+}
+
+/// The indices of a convolution that is a dot: without groups, and a window
+/// that adds up whole dimensions or none.
+static void setDotDims(const Convolution &conv, Products &products) {
+  if (conv.featureGroups != 1 || conv.batchGroups != 1)
+    return;
+  int64_t rank = conv.outType.getRank();
+  SmallVector<int64_t> lhs(rank, -1), rhs(rank, -1);
+  for (auto [number, window] : llvm::enumerate(conv.window)) {
+    int64_t outDim = conv.out.spatial[number];
+    int64_t lhsDim = conv.lhs.spatial[number];
+    auto dims =
+        getWindowDims(window, conv.lhsType.getDimSize(lhsDim),
+                      conv.outType.getDimSize(outDim), outDim, rank + number);
+    if (!dims)
+      return;
+    lhs[lhsDim] = dims->lhs;
+    rhs[conv.rhs.spatial[number]] = dims->rhs;
+  }
+  lhs[conv.lhs.first] = conv.out.first;
+  lhs[conv.lhs.second] = rhs[conv.rhs.second] = rank + conv.window.size();
+  rhs[conv.rhs.first] = conv.out.second;
+  for (unsigned operand : {0, 1}) {
+    products.dims[operand] = operand == 0 ? lhs : rhs;
+    products.results[operand] = products.dims[operand];
+    for (int64_t &dim : products.results[operand])
+      dim = dim < rank ? dim : -1;
+  }
+}
+
 static FailureOr<Products> getConvolutionProducts(HLOConverter &c,
                                                   InstructionOp op) {
   FailureOr<Convolution> conv = getConvolution(op);
@@ -256,6 +380,7 @@ static FailureOr<Products> getConvolutionProducts(HLOConverter &c,
   if (conv->batchGroups == 1)
     products.results[0][conv->lhs.first] = conv->out.first;
   products.results[1][conv->rhs.first] = conv->out.second;
+  setDotDims(*conv, products);
   return products;
 }
 
@@ -347,6 +472,10 @@ static FailureOr<Products> getDotProducts(InstructionOp op) {
       results[dim] = number;
     for (int64_t dim : operand->free)
       results[dim] = first++;
+    SmallVector<int64_t> &dims = products.dims[operand == &*rhs];
+    dims = results;
+    for (auto [number, dim] : llvm::enumerate(operand->contracting))
+      dims[dim] = rank + number;
   }
   return products;
 }

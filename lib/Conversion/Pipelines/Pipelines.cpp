@@ -37,16 +37,26 @@ static void addDeallocation(OpPassManager &manager) {
   manager.addPass(createConvertBufferizationToMemRefPass());
 }
 
-/// With `vectorOptions`, relayouts become vector kernels where there is a plan.
-static void
-addToAffine(OpPassManager &manager, const ToAffineOptions &options,
-            ArrayRef<std::string> addressSpaces,
-            std::optional<VectorizeRelayoutsOptions> vectorOptions = {}) {
+namespace {
+/// How the pipeline to LLVM makes vector kernels.
+struct VectorOptions {
+  VectorizeRelayoutsOptions relayouts;
+  VectorizeContractionsOptions contractions;
+};
+} // namespace
+
+/// With `vectorOptions`, relayouts and contractions become vector kernels where
+/// there is a plan.
+static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
+                        ArrayRef<std::string> addressSpaces,
+                        const VectorOptions *vectorOptions = nullptr) {
   manager.addPass(createExpandOps());
   manager.addPass(createBufferize());
+  if (vectorOptions)
+    manager.addPass(createVectorizeContractions(vectorOptions->contractions));
   manager.addPass(createLinalgToLoops());
   if (vectorOptions)
-    manager.addPass(createVectorizeRelayouts(*vectorOptions));
+    manager.addPass(createVectorizeRelayouts(vectorOptions->relayouts));
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = options.maxNests;
   manager.addPass(createLowerRelayouts(relayoutOptions));
@@ -81,11 +91,15 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   if (addressSpaces.empty())
     addressSpaces = {"*:0"};
   // The options are checked where they are not used, too.
-  VectorizeRelayoutsOptions vectorOptions;
-  vectorOptions.enabled = options.vectorize;
-  vectorOptions.vectorBytes = options.vectorBytes;
-  vectorOptions.cpu = options.cpu;
-  addToAffine(manager, options, addressSpaces, vectorOptions);
+  VectorOptions vectorOptions;
+  vectorOptions.relayouts.enabled = options.vectorize;
+  vectorOptions.relayouts.vectorBytes = options.vectorBytes;
+  vectorOptions.relayouts.cpu = options.cpu;
+  vectorOptions.contractions.enabled = options.vectorize;
+  vectorOptions.contractions.vectorBytes = options.vectorBytes;
+  vectorOptions.contractions.vectorRegisters = options.vectorRegisters;
+  vectorOptions.contractions.bf16Pairs = options.bf16Pairs;
+  addToAffine(manager, options, addressSpaces, &vectorOptions);
   buildAffineToLLVMPipeline(manager);
 }
 
@@ -114,7 +128,9 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
     manager.addPass(createRefineOpenMP());
   }
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createConvertVectorToLLVMPass());
+  ConvertVectorToLLVMPassOptions vectorOptions;
+  vectorOptions.x86Vector = true;
+  manager.addPass(createConvertVectorToLLVMPass(vectorOptions));
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertComplexToLLVMPass());

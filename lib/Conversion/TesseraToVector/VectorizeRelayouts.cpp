@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FlatView.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Dialect/Tessera/IR/CopyUtils.h"
@@ -139,27 +140,11 @@ static Value flattenStrided(OpBuilder &builder, Location loc, Value memref) {
       ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
 }
 
-/// A view of all elements of a physical memref in one dimension.
+/// A view of all elements of a physical or strided memref in one dimension.
 static Value flatten(OpBuilder &builder, Location loc, Value memref) {
   if (getStridedMemRef(memref.getType()))
     return flattenStrided(builder, loc, memref);
-  Value physical = memref;
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.getLayout().isIdentity() || getLayoutAttr(type))
-    physical = PhysicalViewOp::create(builder, loc, memref);
-  type = cast<MemRefType>(physical.getType());
-  if (type.getRank() == 1)
-    return physical;
-  if (type.getRank() == 0) {
-    auto flat =
-        MemRefType::get({1}, type.getElementType(), MemRefLayoutAttrInterface(),
-                        type.getMemorySpace());
-    return memref::ExpandShapeOp::create(builder, loc, flat, physical,
-                                         ArrayRef<ReassociationIndices>{});
-  }
-  auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
-  return memref::CollapseShapeOp::create(builder, loc, physical,
-                                         ArrayRef<ReassociationIndices>{all});
+  return flattenPhysical(builder, loc, memref);
 }
 
 /// The value of the padding of a memref with PV, as an element, or as a byte of

@@ -45,12 +45,10 @@ func.func @columns(%a: !t) -> !column {
 
 // Rows of the right operand are added to a row of the result.
 // CHECK-LABEL: func.func @product(
-// CHECK:       scf.for %[[M:[a-z0-9]+]] =
-// CHECK:         scf.for %[[K:[a-z0-9]+]] =
-// CHECK:           scf.for %[[N:[a-z0-9]+]] =
-// CHECK:             tensor.extract %{{.*}}[%[[M]], %[[N]]]
-// CHECK:             tensor.extract %{{.*}}[%[[M]], %[[K]]]
-// CHECK:             tensor.extract %{{.*}}[%[[K]], %[[N]]]
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%arg0, %arg1
+// CHECK-NEXT:  ^bb0(%[[L:.*]]: f32, %[[R:.*]]: f32, %[[S:.*]]: f32):
+// CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[L]], %[[R]] fastmath<reassoc,contract>
+// CHECK-NEXT:    arith.addf %[[S]], %[[P]] fastmath<reassoc,contract>
 // CHECK-NOT:   linalg.generic
 // CHECK:       return
 func.func @product(%a: !lhs, %b: !rhs) -> !out {
@@ -65,4 +63,23 @@ func.func @product(%a: !lhs, %b: !rhs) -> !out {
 func.func @inner(%a: !lhs, %b: !rhs_t) -> !out {
   %r = tessera_hlo.instruction "dot"(%a, %b) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{0}"}} : (!lhs, !rhs_t) -> !out
   return %r : !out
+}
+
+// A window that pairs each index of the result with one of both operands is that
+// of a batch. One that reaches beyond is not.
+!images = tensor<3x4x6xf32, #tessera.layout<{2,1,0:T(8,128)}>>
+!filters = tensor<3x6x9xf32, #tessera.layout<{2,1,0:T(8,128)}>>
+!batches = tensor<3x4x9xf32, #tessera.layout<{2,1,0:T(8,128)}>>
+
+// CHECK-LABEL: func.func @batches(
+// CHECK:       linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}, #{{.*}}], iterator_types = ["parallel", "parallel", "reduction", "parallel"]} ins(%arg0, %arg1
+// CHECK-LABEL: func.func @window(
+// CHECK:       scf.if
+func.func @batches(%a: !images, %b: !filters) -> !batches {
+  %r = tessera_hlo.instruction "convolution"(%a, %b) {hlo_attributes = {dim_labels = "0bf_0io->0bf", window = "{size=3 stride=2 lhs_dilate=3}"}} : (!images, !filters) -> !batches
+  return %r : !batches
+}
+func.func @window(%a: !images, %b: !filters) -> !batches {
+  %r = tessera_hlo.instruction "convolution"(%a, %b) {hlo_attributes = {dim_labels = "0bf_0io->0bf", window = "{size=3 pad=1_1}"}} : (!images, !filters) -> !batches
+  return %r : !batches
 }

@@ -1,0 +1,326 @@
+//===- ContractionPlan.cpp - How sums of products are computed ------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
+
+#include "tessera/Layout/Diagnostic.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+/// The distance of index `index` of a dimension from index 0.
+static int64_t getDistance(const ArrayDim &array, int64_t index) {
+  if (!array.axes)
+    return 0;
+  llvm::SmallVector<int64_t> indices(array.axes->dimensions().size(), 0);
+  indices[array.dim] = index;
+  return array.axes->linearIndex(indices);
+}
+
+/// Drops digits that go on where the one below them ends.
+static void mergeDigits(ContractionDim &dim) {
+  for (size_t digit = dim.weights.size(); --digit > 0;) {
+    int64_t count = dim.weights[digit] / dim.weights[digit - 1];
+    bool goesOn = llvm::all_of(dim.strides, [&](const auto &strides) {
+      return strides[digit] == strides[digit - 1] * count;
+    });
+    if (!goesOn)
+      continue;
+    dim.weights.erase(dim.weights.begin() + digit);
+    for (auto &strides : dim.strides)
+      strides.erase(strides.begin() + digit);
+  }
+}
+
+std::optional<ContractionDim>
+ContractionDim::get(Kind kind, int64_t size, llvm::ArrayRef<ArrayDim> dims) {
+  llvm::SmallVector<int64_t> divisors = {1};
+  for (const ArrayDim &array : dims) {
+    if (!array.axes)
+      continue;
+    DimensionSplit split = getSplit(array.dim, {array.axes});
+    if (!split.isChain)
+      return std::nullopt;
+    for (int64_t divisor : split.divisors)
+      if (divisor < size)
+        divisors.push_back(divisor);
+  }
+  llvm::sort(divisors);
+  divisors.erase(llvm::unique(divisors), divisors.end());
+  for (size_t i = 1; i < divisors.size(); ++i)
+    if (divisors[i] % divisors[i - 1] != 0)
+      return std::nullopt;
+  ContractionDim result{kind, size, {}, {}};
+  for (int64_t divisor : divisors) {
+    result.weights.push_back(divisor);
+    for (unsigned array = 0; array < kNumArrays; ++array)
+      result.strides[array].push_back(array < dims.size() && size > 1
+                                          ? getDistance(dims[array], divisor)
+                                          : 0);
+  }
+  mergeDigits(result);
+  return result;
+}
+
+int64_t ContractionDim::getOffset(ContractionArray array, int64_t index) const {
+  int64_t offset = 0;
+  for (size_t digit = weights.size(); digit-- > 0;) {
+    offset += index / weights[digit] * strides[array][digit];
+    index %= weights[digit];
+  }
+  return offset;
+}
+
+bool ContractionDim::canSplit(int64_t weight) const {
+  return llvm::all_of(weights, [&](int64_t other) {
+    return other % weight == 0 || weight % other == 0;
+  });
+}
+
+void ContractionDim::split(int64_t weight) {
+  auto *place = llvm::upper_bound(weights, weight);
+  size_t digit = place - weights.begin();
+  if (weights[digit - 1] == weight)
+    return;
+  int64_t count = weight / weights[digit - 1];
+  weights.insert(place, weight);
+  for (auto &ofArray : strides)
+    ofArray.insert(ofArray.begin() + digit, ofArray[digit - 1] * count);
+}
+
+unsigned ContractionDim::getDigit(int64_t weight) const {
+  return llvm::find(weights, weight) - weights.begin();
+}
+
+int64_t ContractionDim::getBlock(int64_t step, int64_t most) const {
+  for (int64_t block = most / step * step; block > step; block -= step)
+    if (canSplit(block))
+      return block;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Sums that a processor has under way at a time: fewer leave it waiting.
+static constexpr int64_t kSumsInFlight = 8;
+/// Indices of a block of the sum: long enough that reading and writing the
+/// result is little beside it, short enough that the columns of a block of
+/// registers stay in a cache.
+static constexpr int64_t kMaxSumBlock = 256;
+/// Bytes of a block of lhs, which stays in the second-level cache.
+static constexpr int64_t kMaxLhsBytes = 128 << 10;
+/// Registers along rows or columns of a block.
+static constexpr int64_t kMaxBlock = 16;
+
+/// The time of a block for one index of the sum, in halves of a product: what
+/// is read is half of one.
+static int64_t getBlockCost(int64_t rows, int64_t vectors) {
+  return 2 * std::max(rows * vectors, kSumsInFlight) + rows + vectors;
+}
+
+/// The same of all blocks that cover so many rows and registers.
+static int64_t getCost(int64_t numRows, int64_t numVectors, int64_t rows,
+                       int64_t vectors) {
+  int64_t cost = 0;
+  for (auto [count, height] :
+       {std::pair(numRows / rows, rows),
+        std::pair<int64_t, int64_t>(numRows % rows != 0, numRows % rows)})
+    for (auto [times, width] :
+         {std::pair(numVectors / vectors, vectors),
+          std::pair<int64_t, int64_t>(numVectors % vectors != 0,
+                                      numVectors % vectors)})
+      cost += count * times * getBlockCost(height, width);
+  return cost;
+}
+
+/// Sums side by side: as many as a register has, but no more than there are
+/// columns, and blocks of which end where runs of memory do. 0 where they do
+/// not.
+static int64_t getLanes(const ContractionDim &column, int64_t most) {
+  int64_t lanes = most;
+  while (lanes > 1 && (!column.canSplit(lanes) ||
+                       lanes / 2 >= std::max<int64_t>(column.size, 1)))
+    lanes /= 2;
+  bool isRun = column.weights.size() == 1 || column.weights[1] % lanes == 0;
+  bool isWide = lanes >= std::min<int64_t>(column.size, 4);
+  return isRun && isWide ? lanes : 0;
+}
+
+/// Chooses the block of registers.
+static void chooseBlock(ContractionPlan &plan, int64_t registers) {
+  int64_t numVectors = llvm::divideCeil(plan.column.size, plan.lanes);
+  int64_t factors = plan.usesPairs ? 1 : plan.group;
+  std::optional<int64_t> best;
+  for (int64_t rows = 1; rows <= std::min(plan.row.size, kMaxBlock); ++rows) {
+    if (!plan.row.canSplit(rows))
+      continue;
+    for (int64_t vectors = 1; vectors <= std::min(numVectors, kMaxBlock);
+         ++vectors) {
+      bool isRun = vectors == 1 || plan.column.weights.size() == 1 ||
+                   plan.column.weights[1] % (vectors * plan.lanes) == 0;
+      if (!isRun || rows * vectors + vectors * factors + 1 > registers)
+        continue;
+      int64_t cost = getCost(plan.row.size, numVectors, rows, vectors);
+      if (best && cost >= *best)
+        continue;
+      best = cost;
+      plan.rows = rows;
+      plan.vectors = vectors;
+    }
+  }
+}
+
+/// Gives the copy of a block of lhs its strides: groups of a row, rows of a
+/// block of registers, groups of the sum, blocks of rows.
+static void layOutPacked(ContractionPlan &plan) {
+  int64_t perBlock =
+      llvm::alignTo(std::min(plan.sum.size, plan.sumBlock), plan.group);
+  for (auto [weight, stride] :
+       llvm::zip_equal(plan.row.weights, plan.row.strides[Packed]))
+    stride = weight < plan.rows ? weight * plan.group : weight * perBlock;
+  for (auto [weight, stride] :
+       llvm::zip_equal(plan.sum.weights, plan.sum.strides[Packed]))
+    stride = weight < plan.group ? weight : weight * plan.rows;
+}
+
+int64_t ContractionPlan::countPacked() const {
+  int64_t numRows = llvm::alignTo(std::min(row.size, rowBlock), rows);
+  return numRows * llvm::alignTo(std::min(sum.size, sumBlock), group);
+}
+
+/// Makes `dim` the last of its kind that is tried, if it is the longest.
+static void takeLongest(const ContractionDim *&best,
+                        const ContractionDim &dim) {
+  if (!best || dim.size > best->size)
+    best = &dim;
+}
+
+/// Exchanges the factors.
+static ContractionDim swapFactors(ContractionDim dim) {
+  std::swap(dim.strides[Lhs], dim.strides[Rhs]);
+  if (dim.kind == ContractionDim::Kind::Row)
+    dim.kind = ContractionDim::Kind::Column;
+  else if (dim.kind == ContractionDim::Kind::Column)
+    dim.kind = ContractionDim::Kind::Row;
+  return dim;
+}
+
+/// How many numbers of rhs along `sum` lie side by side, between neighbouring
+/// columns; 0 where something else lies there.
+static int64_t getGroup(const ContractionDim &column,
+                        const ContractionDim &sum) {
+  int64_t stride = column.strides[Rhs][0];
+  if (column.size == 1 || stride == 1)
+    return 1;
+  bool isGroup =
+      stride == 2 && sum.strides[Rhs][0] == 1 &&
+      (sum.weights.size() == 1 ? sum.size <= stride : sum.weights[1] == stride);
+  return isGroup ? stride : 0;
+}
+
+/// Chooses the dimensions of the register block; false where there are no
+/// columns and sums that lie right.
+static bool chooseDims(llvm::ArrayRef<ContractionDim> dims,
+                       ContractionPlan &plan) {
+  using Kind = ContractionDim::Kind;
+  const ContractionDim *row = nullptr, *column = nullptr, *sum = nullptr;
+  auto isSideBySide = [](const ContractionDim &dim) {
+    return dim.size == 1 || dim.strides[Result][0] == 1;
+  };
+  for (const ContractionDim &dim : dims)
+    if (dim.kind == Kind::Column && isSideBySide(dim))
+      takeLongest(column, dim);
+  for (const ContractionDim &dim : dims) {
+    if (dim.kind == Kind::Row)
+      takeLongest(row, dim);
+    if (dim.kind == Kind::Sum && (!column || getGroup(*column, dim) != 0))
+      takeLongest(sum, dim);
+  }
+  if (column && !sum)
+    return false;
+  ContractionDim none;
+  plan.row = row ? *row : none;
+  plan.column = column ? *column : none;
+  plan.sum = sum ? *sum : none;
+  for (const ContractionDim &dim : dims)
+    if (&dim != row && &dim != column && &dim != sum && dim.size != 1)
+      plan.outer.push_back(dim);
+  return true;
+}
+
+/// The plan with columns along rhs, if there is one.
+static std::optional<ContractionPlan>
+planColumns(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
+            const ContractionTarget &target) {
+  ContractionPlan plan;
+  if (!chooseDims(dims, plan))
+    return std::nullopt;
+  plan.group = getGroup(plan.column, plan.sum);
+  plan.lanes = getLanes(plan.column, target.vectorBytes * 8 / elements.sumBits);
+  if (plan.group == 0 || plan.lanes == 0)
+    return std::nullopt;
+  plan.isBF16 = elements.isBF16;
+  plan.usesPairs = plan.group == 2 && elements.isBF16 && elements.mayReorder &&
+                   target.hasBF16Pairs && plan.lanes >= 4;
+  plan.packsLhs = elements.convertsLhs;
+  chooseBlock(plan, target.vectorRegisters);
+  plan.sum.split(plan.group);
+  plan.sumBlock = plan.sum.getBlock(plan.group, kMaxSumBlock);
+  int64_t lhsBytes = elements.sumBits / 8 * plan.sumBlock;
+  plan.rowBlock = plan.row.getBlock(
+      plan.rows, std::max(plan.rows, kMaxLhsBytes / lhsBytes));
+  plan.sum.split(plan.sumBlock);
+  for (int64_t block : {plan.rows, plan.rowBlock})
+    plan.row.split(block);
+  plan.column.split(plan.columns());
+  if (plan.packsLhs)
+    layOutPacked(plan);
+  return plan;
+}
+
+/// The plan with the factors in each other's place.
+static std::optional<ContractionPlan>
+planRows(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
+         const ContractionTarget &target) {
+  llvm::SmallVector<ContractionDim> swapped;
+  for (const ContractionDim &dim : dims)
+    swapped.push_back(swapFactors(dim));
+  std::swap(elements.lhsBits, elements.rhsBits);
+  std::swap(elements.convertsLhs, elements.convertsRhs);
+  auto plan = planColumns(swapped, elements, target);
+  if (plan)
+    plan->isSwapped = true;
+  return plan;
+}
+
+llvm::Expected<ContractionPlan>
+ContractionPlan::get(llvm::ArrayRef<ContractionDim> dims,
+                     const ContractionElements &elements,
+                     const ContractionTarget &target) {
+  std::optional<ContractionPlan> best;
+  for (auto plan : {planColumns, planRows})
+    if (auto found = plan(dims, elements, target))
+      if (!best || found->lanes > best->lanes)
+        best = std::move(found);
+  if (best && best->lanes > 1)
+    return std::move(*best);
+  return unsupportedError("contraction",
+                          "a dimension along which a factor and the result "
+                          "have neighbours in memory",
+                          "none", "give one of the factors another layout");
+}
