@@ -26,6 +26,8 @@
 #include "tessera/Dialect/Tessera/IR/TesseraDialect.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/InitAll.h"
+#include "tessera/Kernels/Bytecode.h"
+#include "tessera/Kernels/Kernels.h"
 #include "tessera/Layout/Size.h"
 #include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
@@ -389,11 +391,46 @@ static OwningOpRef<ModuleOp> parse(llvm::SourceMgr &sources,
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 
+/// Calls of kernels agree with their kernels: another layout or space than the
+/// kernel's is other bytes.
+static LogicalResult checkKernels(StringRef text, MLIRContext &context) {
+  if (!isHLOModule(text) || !text.contains("tpu_custom_call"))
+    return success();
+  std::vector<hlo::SourceDiagnostic> errors;
+  std::unique_ptr<hlo::Module> module = hlo::parse(text, errors);
+  if (!module)
+    return success(); // The import has said why.
+  bool isRight = true;
+  for (const Kernel &kernel : findKernels(*module, printBytecode))
+    for (const hlo::SourceDiagnostic &problem : checkKernel(*module, kernel)) {
+      // What cannot be read is unsupported, together with all that is.
+      if (problem.diagnostic.kind == tessera::DiagnosticKind::Unsupported)
+        continue;
+      emitError(FileLineColLoc::get(&context, "module", problem.location.line,
+                                    problem.location.column))
+          << problem.diagnostic.message();
+      isRight = false;
+    }
+  return success(isRight);
+}
+
 /// Instructions of HLO become operations that are lowered.
 static LogicalResult convertHLO(ModuleOp module) {
   hlo::InstructionConversions conversions;
   hlo::populateHLOToLinalgConversions(conversions);
   return hlo::convertHLOToLinalg(module, conversions);
+}
+
+/// Messages show lines of the text, and that of a kernel has all of it.
+static std::string shortenLines(StringRef messages) {
+  constexpr size_t kMaxColumns = 400;
+  std::string text;
+  for (StringRef line : llvm::split(messages.rtrim(), '\n')) {
+    text += text.empty() ? "" : "\n";
+    text += line.take_front(kMaxColumns);
+    text += line.size() > kMaxColumns ? "..." : "";
+  }
+  return text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -430,10 +467,10 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
       llvm::MemoryBuffer::getMemBufferCopy(text, "module"), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context, os);
   OwningOpRef<ModuleOp> module = parse(sources, context);
-  if (!module)
+  if (!module || failed(checkKernels(text, context)))
     return invalidError("", "module",
                         "MLIR or HLO that can be parsed and verified",
-                        llvm::StringRef(messages).rtrim());
+                        shortenLines(messages));
   llvm::Expected<func::FuncOp> entry = findEntry(*module, programOptions.entry);
   if (!entry)
     return entry.takeError();
@@ -454,7 +491,7 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   std::string name = entry->getSymName().str();
   if (failed(convertHLO(*module)))
     return unsupportedError("module", "instructions that are converted",
-                            llvm::StringRef(messages).rtrim());
+                            shortenLines(messages));
   entry = findEntry(*module, name);
   if (!entry)
     return entry.takeError();
@@ -473,13 +510,13 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
       failed(lower(*module, *target, isHLOModule(text),
                    programOptions.poisonsPadding)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
-                            llvm::StringRef(messages).rtrim());
+                            shortenLines(messages));
 
   auto compiled = CompiledModule::compile(std::move(module), options);
   if (!compiled && !messages.empty()) {
     llvm::consumeError(compiled.takeError());
     return unsupportedError("module", "what LLVM can compile",
-                            llvm::StringRef(messages).rtrim());
+                            shortenLines(messages));
   }
   if (!compiled)
     return compiled.takeError();

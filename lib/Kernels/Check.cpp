@@ -126,7 +126,7 @@ static llvm::SmallVector<int64_t, 3> getSpaces(StringRef space) {
   if (space == "any" || space == "vmem" || space.empty())
     return {0, 1};
   if (space == "smem")
-    return {0, 4, 6};
+    return {0, 1, 4, 6};
   if (space == "semaphore_mem")
     return {2};
   if (space == "cmem")

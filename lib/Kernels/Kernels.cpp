@@ -55,9 +55,8 @@ static bool isDeep(StringRef text) {
 }
 
 /// custom_call_config of the backend_config.
-static Expected<json::Object> readConfig(const hlo::Instruction &call) {
-  std::string text =
-      hlo::getString(call.getAttribute("backend_config")).value_or("");
+static Expected<json::Object> readConfig(const hlo::Attribute *attribute) {
+  std::string text = hlo::getString(attribute).value_or("");
   auto fail = [](const llvm::Twine &found) {
     return unsupportedError("backend_config",
                             "JSON with custom_call_config.body", found);
@@ -119,6 +118,14 @@ static Expected<std::string> readBody(const json::Object &config) {
                         llvm::toString(std::move(error)));
   }
   return std::string(bytes.begin(), bytes.end());
+}
+
+Expected<std::string>
+tessera::readKernelBody(const hlo::Attribute *backendConfig) {
+  Expected<json::Object> config = readConfig(backendConfig);
+  if (!config)
+    return config.takeError();
+  return readBody(*config);
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,7 +294,8 @@ static Kernel readKernel(const hlo::Instruction &call,
                          const BytecodeReader &readBytecode) {
   Kernel kernel;
   kernel.call = &call;
-  Expected<json::Object> config = readConfig(call);
+  Expected<json::Object> config =
+      readConfig(call.getAttribute("backend_config"));
   if (!config) {
     kernel.error = takeDiagnostic(config.takeError());
     return kernel;

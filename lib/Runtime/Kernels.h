@@ -82,7 +82,7 @@ constexpr int64_t kLineBytes = 64;
 
 extern const KernelTable kBaselineKernels;
 #if defined(__x86_64__)
-extern const KernelTable kAVX2Kernels, kAVX512Kernels;
+extern const KernelTable kAVX2Kernels, kAVX512Kernels, kAVX512VBMIKernels;
 #endif
 
 } // namespace tessera::runtime

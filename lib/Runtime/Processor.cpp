@@ -31,10 +31,21 @@ static int64_t getVectorBytes() {
   return 16;
 }
 
+#if defined(__x86_64__)
+/// What shuffles bytes across a register; processors without it have 64 bytes,
+/// too, so that it is taken where none are asked for.
+static bool hasByteShuffles() {
+  return getVectorBytes() == 64 && __builtin_cpu_supports("avx512vbmi");
+}
+#endif
+
 const KernelTable &tessera::runtime::getKernels(int64_t vectorBytes) {
   static const int64_t widest = getVectorBytes();
   int64_t bytes = vectorBytes ? std::min(vectorBytes, widest) : widest;
 #if defined(__x86_64__)
+  static const bool isVBMI = hasByteShuffles();
+  if (vectorBytes == 0 && isVBMI)
+    return kAVX512VBMIKernels;
   if (bytes >= 64)
     return kAVX512Kernels;
   if (bytes >= 32)

@@ -130,6 +130,14 @@ static void findRuns(Move &move) {
   bool isDense = hasRun && (run == nearest || run->src <= kMaxPackedStride ||
                             nearest->count < kMinPackedColumns);
   move.columns = take(isDense ? run : nearest);
+  // What lies between the columns in the source comes next.
+  auto isBetween = [&](const Loop &loop) {
+    return std::abs(loop.src) < move.columns.src;
+  };
+  if (isDense)
+    if (Loop *loop = llvm::find_if(move.loops, isBetween);
+        loop != move.loops.end())
+      move.loops.push_back(take(loop));
   if (isDense || !hasRun)
     return;
   move.rows = take(llvm::find_if(

@@ -78,6 +78,33 @@ TEST(Runtime, PackedPairsOfSeveralBlocks) {
   }
 }
 
+// Nested tiles, which zip and split the bits of a byte, at sizes of registers
+// of all widths, whole and odd.
+TEST(Runtime, PackedPairsOfEachKernel) {
+  Runner runner(testSeed());
+  auto makeShape = [](const std::string &array, const std::string &layout,
+                      bool isPacked) {
+    Shape shape = parse(array + layout);
+    Layout packed = shape.layout();
+    packed.elementSizeInBits = isPacked ? getBitWidth(shape.elementType()) : 0;
+    return Shape::array(shape.elementType(), shape.dimensions(), packed);
+  };
+  for (const char *type : {"s4", "u4", "s2", "u1"})
+    for (const char *dims : {"[64,257]", "[35,300]"})
+      for (const char *layout :
+           {"{1,0}", "{1,0:T(64,128)(8,1)}", "{1,0:T(32,128)(4,1)}",
+            "{1,0:T(16,256)(2,1)}"})
+        for (bool isPacked : {false, true}) {
+          std::string array = std::string(type) + dims;
+          Shape tiled = makeShape(array, layout, /*isPacked=*/true);
+          Shape plain = makeShape(array, "{1,0}", isPacked);
+          runner.check(plain, tiled);
+          runner.check(tiled, plain);
+          if (HasFatalFailure())
+            return;
+        }
+}
+
 TEST(Runtime, PartsOfArrays) {
   ShapePairs pairs(testSeed());
   Runner runner(testSeed());

@@ -101,6 +101,7 @@ void populateSortConversions(InstructionConversions &conversions);
 void populateControlConversions(InstructionConversions &conversions);
 void populateAsyncConversions(InstructionConversions &conversions);
 void populateCustomCallConversions(InstructionConversions &conversions);
+void populateKernelConversions(InstructionConversions &conversions);
 void populateLinearAlgebraConversions(InstructionConversions &conversions);
 void populateRandomConversions(InstructionConversions &conversions);
 void populateFourierConversions(InstructionConversions &conversions);
@@ -223,6 +224,11 @@ public:
   llvm::SmallVector<mlir::Value> call(mlir::func::FuncOp computation,
                                       mlir::ValueRange arguments,
                                       mlir::TypeRange types);
+
+  /// Adds a private function to the module, under another name where there is
+  /// one of its name.
+  mlir::func::FuncOp
+  addFunction(mlir::OwningOpRef<mlir::func::FuncOp> function);
 
   /// Arrays of types of one static shape, with the elements that `emit` gives
   /// for each index.

@@ -87,6 +87,10 @@ struct Kernel {
   std::vector<KernelColor> resultColors;
 };
 
+/// The body that a `backend_config` has, MLIR as text or as bytecode. Errors:
+/// *unsupported* where it has none, *invalid* where it cannot be decoded.
+llvm::Expected<std::string> readKernelBody(const hlo::Attribute *backendConfig);
+
 /// Gives the text of bytecode of MLIR; an error where it cannot be read.
 using BytecodeReader =
     std::function<llvm::Expected<std::string>(llvm::StringRef)>;

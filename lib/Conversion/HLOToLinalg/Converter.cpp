@@ -792,6 +792,13 @@ SmallVector<Value> HLOConverter::call(func::FuncOp computation,
   return results;
 }
 
+func::FuncOp HLOConverter::addFunction(OwningOpRef<func::FuncOp> function) {
+  function->setPrivate();
+  func::FuncOp added = function.release();
+  symbols.insert(added);
+  return added;
+}
+
 Value HLOConverter::relayout(Value array, Type type) {
   if (array.getType() == type)
     return array;
@@ -815,6 +822,7 @@ void hlo::populateHLOToLinalgConversions(InstructionConversions &conversions) {
   populateControlConversions(conversions);
   populateAsyncConversions(conversions);
   populateCustomCallConversions(conversions);
+  populateKernelConversions(conversions);
   populateLinearAlgebraConversions(conversions);
   populateFourierConversions(conversions);
   populateRandomConversions(conversions);
