@@ -33,6 +33,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 namespace tessera {
@@ -259,6 +260,27 @@ static void separateSuccessors(ModuleOp module) {
   }
 }
 
+/// Gives each array that a loop carries an empty tensor of its own to begin
+/// with: One-Shot Bufferize (22.1) finds nothing in one that a write could
+/// destroy, and gives all that begin with it one buffer.
+static void separateEmptyTensors(ModuleOp module) {
+  auto isEmpty = [](Operation *op) {
+    auto alloc = dyn_cast_or_null<AllocTensorOp>(op);
+    return isa_and_nonnull<EmptyOp, tensor::EmptyOp>(op) ||
+           (alloc && !alloc.getCopy());
+  };
+  OpBuilder builder(module.getContext());
+  module.walk([&](LoopLikeOpInterface loop) {
+    for (OpOperand &operand : loop->getOpOperands()) {
+      Operation *empty = operand.get().getDefiningOp();
+      if (!isEmpty(empty) || empty->hasOneUse())
+        continue;
+      builder.setInsertionPointAfter(empty);
+      operand.set(builder.clone(*empty)->getResult(0));
+    }
+  });
+}
+
 /// The buffer that `op` stands for: a new one, with the contents of the tensor
 /// to copy, if there is one, and with the padding that its layout promises.
 static FailureOr<Value> allocate(RewriterBase &rewriter, AllocTensorOp op,
@@ -411,6 +433,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
       return signalPassFailure();
     numPlain += *plain;
     separateSuccessors(module);
+    separateEmptyTensors(module);
     copyBorrowedTensors(module);
     copySharedArguments(module);
     if (failed(insertTensorCopies(module, options, state)))
