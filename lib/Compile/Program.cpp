@@ -55,6 +55,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -421,7 +422,8 @@ static LogicalResult convertHLO(ModuleOp module) {
   return hlo::convertHLOToLinalg(module, conversions);
 }
 
-/// Messages show lines of the text, and that of a kernel has all of it.
+/// Messages show lines of the text, and that of a kernel has all of it. Names
+/// in kernels may be any bytes.
 static std::string shortenLines(StringRef messages) {
   constexpr size_t kMaxColumns = 400;
   std::string text;
@@ -430,7 +432,7 @@ static std::string shortenLines(StringRef messages) {
     text += line.take_front(kMaxColumns);
     text += line.size() > kMaxColumns ? "..." : "";
   }
-  return text;
+  return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -119,14 +119,14 @@ static Error checkColor(const Kernel &kernel, const KernelArgument &argument) {
 }
 
 /// Spaces that an array may be in, for a kernel that says `space`. The compiler
-/// copies windows and arrays into vmem and smem itself.
+/// copies windows and arrays into vmem and smem itself, from cmem on v4.
 static llvm::SmallVector<int64_t, 3> getSpaces(StringRef space) {
   if (space == "hbm")
     return {0};
   if (space == "any" || space == "vmem" || space.empty())
-    return {0, 1};
+    return {0, 1, 3};
   if (space == "smem")
-    return {0, 1, 4, 6};
+    return {0, 1, 3, 4, 6};
   if (space == "semaphore_mem")
     return {2};
   if (space == "cmem")

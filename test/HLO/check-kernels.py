@@ -77,8 +77,8 @@ WRONG = [
     ),
     (
         "kernel_c4",
-        edit(DMA, WHOLE, WHOLE + "S(3)"),
-        "operand 0, %x.1: expected S(0) or S(1) for memory space `any` of the kernel, found S(3)",
+        edit(DMA, WHOLE, WHOLE + "S(5)"),
+        "operand 0, %x.1: expected S(0) or S(1) or S(3) for memory space `any` of the kernel, found S(5)",
     ),
     (
         "kernel_c4",

@@ -73,6 +73,7 @@ CASES = [
         "expected one that is converted, found `tpu.prng_random_bits`",
     ),
     (of("other.operation"), "found `other.operation`"),
+    (of("other.\\FF"), "found `other."),
     # Operands and attributes that do not fit.
     (
         of("tpu.repeat", "dimension = 2 : i32, times = 1 : i32"),

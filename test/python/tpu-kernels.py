@@ -26,7 +26,7 @@ import tessera as ts  # noqa: E402
 def run(name, text):
     try:
         return run_kernels.run(name, text, poison_padding=True)
-    except ts.UnsupportedError as error:
+    except (ts.UnsupportedError, ts.InvalidError) as error:
         return str(error)[:600]
 
 
