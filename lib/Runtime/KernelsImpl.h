@@ -427,16 +427,22 @@ TESSERA_INLINE void transposeRows(const Block &block) {
   }
 }
 
-constexpr int64_t kPrefetchBytes = 128;
+constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
+
+/// Prefetches a line of each of some rows to the second-level cache: the first
+/// one has room for what is used at once.
+TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r)
+    __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
+}
 
 /// A line of each row, and a line of each column at most.
 template <int RunBytes, int Bytes, bool IsStreamed>
 TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
   char buffer[kLineRuns<RunBytes> * kLineBytes];
-  // The next line of each row: more rows than a processor foresees.
+  // The line after the next of each row: more rows than a processor foresees.
   if (IsStreamed && RunBytes > 1)
-    for (int64_t r = 0; r < block.rows; ++r)
-      __builtin_prefetch(block.src + r * block.srcPitch + kPrefetchBytes);
+    prefetchRows(block.src + kPrefetchBytes, block.srcPitch, block.rows);
   if (isGathered) {
     for (int64_t r = 0; r < block.rows; ++r)
       copyFixed<kLineBytes>(block.src + r * block.srcPitch,
@@ -489,9 +495,8 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
 }
 
 /// Bytes of a block along the destination and along the source, that both are
-/// in the first-level cache; and of the rows that are streamed at once.
+/// in the first-level cache.
 constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
-constexpr int64_t kStreamedRowBytes = 128;
 /// Of runs of columns that are staged.
 constexpr int64_t kStagedRunBytes = 512;
 
@@ -518,42 +523,109 @@ template <int RunBytes> void transposeBlocks(const Block &whole) {
   }
 }
 
-/// Rows of whole lines of the destination, a few at a time along the source.
+/// Rows of whole lines of the destination, those of one line at a time along
+/// the source, or of two where rows are gathered.
 template <int RunBytes> void streamRows(const Block &whole) {
-  constexpr int64_t kRows = kStreamedRowBytes / RunBytes;
+  int64_t rows =
+      kLineRuns<RunBytes> * (isInOneSet<RunBytes>(whole.srcPitch) ? 2 : 1);
   Block block = whole;
-  for (int64_t r = 0; r < whole.rows; r += kRows) {
-    block.rows = least(kRows, whole.rows - r);
+  for (int64_t r = 0; r < whole.rows; r += rows) {
+    block.rows = least(rows, whole.rows - r);
     block.src = whole.src + r * whole.srcPitch;
     block.dst = whole.dst + r * RunBytes;
     transposeTiles<RunBytes, kVectorBytes, true>(block);
   }
 }
 
-/// Rows whose columns begin anywhere in a line: a long run of each of some
-/// columns is put together in a buffer, and its whole lines are streamed.
-template <int RunBytes> void stageRows(const Block &whole) {
-  constexpr int64_t kRows = kStagedRunBytes / RunBytes,
-                    kColumns = kLineRuns<RunBytes>;
-  char buffer[kColumns * kStagedRunBytes];
-  for (int64_t r = 0, rows; r < whole.rows; r += rows) {
-    rows = least(kRows, whole.rows - r);
-    for (int64_t c = 0; c < whole.columns; c += kColumns) {
-      Block block = whole;
-      block.rows = rows;
-      block.columns = least(kColumns, whole.columns - c);
-      block.src += r * whole.srcPitch + c * RunBytes;
-      block.dst = buffer;
-      block.dstPitch = kStagedRunBytes;
-      for (int64_t k = 0; k < rows; ++k)
-        __builtin_prefetch(block.src + k * block.srcPitch + kPrefetchBytes);
+/// Columns of which the last line is kept, and their lines.
+constexpr int64_t kCarriedColumns = 512, kWindowBytes = 2 * kLineBytes;
+
+/// Columns that begin anywhere in a line. As many rows as a line has are
+/// transposed into a window for each column, behind those before them; each
+/// window then has a whole line of the destination, which is streamed:
+///
+///   window   | 5  6  7  8 | 9 10 11 12 |
+///   line            | 7  8  9 10 |
+template <int RunBytes> class CarriedColumns {
+public:
+  CarriedColumns(const Block &whole) : whole(whole) {}
+
+  void run() {
+    int64_t blocks = whole.rows / kLineRuns<RunBytes>;
+    for (int64_t i = 0; i < blocks; ++i) {
+      transposeRows(i);
+      for (int64_t c = 0; c < whole.columns; ++c)
+        writeLine(c, i);
+    }
+    for (int64_t c = 0; c < whole.columns; ++c)
+      writeEnd(c, blocks);
+  }
+
+private:
+  char *getWindow(int64_t c) { return windows + c * kWindowBytes; }
+  char *getColumn(int64_t c) const { return whole.dst + c * whole.dstPitch; }
+
+  /// Block `i` of rows, into the second halves of the windows.
+  void transposeRows(int64_t i) {
+    constexpr int64_t kLine = kLineRuns<RunBytes>;
+    Block block = whole;
+    block.dstPitch = kWindowBytes;
+    block.rows = kLine;
+    const char *src = whole.src + i * kLine * whole.srcPitch;
+    for (int64_t c = 0; c < whole.columns; c += block.columns) {
+      block.columns =
+          takeBlock(whole.columns - c, kLine, kLaneBytes / RunBytes);
+      block.src = src + c * RunBytes;
+      block.dst = getWindow(c) + kLineBytes;
+      prefetchRows(block.src + kLine * whole.srcPitch, whole.srcPitch, kLine);
       transposeBlock<RunBytes>(block);
-      for (int64_t k = 0; k < block.columns; ++k)
-        streamRun(buffer + k * kStagedRunBytes,
-                  whole.dst + (c + k) * whole.dstPitch + r * RunBytes,
-                  rows * RunBytes);
     }
   }
+
+  /// The line that ends in block `i`, or what comes before the first one.
+  TESSERA_INLINE void writeLine(int64_t c, int64_t i) {
+    using V = Vector<8, kVectorBytes>;
+    char *window = getWindow(c), *dst = getColumn(c) + i * kLineBytes;
+    int64_t head = bytesToLine(dst);
+    if (i == 0 && head > 0) {
+      copyRun(window + kLineBytes, dst, head);
+    } else {
+      const char *line = window + (head > 0 ? head : kLineBytes);
+      dst += line - window - kLineBytes;
+      TESSERA_UNROLL
+      for (int k = 0; k < kLineBytes; k += kVectorBytes)
+        stream(dst + k, load<V>(line + k));
+    }
+    copyFixed<kLineBytes>(window + kLineBytes, window);
+  }
+
+  /// What is left of the last block.
+  void writeEnd(int64_t c, int64_t blocks) {
+    char *dst = getColumn(c) + blocks * kLineBytes;
+    int64_t head = bytesToLine(dst);
+    if (head > 0)
+      copyRun(getWindow(c) + head, dst + head - kLineBytes, kLineBytes - head);
+  }
+
+  const Block &whole;
+  alignas(kLineBytes) char windows[kCarriedColumns * kWindowBytes];
+};
+
+template <int RunBytes> void carryRows(const Block &whole) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  Block block = whole;
+  block.rows = whole.rows / kLine * kLine;
+  for (int64_t c = 0; block.rows > 0 && c < whole.columns; c += block.columns) {
+    block.columns = least(kCarriedColumns, whole.columns - c);
+    block.src = whole.src + c * RunBytes;
+    block.dst = whole.dst + c * whole.dstPitch;
+    CarriedColumns<RunBytes>(block).run();
+  }
+  block = whole;
+  block.rows = whole.rows % kLine;
+  block.src += (whole.rows - block.rows) * whole.srcPitch;
+  block.dst += (whole.rows - block.rows) * RunBytes;
+  transposeBlocks<RunBytes>(block);
 }
 
 /// Rows up to where lines begin and behind the last whole one go through the
@@ -564,7 +636,7 @@ template <int RunBytes> void transposeStreamed(const Block &whole) {
   int64_t lines = whole.rows - head / RunBytes;
   if (!isOnLine(whole.dstPitch) || head % RunBytes != 0 || lines < kLine ||
       whole.columns * RunBytes < kLaneBytes)
-    return stageRows<RunBytes>(whole);
+    return carryRows<RunBytes>(whole);
   auto part = [&](int64_t begin, int64_t count) {
     Block block = whole;
     block.src += begin * whole.srcPitch;
@@ -612,9 +684,6 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
     write<IsStreamed>(dst + k * pitch, runs[k]);
 }
 
-/// Bytes of each row that are prefetched ahead where rows are streamed.
-constexpr int64_t kRowPrefetchBytes = 2048;
-
 /// Rows of at least a register.
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveTiles(const Block &block) {
@@ -624,11 +693,6 @@ TESSERA_INLINE void interleaveTiles(const Block &block) {
         block.src + c * RunBytes, block.srcPitch,
         block.dst + c * Ways * RunBytes);
   };
-  if (IsStreamed)
-    for (int64_t r = 0; r < Ways; ++r)
-      for (int64_t i = 0; i < block.columns * RunBytes; i += kLineBytes)
-        __builtin_prefetch(block.src + r * block.srcPitch + i +
-                           kRowPrefetchBytes);
   int64_t c = 0;
   for (; c + 4 * kRuns <= block.columns; c += 4 * kRuns) {
     TESSERA_UNROLL

@@ -233,10 +233,9 @@ int64_t Schedule::numBytes() const {
   return bytes;
 }
 
-/// Whether a few rows or columns are all that are transposed.
-static bool isInterleave(const Move &move) {
-  return move.kind == Move::Kind::Transpose &&
-         std::min(move.rows.count, move.columns.count) <= 4;
+/// Whether runs of the source are divided among a few runs.
+static bool isDeinterleave(const Move &move) {
+  return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
 }
 
 void Schedule::streamStores() {
@@ -246,7 +245,7 @@ void Schedule::streamStores() {
     move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other.
-    if (isLong || isInterleave(move))
+    if (isLong || isDeinterleave(move))
       llvm::sort(move.loops, [](const Loop &a, const Loop &b) {
         return std::pair(std::abs(a.src), a.dst) >
                std::pair(std::abs(b.src), b.dst);

@@ -147,10 +147,12 @@ public:
     }
   }
 
-  void check(const Shape &source, const Shape &destination) {
+  void check(const Shape &source, const Shape &destination,
+             std::optional<int64_t> streamedBytes = std::nullopt) {
     SCOPED_TRACE(source.toString() + " to " + destination.toString() +
                  ", TESSERA_SEED=" + std::to_string(testSeed()));
     TesseraRuntimeOptions chosen = options();
+    chosen.streamedBytes = streamedBytes.value_or(chosen.streamedBytes);
     Handle relayout = create(source, destination, chosen);
     ASSERT_TRUE(relayout);
     ModelSide from(source), to(destination);

@@ -78,6 +78,23 @@ TEST(Runtime, PackedPairsOfSeveralBlocks) {
   }
 }
 
+// Columns that begin anywhere in a line, more of them than are carried at a
+// time, past the caches.
+TEST(Runtime, StreamedColumns) {
+  Runner runner(testSeed());
+  for (const char *array : {"u8[131,600]", "bf16[70,1300]", "f32[37,1030]",
+                            "f64[9,515]", "c128[5,514]", "f32[3,700]"})
+    for (bool isForward : {false, true}) {
+      Shape rows = parse(array), columns = parse(std::string(array) + "{0,1}");
+      for (int i = 0; i < 4; ++i) {
+        runner.check(isForward ? rows : columns, isForward ? columns : rows,
+                     /*streamedBytes=*/1);
+        if (HasFatalFailure())
+          return;
+      }
+    }
+}
+
 // Nested tiles, which zip and split the bits of a byte, at sizes of registers
 // of all widths, whole and odd.
 TEST(Runtime, PackedPairsOfEachKernel) {
