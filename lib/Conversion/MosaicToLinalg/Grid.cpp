@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -324,7 +325,12 @@ LogicalResult GridConverter::copyBlock(const Argument &argument, bool isBack) {
     return success();
   }
   Value part = tensor::ExtractSliceOp::create(b, array, starts, sizes, ones);
-  if (part.getType() != block.getType())
+  // In memory of its own, which rows of it follow each other in.
+  if (part.getType() == block.getType())
+    part = bufferization::AllocTensorOp::create(
+        b, cast<RankedTensorType>(part.getType()), ValueRange(),
+        /*copy=*/part);
+  else
     part = tensor::InsertSliceOp::create(
         b, part, c.createMemory(block.getType()), zeros, sizes, ones);
   c.setArray(argument.block, part);
