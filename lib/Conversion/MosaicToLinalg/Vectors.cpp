@@ -263,18 +263,28 @@ static LogicalResult convertConcatenate(KernelConverter &c, Operation *op) {
   return success();
 }
 
+/// A vector so often in a row is one with one more dimension, collapsed.
 static LogicalResult convertRepeat(KernelConverter &c, Operation *op) {
   int64_t dimension = getInteger(op, "dimension", -1);
   int64_t times = getInteger(op, "times", -1);
-  bool isBounded = times > 0 && times <= (int64_t(1) << 20);
-  if (!hasVectors(op, 1) || !isBounded ||
-      !areParts(SmallVector<RankedTensorType>(times,
-                                              getTensorType(op->getOperand(0))),
-                getTensorType(op->getResult(0)), dimension))
+  RankedTensorType from =
+      hasVectors(op, 1) ? getTensorType(op->getOperand(0)) : RankedTensorType();
+  bool fits = from && dimension >= 0 && dimension < from.getRank() &&
+              times > 0 && times <= std::numeric_limits<int32_t>::max();
+  SmallVector<int64_t> shape(fits ? from.getShape() : ArrayRef<int64_t>());
+  if (fits)
+    shape[dimension] *= times;
+  RankedTensorType type = fits ? from.clone(shape) : RankedTensorType();
+  if (!fits || type != getTensorType(op->getResult(0)))
     return c.unsupported(op, "a vector that repeats in the result", "another");
-  SmallVector<Value> sources(times, c.get(op->getOperand(0)));
-  c.set(op->getResult(0),
-        concatenate(c, getTensorType(op->getResult(0)), sources, dimension));
+  shape.assign(from.getShape().begin(), from.getShape().end());
+  shape.insert(shape.begin() + dimension, times);
+  SmallVector<AffineExpr> index;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim)
+    index.push_back(c.b.getAffineDimExpr(dim < dimension ? dim : dim + 1));
+  AffineMap map = AffineMap::get(shape.size(), 0, index, c.b.getContext());
+  Value moved = createMove(c, from.clone(shape), c.get(op->getOperand(0)), map);
+  c.set(op->getResult(0), reshape(c, moved, type));
   return success();
 }
 
