@@ -42,6 +42,7 @@ namespace tessera::hlo {
 
 class FusionPlan;
 class HLOConverter;
+class LastUses;
 
 /// Scalars, one for each leaf of a result; failure after a diagnostic.
 using Elements = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
@@ -230,10 +231,21 @@ public:
   mlir::func::FuncOp
   addFunction(mlir::OwningOpRef<mlir::func::FuncOp> function);
 
+  /// Whether the body of a loop hands array `number` of its state on as it is.
+  bool isInvariant(mlir::func::FuncOp body, unsigned number) const;
+
   /// Arrays of types of one static shape, with the elements that `emit` gives
   /// for each index.
   Elements generate(mlir::TypeRange types,
                     llvm::function_ref<Elements(mlir::ValueRange index)> emit);
+
+  /// Arrays in the place of others, of the same types: `emit` gets the elements
+  /// that these have at the index.
+  Elements
+  generateInPlace(mlir::ValueRange arrays,
+                  llvm::function_ref<Elements(mlir::ValueRange index,
+                                              mlir::ValueRange elements)>
+                      emit);
 
   /// The array of each leaf of the operation's result, of the elements that are
   /// emitted for it.
@@ -299,7 +311,10 @@ private:
                                             llvm::ArrayRef<mlir::Value> init);
   void finishSums(InstructionOp op, llvm::ArrayRef<mlir::Value> sums);
   mlir::Value getNumber(mlir::Value leaf);
-  Elements emitGroup(mlir::Operation *head, mlir::ValueRange index);
+  /// The element of the head, and before it of all members of its group. That
+  /// of the array `known` is `element`.
+  Elements emitGroup(mlir::Operation *head, mlir::ValueRange index,
+                     mlir::Value known = {}, mlir::Value element = {});
   Elements emitOperation(mlir::Operation *op, mlir::ValueRange index);
   mlir::Value emitFused(mlir::Operation *op,
                         llvm::function_ref<Elements()> emit);
@@ -321,6 +336,7 @@ private:
   llvm::SmallVector<mlir::Operation *> active;
   /// Which instructions of the function have no array.
   std::unique_ptr<FusionPlan> plan;
+  std::unique_ptr<LastUses> lastUses;
   /// Elements of the groups that are being emitted, innermost last.
   llvm::SmallVector<llvm::DenseMap<mlir::Value, mlir::Value>> groups;
   /// The elements of arrays without dimensions.

@@ -180,7 +180,8 @@ def HLOToLinalg : Pass<"tessera-hlo-to-linalg", "::mlir::ModuleOp"> {
 
     ```mlir
     #map = affine_map<(d0) -> (d0)>
-    func.func @negate(%x: tensor<2xf32, #tessera.layout<{0:T(8)}>>)
+    func.func @negate(%x: tensor<2xf32, #tessera.layout<{0:T(8)}>>
+                           {bufferization.writable = false})
         -> tensor<2xf32, #tessera.layout<{0:T(8)}>> {
       %empty = tessera.empty() : tensor<2xf32, #tessera.layout<{0:T(8)}>>
       %y = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel"]}

@@ -112,6 +112,51 @@ static Value getScalar(HLOConverter &c, Value array) {
   return tensor::ExtractOp::create(c.b, array, ValueRange());
 }
 
+/// The state of a loop at its end. What the body hands on is not carried from
+/// step to step.
+static SmallVector<Value> emitLoop(HLOConverter &c, func::FuncOp condition,
+                                   func::FuncOp body, SmallVector<Value> state,
+                                   TypeRange types) {
+  SmallVector<unsigned> carried;
+  for (auto [number, type] : llvm::enumerate(types)) {
+    state[number] = c.relayout(state[number], type);
+    if (!c.isInvariant(body, number))
+      carried.push_back(number);
+  }
+  auto select = [&](ValueRange values) {
+    return llvm::map_to_vector(carried,
+                               [&](unsigned number) { return values[number]; });
+  };
+  auto setCarried = [&](ValueRange values) {
+    for (auto [number, value] : llvm::zip(carried, values))
+      state[number] = value;
+  };
+  auto at = [&](OpBuilder &builder, ValueRange values,
+                llvm::function_ref<void()> emit) {
+    OpBuilder::InsertionGuard guard(c.b);
+    c.b.restoreInsertionPoint(builder.saveInsertionPoint());
+    setCarried(values);
+    emit();
+  };
+  SmallVector<Type> flag = getSignlessLeaves(condition.getResultTypes());
+  SmallVector<Value> inits = select(state);
+  auto loop = scf::WhileOp::create(
+      c.b, ValueRange(inits).getTypes(), inits,
+      [&](OpBuilder &builder, Location, ValueRange values) {
+        at(builder, values, [&] {
+          Value goesOn = c.call(condition, state, flag).front();
+          scf::ConditionOp::create(c.b, getScalar(c, goesOn), values);
+        });
+      },
+      [&](OpBuilder &builder, Location, ValueRange values) {
+        at(builder, values, [&] {
+          scf::YieldOp::create(c.b, select(c.call(body, state, types)));
+        });
+      });
+  setCarried(loop.getResults());
+  return state;
+}
+
 static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
   func::FuncOp condition = c.getComputation(op, "condition");
   func::FuncOp body = c.getComputation(op, "body");
@@ -119,7 +164,6 @@ static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
     return failure();
   SmallVector<Value> inits = c.getAllLeaves(op.getOperands());
   SmallVector<Type> types = getSignlessLeaves(op.getType());
-  Type flag = RankedTensorType::get({}, c.b.getI1Type());
   auto hasLeaves = [&](TypeRange list) {
     return getSignlessLeaves(list).size() == types.size();
   };
@@ -129,26 +173,9 @@ static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
       !hasLeaves(body.getResultTypes()) ||
       getSignlessLeaves(condition.getResultTypes()).size() != 1)
     return emitUnsupported(op, "computations", "ones for the loop's state");
-  for (auto [init, type] : llvm::zip(inits, types))
-    init = c.relayout(init, type);
-  auto at = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
-    OpBuilder::InsertionGuard guard(c.b);
-    c.b.restoreInsertionPoint(builder.saveInsertionPoint());
-    emit();
-  };
-  auto loop = scf::WhileOp::create(
-      c.b, types, inits,
-      [&](OpBuilder &builder, Location, ValueRange values) {
-        at(builder, [&] {
-          Value goesOn = c.call(condition, values, flag).front();
-          scf::ConditionOp::create(c.b, getScalar(c, goesOn), values);
-        });
-      },
-      [&](OpBuilder &builder, Location, ValueRange values) {
-        at(builder,
-           [&] { scf::YieldOp::create(c.b, c.call(body, values, types)); });
-      });
-  c.setLeaves(op.getResult(), SmallVector<Value>(loop.getResults()));
+  SmallVector<Value> results =
+      emitLoop(c, condition, body, SmallVector<Value>(inits), types);
+  c.setLeaves(op.getResult(), results);
   return success();
 }
 

@@ -14,12 +14,14 @@
 #include "tessera/HLO/Opcode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using bufferization::BufferizationDialect;
 using namespace tessera;
 using namespace tessera::hlo;
 
@@ -113,6 +115,7 @@ LogicalResult HLOConverter::convertModule() {
   if (!isHLO(module))
     return success();
   inlineNestedFusions(module);
+  lastUses = std::make_unique<LastUses>(module);
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
     if (isHLO(function))
@@ -126,6 +129,10 @@ LogicalResult HLOConverter::convertModule() {
     auto replacement =
         func::FuncOp::create(b, function.getLoc(), function.getSymName(), type);
     replacement.setVisibility(function.getVisibility());
+    // The caller's arrays are no memory for others.
+    for (unsigned i = 0; function.isPublic() && i < type.getNumInputs(); ++i)
+      replacement.setArgAttr(i, BufferizationDialect::kWritableAttrName,
+                             b.getBoolAttr(false));
     converted[function] = replacement;
   }
   for (func::FuncOp function : functions)
@@ -330,12 +337,20 @@ static SmallVector<unsigned> getLoopOrder(RankedTensorType type) {
 
 Elements HLOConverter::generate(TypeRange types,
                                 llvm::function_ref<Elements(ValueRange)> emit) {
+  SmallVector<Value> arrays;
+  for (Type type : types)
+    arrays.push_back(EmptyOp::create(b, type, ValueRange()));
+  return generateInPlace(
+      arrays, [&](ValueRange index, ValueRange) { return emit(index); });
+}
+
+Elements HLOConverter::generateInPlace(
+    ValueRange arrays,
+    llvm::function_ref<Elements(ValueRange, ValueRange)> emit) {
+  TypeRange types = arrays.getTypes();
   SmallVector<unsigned> order =
       getLoopOrder(cast<RankedTensorType>(types.front()));
   int64_t rank = order.size();
-  SmallVector<Value> inits;
-  for (Type type : types)
-    inits.push_back(EmptyOp::create(b, type, ValueRange()));
   SmallVector<AffineExpr> loops = llvm::map_to_vector(
       order, [&](unsigned loop) { return b.getAffineDimExpr(loop); });
   AffineMap map = AffineMap::get(rank, 0, loops, b.getContext());
@@ -344,14 +359,14 @@ Elements HLOConverter::generate(TypeRange types,
                                              utils::IteratorType::parallel);
   bool isEmitted = true;
   auto generic = linalg::GenericOp::create(
-      b, types, ValueRange(), inits, maps, iterators,
-      [&](OpBuilder &builder, Location loc, ValueRange) {
+      b, types, ValueRange(), arrays, maps, iterators,
+      [&](OpBuilder &builder, Location loc, ValueRange old) {
         OpBuilder::InsertionGuard guard(b);
         b.restoreInsertionPoint(builder.saveInsertionPoint());
         SmallVector<Value> index;
         for (unsigned loop : order)
           index.push_back(linalg::IndexOp::create(b, loop));
-        Elements elements = emit(index);
+        Elements elements = emit(index, old);
         isEmitted = succeeded(elements);
         b.setLoc(loc);
         linalg::YieldOp::create(b, isEmitted ? ValueRange(*elements)
@@ -376,8 +391,16 @@ LogicalResult HLOConverter::materialize(Operation *op) {
   if (types.empty() || !isStatic)
     return emitUnsupported(cast<InstructionOp>(op), "shape",
                            "arrays of one static shape");
+  Value known =
+      types.size() == 1 ? plan->getOverwritten(op, *lastUses) : Value();
   Elements arrays =
-      generate(types, [&](ValueRange index) { return emitGroup(op, index); });
+      known ? generateInPlace(getLeaves(known),
+                              [&](ValueRange index, ValueRange elements) {
+                                return emitGroup(op, index, known,
+                                                 elements.front());
+                              })
+            : generate(types,
+                       [&](ValueRange index) { return emitGroup(op, index); });
   if (failed(arrays))
     return failure();
   setLeaves(op->getResult(0), *arrays);
@@ -535,8 +558,11 @@ Value HLOConverter::emitFused(Operation *op,
   return elements->front();
 }
 
-Elements HLOConverter::emitGroup(Operation *head, ValueRange index) {
+Elements HLOConverter::emitGroup(Operation *head, ValueRange index, Value known,
+                                 Value element) {
   groups.emplace_back();
+  if (known)
+    groups.back()[known] = element;
   for (Operation *member : plan->getMembers(head)) {
     Value element =
         emitFused(member, [&] { return emitOperation(member, index); });
@@ -557,7 +583,12 @@ LogicalResult HLOConverter::convertNumber(Operation *op) {
   if (!plan->needsArray(op))
     return success();
   Type type = getSignlessType(result.getType());
-  setLeaves(result, *generate(type, [&](ValueRange) { return number; }));
+  Value known = plan->getOverwritten(op, *lastUses);
+  Elements array =
+      known ? generateInPlace(getLeaves(known),
+                              [&](ValueRange, ValueRange) { return number; })
+            : generate(type, [&](ValueRange) { return number; });
+  setLeaves(result, *array);
   return success();
 }
 
@@ -797,6 +828,10 @@ func::FuncOp HLOConverter::addFunction(OwningOpRef<func::FuncOp> function) {
   func::FuncOp added = function.release();
   symbols.insert(added);
   return added;
+}
+
+bool HLOConverter::isInvariant(func::FuncOp body, unsigned number) const {
+  return lastUses->isInvariant(body, number);
 }
 
 Value HLOConverter::relayout(Value array, Type type) {

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -89,16 +91,75 @@ static Elements emitDynamicUpdateSlice(HLOConverter &c, InstructionOp op,
       });
 }
 
+/// Whether a value is an array in memory, and no elements that are emitted
+/// where they are read.
+static bool isInMemory(Value value) {
+  static constexpr StringRef kOpcodes[] = {
+      "call",     "conditional",       "custom-call", "dynamic-update-slice",
+      "fusion",   "get-tuple-element", "opt-barrier", "scatter",
+      "copy-done"};
+  while (auto bitcast = value.getDefiningOp<BitcastOp>())
+    value = bitcast.getSource();
+  Operation *op = value.getDefiningOp();
+  auto instruction = dyn_cast_or_null<InstructionOp>(op);
+  return !op || isa<CopyDoneOp, RelayoutOp>(op) ||
+         (instruction && llvm::is_contained(kOpcodes, instruction.getOpcode()));
+}
+
+/// Whether the part is written over the array: where that is computed, too, one
+/// nest does both.
+static bool isWrittenOver(InstructionOp op) {
+  return !op.getOperands().empty() && isInMemory(op.getOperand(0));
+}
+
+static LogicalResult convertDynamicUpdateSlice(HLOConverter &c,
+                                               InstructionOp op) {
+  RankedTensorType part = getArrayType(op.getOperand(1));
+  RankedTensorType whole = getArrayType(op.getOperand(0));
+  RankedTensorType result = getArrayType(op.getResult());
+  auto starts = getStarts(c, op, 2, whole, part);
+  if (failed(starts))
+    return failure();
+  if (whole.getShape() != result.getShape() ||
+      whole.getElementType() != result.getElementType() ||
+      part.getElementType() != result.getElementType())
+    return emitUnsupported(op, "types", "those of the result");
+  Value array = c.relayout(c.getLeaves(op.getOperand(0)).front(),
+                           getSignlessType(op.getType()));
+  // Loops from the most major dimension on.
+  SmallVector<int64_t> order = getMajorToMinor(part);
+  SmallVector<int64_t> sizes = llvm::map_to_vector(
+      order, [&](int64_t dim) { return part.getDimSize(dim); });
+  Elements arrays = buildTensorLoops(
+      c.b, sizes, array,
+      [&](ValueRange variables, ValueRange values) -> Elements {
+        SmallVector<Value> source(order.size()), target(order.size());
+        for (auto [dim, variable] : llvm::zip(order, variables)) {
+          source[dim] = variable;
+          target[dim] = arith::AddIOp::create(c.b, variable, (*starts)[dim]);
+        }
+        Value element = c.getElement(op, 1, source);
+        return SmallVector<Value>{
+            tensor::InsertOp::create(c.b, element, values.front(), target)};
+      });
+  if (failed(arrays))
+    return failure();
+  c.setLeaves(op.getResult(), *arrays);
+  return success();
+}
+
 void hlo::populateDynamicSliceConversions(InstructionConversions &conversions) {
   conversions.elements["dynamic-slice"] = emitDynamicSlice;
   conversions.elements["dynamic-update-slice"] = emitDynamicUpdateSlice;
   conversions.reads["dynamic-slice"] = [](InstructionOp, unsigned operand) {
     return operand == 0 ? Reads::Once : Reads::Often;
   };
-  conversions.reads["dynamic-update-slice"] = [](InstructionOp,
+  conversions.nests["dynamic-update-slice"] = {isWrittenOver,
+                                               convertDynamicUpdateSlice};
+  conversions.reads["dynamic-update-slice"] = [](InstructionOp op,
                                                  unsigned operand) {
     if (operand == 0)
-      return Reads::SameIndex;
+      return isWrittenOver(op) ? Reads::Array : Reads::SameIndex;
     return operand == 1 ? Reads::Once : Reads::Often;
   };
 }

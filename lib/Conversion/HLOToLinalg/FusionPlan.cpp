@@ -274,6 +274,41 @@ void FusionPlan::visit(Operation *op) {
     nests[op] = nest;
 }
 
+/// The operation in whose nest `op` is emitted.
+Operation *FusionPlan::getRoot(Operation *op) const {
+  auto found = nests.find(getHead(op));
+  return found == nests.end() ? getHead(op) : found->second.root;
+}
+
+Value FusionPlan::getOverwritten(Operation *root,
+                                 const LastUses &lastUses) const {
+  auto isOfGroup = [&](OpOperand &use) {
+    return getHead(use.getOwner()) == root && getReads(use) == Reads::SameIndex;
+  };
+  auto mayOverwrite = [&](Value array) {
+    return lastUses.mayOverwrite(array, [&](OpOperand &use) {
+      Operation *reader = getRoot(use.getOwner());
+      // A number is read where the array is made.
+      if (isNumber(root) && getReads(use) != Reads::Array)
+        return false;
+      return reader == root ? use.get() != array || !isOfGroup(use)
+                            : root->isBeforeInBlock(reader);
+    });
+  };
+  Type type = getSignlessType(root->getResult(0).getType());
+  SmallVector<Operation *> group(getMembers(root));
+  group.push_back(root);
+  for (Operation *op : group)
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *source = use.get().getDefiningOp();
+      bool isArray = !source || !(isFused(source) || isNumber(source));
+      if (isArray && getSignlessType(use.get().getType()) == type &&
+          isOfGroup(use) && mayOverwrite(use.get()))
+        return use.get();
+    }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Fusions in fusions
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,8 @@
 #ifndef TESSERA_LIB_CONVERSION_HLOTOLINALG_FUSIONPLAN_H
 #define TESSERA_LIB_CONVERSION_HLOTOLINALG_FUSIONPLAN_H
 
+#include "LastUses.h"
+
 #include "tessera/Conversion/HLOToLinalg.h"
 
 namespace tessera::hlo {
@@ -59,6 +61,11 @@ public:
   /// because its operand has no array.
   bool readsElements(mlir::Operation *op) const;
 
+  /// The operand of the nest, if there is one, that its result can be written
+  /// over: read at the index of the result alone, and nowhere later.
+  mlir::Value getOverwritten(mlir::Operation *root,
+                             const LastUses &lastUses) const;
+
   /// What is emitted in front of the operation, at the same index, in order.
   llvm::ArrayRef<mlir::Operation *> getMembers(mlir::Operation *head) const;
 
@@ -73,6 +80,7 @@ private:
   Nest &getNest(mlir::Operation *head);
   Reads getReads(mlir::OpOperand &use) const;
   mlir::Operation *getHead(mlir::Operation *op) const;
+  mlir::Operation *getRoot(mlir::Operation *op) const;
   bool isFree(mlir::Operation *op) const;
 
   const InstructionConversions *conversions = nullptr;

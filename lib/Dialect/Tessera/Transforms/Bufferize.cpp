@@ -27,14 +27,19 @@
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <map>
 
 namespace tessera {
 #define GEN_PASS_DEF_BUFFERIZE
@@ -103,9 +108,86 @@ static SmallVector<Value> getRegionOperands(OpResult result) {
   return values;
 }
 
+/// What result number `number` of a loop is: what its state begins with, and
+/// what the body makes of it, where the loop hands its state on as it is.
+static SmallVector<Value> getLoopOperands(scf::WhileOp op, unsigned number) {
+  auto argument =
+      dyn_cast<BlockArgument>(op.getConditionOp().getArgs()[number]);
+  if (!argument || argument.getOwner() != op.getBeforeBody())
+    return getRegionOperands(op->getResult(number));
+  unsigned ofState = argument.getArgNumber();
+  return {argument, op.getInits()[ofState],
+          op.getYieldOp().getResults()[ofState]};
+}
+
+namespace {
+/// Which values may have the same buffer. Valid until the module changes,
+/// beyond copies that are added.
+class BufferOrigins {
+public:
+  explicit BufferOrigins(ModuleOp module) : symbols(module) {}
+
+  /// The values whose buffer `value` may have, with itself. With
+  /// `throughWrites`, what an operation writes over is one of them.
+  llvm::SetVector<Value> get(Value value, bool throughWrites = false);
+
+  /// Whether the buffer of `value` may be that of a value for which `isOrigin`
+  /// holds.
+  bool mayBe(Value value, function_ref<bool(Value)> isOrigin) {
+    return llvm::any_of(get(value), isOrigin);
+  }
+
+  /// Whether `value`, which is an origin, is a buffer that is allocated for it,
+  /// or one of other origins.
+  bool isKnown(Value value);
+
+private:
+  /// What a function returns.
+  struct Returned {
+    SmallVector<unsigned> arguments; ///< May be in the buffers of these.
+    bool isKnown = false;            ///< Or else in new ones.
+  };
+
+  SmallVector<Value> getForwarded(Value value, bool throughWrites);
+  const Returned &getReturned(func::CallOp op, unsigned number);
+
+  SymbolTable symbols;
+  std::map<std::pair<Operation *, unsigned>, Returned> returned;
+};
+} // namespace
+
+/// What the callee returns as result `number` of the call.
+const BufferOrigins::Returned &BufferOrigins::getReturned(func::CallOp op,
+                                                          unsigned number) {
+  auto callee = symbols.lookup<func::FuncOp>(op.getCallee());
+  // Of a function that is not known, or that calls itself: any argument.
+  Returned any{llvm::to_vector(llvm::seq<unsigned>(0, op.getNumOperands()))};
+  auto [entry, isNew] = returned.try_emplace({callee, number}, any);
+  if (!isNew || !callee || !llvm::hasSingleElement(callee.getBody()))
+    return entry->second;
+  Returned found{{}, /*isKnown=*/true};
+  Value value = callee.front().getTerminator()->getOperand(number);
+  for (Value origin : get(value, /*throughWrites=*/true))
+    if (llvm::is_contained(callee.getArguments(), origin))
+      found.arguments.push_back(cast<BlockArgument>(origin).getArgNumber());
+    else
+      found.isKnown &= isKnown(origin);
+  return entry->second = std::move(found);
+}
+
+bool BufferOrigins::isKnown(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<AllocTensorOp, EmptyOp, tensor::EmptyOp>(op))
+    return op;
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return getReturned(call, cast<OpResult>(value).getResultNumber()).isKnown;
+  return !getForwarded(value, /*throughWrites=*/true).empty();
+}
+
 /// Other values whose buffer may be that of `value`. The result of a loop is
 /// also what its body yields; copyBorrowedTensors sees to that.
-static SmallVector<Value> getForwarded(Value value) {
+SmallVector<Value> BufferOrigins::getForwarded(Value value,
+                                               bool throughWrites) {
   auto result = dyn_cast<OpResult>(value);
   if (!result)
     return getBranchOperands(cast<BlockArgument>(value));
@@ -122,28 +204,30 @@ static SmallVector<Value> getForwarded(Value value) {
             ifOp.elseYield().getOperand(number)};
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return {loop.getInitArgs()[number]};
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return getLoopOperands(loop, number);
   if (isa<RegionBranchOpInterface>(op))
     return getRegionOperands(result);
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return SmallVector<Value>(llvm::map_range(
+        getReturned(call, number).arguments,
+        [&](unsigned argument) { return call.getOperand(argument); }));
   if (isa<CallOpInterface>(op))
     return SmallVector<Value>(op->getOperands());
+  if (auto write = dyn_cast<DestinationStyleOpInterface>(op))
+    if (throughWrites)
+      return {write.getTiedOpOperand(result)->get()};
   return {};
 }
 
-/// The values whose buffer `value` may have, with itself.
-static llvm::SetVector<Value> getOrigins(Value value) {
+llvm::SetVector<Value> BufferOrigins::get(Value value, bool throughWrites) {
   llvm::SetVector<Value> values;
   values.insert(value);
   for (size_t i = 0; i < values.size(); ++i) {
-    SmallVector<Value> forwarded = getForwarded(values[i]);
+    SmallVector<Value> forwarded = getForwarded(values[i], throughWrites);
     values.insert(forwarded.begin(), forwarded.end());
   }
   return values;
-}
-
-/// Whether the buffer of `value` may be that of a value for which `isOrigin`
-/// holds.
-static bool mayShareBuffer(Value value, function_ref<bool(Value)> isOrigin) {
-  return llvm::any_of(getOrigins(value), isOrigin);
 }
 
 /// Whether nothing may write to the buffer of `value`.
@@ -155,27 +239,29 @@ static bool isReadOnly(Value value) {
 
 /// Whether a loop, a switch or a function hands out a buffer that is not for
 /// others to write to.
-static bool handsOutBorrowed(Operation *terminator, Value value) {
-  if (mayShareBuffer(value, isReadOnly))
+static bool handsOutBorrowed(BufferOrigins &origins, Operation *terminator,
+                             Value value) {
+  if (origins.mayBe(value, isReadOnly))
     return true;
   Operation *parent = terminator->getParentOp();
-  return !isa<func::FuncOp>(parent) && mayShareBuffer(value, [&](Value origin) {
+  return !isa<func::FuncOp>(parent) && origins.mayBe(value, [&](Value origin) {
     return !parent->isAncestor(origin.getParentRegion()->getParentOp());
   });
 }
 
 /// The operands of a return whose buffer may be that of one before them.
-static SmallVector<OpOperand *> getReturnedAgain(func::ReturnOp op) {
+static SmallVector<OpOperand *> getReturnedAgain(BufferOrigins &origins,
+                                                 func::ReturnOp op) {
   SmallVector<OpOperand *> again;
   llvm::DenseSet<Value> returned;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
-    llvm::SetVector<Value> origins = getOrigins(operand.get());
-    if (llvm::any_of(origins,
+    llvm::SetVector<Value> ofOperand = origins.get(operand.get());
+    if (llvm::any_of(ofOperand,
                      [&](Value value) { return returned.contains(value); }))
       again.push_back(&operand);
-    returned.insert(origins.begin(), origins.end());
+    returned.insert(ofOperand.begin(), ofOperand.end());
   }
   return again;
 }
@@ -194,6 +280,7 @@ static Value copyTensor(OpBuilder &builder, Value tensor) {
 /// and that of a call to arguments alone, not to other results: without the
 /// copy, it lets later operations write to a buffer that others read.
 static void copyBorrowedTensors(ModuleOp module) {
+  BufferOrigins origins(module);
   llvm::SetVector<OpOperand *> borrowed;
   module.walk([&](Operation *op) {
     bool isBodyEnd =
@@ -203,10 +290,10 @@ static void copyBorrowedTensors(ModuleOp module) {
       return;
     for (OpOperand &operand : op->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) &&
-          handsOutBorrowed(op, operand.get()))
+          handsOutBorrowed(origins, op, operand.get()))
         borrowed.insert(&operand);
     if (auto returned = dyn_cast<func::ReturnOp>(op))
-      borrowed.insert_range(getReturnedAgain(returned));
+      borrowed.insert_range(getReturnedAgain(origins, returned));
   });
   for (OpOperand *operand : borrowed) {
     OpBuilder builder(operand->getOwner());
@@ -218,7 +305,8 @@ static void copyBorrowedTensors(ModuleOp module) {
 /// buffers. The analysis of One-Shot Bufferize (22.1) takes no write outside
 /// the argument's block for a conflict, though the argument may be read later.
 static void copySharedArguments(ModuleOp module) {
-  module.walk([](Block *block) {
+  BufferOrigins origins(module);
+  module.walk([&](Block *block) {
     if (block->getParent()->hasOneBlock())
       return;
     auto isElsewhere = [&](OpOperand &use) {
@@ -230,7 +318,7 @@ static void copySharedArguments(ModuleOp module) {
     for (Value value : values) {
       if (!isa<RankedTensorType>(value.getType()) ||
           llvm::none_of(value.getUses(), isElsewhere) ||
-          !mayShareBuffer(value, llvm::IsaPred<BlockArgument>))
+          !origins.mayBe(value, llvm::IsaPred<BlockArgument>))
         continue;
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
@@ -281,6 +369,52 @@ static void separateEmptyTensors(ModuleOp module) {
   });
 }
 
+/// The results of the loop's body that are in buffers which the body allocates,
+/// each in one of its own.
+static llvm::DenseSet<unsigned> getFreshResults(BufferOrigins &origins,
+                                                scf::WhileOp loop) {
+  llvm::DenseSet<unsigned> fresh;
+  SmallVector<llvm::SetVector<Value>> all;
+  for (Value value : loop.getYieldOp().getResults())
+    all.push_back(origins.get(value, /*throughWrites=*/true));
+  auto isAllocated = [&](Value value) {
+    return origins.isKnown(value) && !isReadOnly(value) &&
+           loop.getAfter().isAncestor(value.getParentRegion());
+  };
+  for (auto [number, ofResult] : llvm::enumerate(all)) {
+    bool isShared = llvm::any_of(ofResult, [&](Value value) {
+      return llvm::count_if(all, [&](const llvm::SetVector<Value> &other) {
+               return other.contains(value);
+             }) > 1;
+    });
+    if (!isShared && llvm::all_of(ofResult, isAllocated))
+      fresh.insert(number);
+  }
+  return fresh;
+}
+
+/// Takes out copies of the state of loops. One-Shot Bufferize (22.1) lets the
+/// body have a copy of what it does not write in place, as its result could be
+/// in any buffer. That of a new one needs no copy: it is the state then, and
+/// the one before it is freed.
+static void dropStateCopies(ModuleOp module) {
+  BufferOrigins origins(module);
+  module.walk([&](scf::WhileOp loop) {
+    llvm::DenseSet<unsigned> fresh = getFreshResults(origins, loop);
+    scf::ConditionOp condition = loop.getConditionOp();
+    for (auto [number, operand] : llvm::enumerate(condition.getArgsMutable())) {
+      auto copy = operand.get().getDefiningOp<AllocTensorOp>();
+      auto state = copy ? dyn_cast_or_null<BlockArgument>(copy.getCopy())
+                        : BlockArgument();
+      if (state && state.getOwner() == loop.getBeforeBody() &&
+          state.getArgNumber() == number && fresh.contains(number))
+        operand.set(state);
+      if (copy && copy->use_empty())
+        copy->erase();
+    }
+  });
+}
+
 /// The buffer that `op` stands for: a new one, with the contents of the tensor
 /// to copy, if there is one, and with the padding that its layout promises.
 static FailureOr<Value> allocate(RewriterBase &rewriter, AllocTensorOp op,
@@ -325,6 +459,18 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
                                             /*writable=*/true);
   }
   return static_cast<int64_t>(tensors.size());
+}
+
+/// Loops write buffers in place, and need not carry them.
+static void dropCarriedBuffers(ModuleOp module) {
+  SmallVector<Operation *> loops;
+  module.walk([&](scf::ForOp loop) {
+    if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<BaseMemRefType>))
+      loops.push_back(loop);
+  });
+  RewritePatternSet patterns(module.getContext());
+  scf::ForOp::getCanonicalizationPatterns(patterns, module.getContext());
+  (void)applyOpPatternsGreedily(loops, std::move(patterns));
 }
 
 /// A function that is passed as a value has callers that are not known. Its
@@ -438,6 +584,7 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     copySharedArguments(module);
     if (failed(insertTensorCopies(module, options, state)))
       return signalPassFailure();
+    dropStateCopies(module);
     FailureOr<int64_t> buffers = allocateTensors(module, options);
     if (failed(buffers))
       return signalPassFailure();
@@ -445,6 +592,10 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     if (failed(bufferizeModuleOp(module, options, state)))
       return signalPassFailure();
     removeBufferizationAttributesInModule(module);
+    dropCarriedBuffers(module);
+    // What a function writes in place is no result: callers would copy it.
+    if (failed(dropEquivalentBufferResults(module)))
+      return signalPassFailure();
   }
 };
 } // namespace
