@@ -441,7 +441,7 @@ template <int RunBytes, int Bytes, bool IsStreamed>
 TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
   char buffer[kLineRuns<RunBytes> * kLineBytes];
   // The line after the next of each row: more rows than a processor foresees.
-  if (IsStreamed && RunBytes > 1)
+  if ((IsStreamed || isGathered) && RunBytes > 1)
     prefetchRows(block.src + kPrefetchBytes, block.srcPitch, block.rows);
   if (isGathered) {
     for (int64_t r = 0; r < block.rows; ++r)
@@ -497,9 +497,6 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
 /// Bytes of a block along the destination and along the source, that both are
 /// in the first-level cache.
 constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
-/// Of runs of columns that are staged.
-constexpr int64_t kStagedRunBytes = 512;
-
 /// As much of a side as a block takes; what is left is no less than `smallest`.
 TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
                                  int64_t smallest) {
@@ -770,9 +767,18 @@ TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,
   });
 }
 
+/// Runs of a row of a tile, in most layouts: loops over so many have no end to
+/// look for.
+constexpr int64_t kTileRuns = 128;
+
 template <int RunBytes, int Ways>
 void interleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
+  if (!isStreamed && job.columns.count == kTileRuns)
+    return walkBlocks(job, src, dst, [](Block block) {
+      block.columns = kTileRuns;
+      interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     interleave<RunBytes, Ways>(block, isStreamed);
   });
@@ -783,6 +789,11 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
 template <int RunBytes, int Ways>
 void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
+  if (!isStreamed && job.rows.count == kTileRuns)
+    return walkBlocks(job, src, dst, [](Block block) {
+      block.rows = kTileRuns;
+      deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     deinterleave<RunBytes, Ways>(block, isStreamed);
   });
