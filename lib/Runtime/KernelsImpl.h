@@ -895,8 +895,8 @@ template <int NumParts> struct PackedByte {
 
 /// The sign of elements of so many bits, in each byte.
 TESSERA_INLINE Vector<1, kVectorBytes> getSigns(int signedBits) {
-  return Vector<1, kVectorBytes>{} +
-         static_cast<uint8_t>(signedBits ? 1 << (signedBits - 1) : 0);
+  auto sign = static_cast<uint8_t>(signedBits ? 1 << (signedBits - 1) : 0);
+  return Vector<1, kVectorBytes>{} + sign;
 }
 
 /// The first or the last of each `Stride` bytes of as many registers.

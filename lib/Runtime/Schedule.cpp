@@ -234,7 +234,7 @@ int64_t Schedule::numBytes() const {
 }
 
 /// Whether runs of the source are divided among a few runs.
-static bool isDeinterleave(const Move &move) {
+static bool isDividedAmongFew(const Move &move) {
   return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
 }
 
@@ -245,7 +245,7 @@ void Schedule::streamStores() {
     move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other.
-    if (isLong || isDeinterleave(move))
+    if (isLong || isDividedAmongFew(move))
       llvm::sort(move.loops, [](const Loop &a, const Loop &b) {
         return std::pair(std::abs(a.src), a.dst) >
                std::pair(std::abs(b.src), b.dst);
