@@ -28,6 +28,8 @@ def draw(name):
         if isinstance(argument, np.ndarray):
             return argument
         shape, dtype = argument
+        if np.issubdtype(dtype, np.bool_):
+            return rng.integers(0, 2, shape).astype(dtype)
         if np.issubdtype(dtype, np.integer):
             return rng.integers(0, 8, shape).astype(dtype)
         return rng.standard_normal(shape).astype(dtype)
@@ -37,7 +39,7 @@ def draw(name):
 
 def evaluate(name, arguments):
     """The results, floating-point ones in double precision."""
-    wide = [a if a.dtype.kind in "iu" else a.astype(np.float64) for a in arguments]
+    wide = [a if a.dtype.kind in "iub" else a.astype(np.float64) for a in arguments]
     results = CASES[name][1](*wide)
     return results if isinstance(results, tuple) else (results,)
 
@@ -198,6 +200,21 @@ def integer_product(x, y):
 @case(((2, 64, 128), F32), ((2, 128, 128), F32))
 def batched_product(x, y):
     return np.einsum("bij,bkj->bik", x, y)
+
+
+@case(((8, 128), np.bool_), X8)
+def by_mask(mask, x):
+    return np.where(mask, x, 0)
+
+
+@case(((32, 128), F32))
+def above_zero(x):
+    return x > 0
+
+
+@case(((32, 128), np.int8), ((32, 128), np.uint8))
+def from_bytes(x, y):
+    return x * 2.0 + y
 
 
 @case(X8)

@@ -330,6 +330,18 @@ def batched_product(x, y, out):
     out[...] = jnp.einsum("bij,bkj->bik", x[...], y[...], preferred_element_type=F32)
 
 
+def by_mask(mask, x, out):
+    out[...] = jnp.where(mask[...], x[...], 0.0)
+
+
+def above_zero(x, out):
+    out[...] = x[...] > 0
+
+
+def from_bytes(x, y, out):
+    out[...] = x[...].astype(F32) * 2 + y[...].astype(F32)
+
+
 def joined(x, out):
     out[...] = jnp.tile(x[...], (2, 1)) + jnp.concatenate([x[...], -x[...]], axis=0)
 
@@ -347,6 +359,9 @@ whole("scalars", ((2,), S32), scalars, in_specs=[SMEM], out_specs=SMEM)
 whole("packed", ((16, 128), BF16), packed)
 whole("integer_product", ((24, 128), S32), integer_product)
 whole("batched_product", ((2, 64, 128), F32), batched_product)
+whole("by_mask", ((8, 128), F32), by_mask)
+whole("above_zero", ((32, 128), jnp.bool_), above_zero)
+whole("from_bytes", ((32, 128), F32), from_bytes)
 whole("joined", ((16, 128), F32), joined)
 
 

@@ -13,7 +13,7 @@ def to_numbers(array):
 def describe_difference(found, expected, tolerance):
     if found.shape != expected.shape:
         return f"sizes are {found.shape}, expected {expected.shape}"
-    if found.dtype.kind in "iu":
+    if found.dtype.kind in "iub":
         wrong = found != expected
     else:
         scale = max(1, np.abs(expected).max(initial=0))
