@@ -697,8 +697,9 @@ def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
     with whole vectors, are copied in blocks where they have to be converted.
     Neither padding nor what lies behind an array is read or written.
 
-    Each sum is added up in the order of the loops, by the operations of the
-    body, with their flags. Where these are `contract` and `reassoc`, pairs of bf16
+    Where both factors have neighbours along the sum, and only there, vectors are
+    along it, and are added up at the end. Else each sum is added up in the order
+    of the loops, by the operations of the body, with their flags. Where these are `contract` and `reassoc`, pairs of bf16
     that lie side by side, as in `T(8,128)(2,1)`, are multiplied by the instructions
     of AVX512_BF16 if `bf16-pairs` says that the processor has them. Those take
     subnormal numbers for zero.
@@ -707,7 +708,8 @@ def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
     dynamic sizes, of elements that are no floats or signless integers of 8 to 64
     bits, or are stored with another width, of strided memrefs, with tile sizes
     that do not divide one another, and those without a dimension along which the
-    result and a factor have neighbours in memory. A remark of a missed
+    result and a factor have neighbours in memory, or both factors, if flags let
+    them be added up in any order. A remark of a missed
     optimization says why.
 
     ```mlir

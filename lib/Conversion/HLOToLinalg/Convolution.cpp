@@ -166,16 +166,21 @@ static LogicalResult convertSums(HLOConverter &c, InstructionOp op,
   int64_t minor = getVectorDimension(op, *products);
   RankedTensorType result = getArrayType(op.getResult());
   Type type = getAccumulatorType(c.getElementType(op.getResult()));
-  if (minor < 0 || !isa<IntegerType, FloatType>(type))
+  if (!isa<IntegerType, FloatType>(type))
     return c.materialize(op);
   int64_t rank = result.getRank();
   SmallVector<int64_t> sizes(result.getShape()), loops;
   llvm::append_range(sizes, products->sizes);
-  for (int64_t dim : getMajorToMinor(result))
+  SmallVector<int64_t> order = getMajorToMinor(result);
+  for (int64_t dim : order)
     if (dim != minor)
       loops.push_back(dim);
   for (int64_t dim = rank; dim < int64_t(sizes.size()); ++dim)
     loops.push_back(dim);
+  if (minor < 0) {
+    auto done = convertContraction(c, op, *products, loops, order.back(), type);
+    return done ? *done : c.materialize(op);
+  }
   loops.push_back(minor);
   if (auto done = convertContraction(c, op, *products, loops, minor, type))
     return *done;

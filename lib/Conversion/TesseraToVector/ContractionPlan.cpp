@@ -122,6 +122,14 @@ static constexpr int64_t kSumsInFlight = 8;
 /// result is little beside it, short enough that the columns of a block of
 /// registers stay in a cache.
 static constexpr int64_t kMaxSumBlock = 256;
+/// The same of few rows, whose products take no longer than reading rhs from
+/// memory: it is read from end to end where the next columns follow soon.
+static constexpr int64_t kMaxSumBlockOfFew = 32, kFewRows = 16;
+/// The same where registers are along the sum: each is added up at the end of a
+/// block.
+static constexpr int64_t kMaxSumBlockAlong = 2048;
+/// Fewer numbers are not worth a register of pairs.
+static constexpr int64_t kMinPairs = 8;
 /// Bytes of a block of lhs, which stays in the second-level cache.
 static constexpr int64_t kMaxLhsBytes = 128 << 10;
 /// Registers along rows or columns of a block.
@@ -161,19 +169,34 @@ static int64_t getLanes(const ContractionDim &column, int64_t most) {
   return isRun && isWide ? lanes : 0;
 }
 
+/// Whether columns of so many registers are at distances that digits have.
+static bool hasColumns(const ContractionPlan &plan, int64_t vectors) {
+  if (plan.isAlongSum)
+    return plan.column.canSplit(vectors);
+  return vectors == 1 || plan.column.weights.size() == 1 ||
+         plan.column.weights[1] % (vectors * plan.lanes) == 0;
+}
+
+/// Registers of a block: sums, factors that are used again, and one more.
+static int64_t countRegisters(const ContractionPlan &plan, int64_t rows,
+                              int64_t vectors) {
+  int64_t perFactor = plan.isAlongSum || plan.usesPairs ? 1 : plan.group;
+  return rows * vectors + vectors * perFactor + 1;
+}
+
 /// Chooses the block of registers.
 static void chooseBlock(ContractionPlan &plan, int64_t registers) {
-  int64_t numVectors = llvm::divideCeil(plan.column.size, plan.lanes);
-  int64_t factors = plan.usesPairs ? 1 : plan.group;
+  int64_t numVectors = plan.isAlongSum
+                           ? plan.column.size
+                           : llvm::divideCeil(plan.column.size, plan.lanes);
   std::optional<int64_t> best;
   for (int64_t rows = 1; rows <= std::min(plan.row.size, kMaxBlock); ++rows) {
     if (!plan.row.canSplit(rows))
       continue;
     for (int64_t vectors = 1; vectors <= std::min(numVectors, kMaxBlock);
          ++vectors) {
-      bool isRun = vectors == 1 || plan.column.weights.size() == 1 ||
-                   plan.column.weights[1] % (vectors * plan.lanes) == 0;
-      if (!isRun || rows * vectors + vectors * factors + 1 > registers)
+      if (!hasColumns(plan, vectors) ||
+          countRegisters(plan, rows, vectors) > registers)
         continue;
       int64_t cost = getCost(plan.row.size, numVectors, rows, vectors);
       if (best && cost >= *best)
@@ -220,6 +243,17 @@ static ContractionDim swapFactors(ContractionDim dim) {
   return dim;
 }
 
+/// Whether `count` numbers along a dimension lie side by side, and no more; or
+/// one, which is all that there is.
+static bool isGroup(const ContractionDim &dim, ContractionArray array,
+                    int64_t count) {
+  if (dim.size == 1)
+    return true;
+  return dim.strides[array][0] == 1 &&
+         (dim.weights.size() == 1 ? dim.size <= count
+                                  : dim.weights[1] == count);
+}
+
 /// How many numbers of rhs along `sum` lie side by side, between neighbouring
 /// columns; 0 where something else lies there.
 static int64_t getGroup(const ContractionDim &column,
@@ -263,6 +297,20 @@ static bool chooseDims(llvm::ArrayRef<ContractionDim> dims,
   return true;
 }
 
+/// Chooses the blocks for caches, and gives all blocks digits of their own.
+static void splitBlocks(ContractionPlan &plan, int64_t maxSumBlock,
+                        int64_t bits) {
+  plan.sum.split(plan.group);
+  plan.sumBlock = plan.sum.getBlock(plan.group, maxSumBlock);
+  int64_t lhsBytes = bits / 8 * plan.sumBlock;
+  plan.rowBlock = plan.row.getBlock(
+      plan.rows, std::max(plan.rows, kMaxLhsBytes / lhsBytes));
+  plan.sum.split(plan.sumBlock);
+  for (int64_t block : {plan.rows, plan.rowBlock})
+    plan.row.split(block);
+  plan.column.split(plan.columns());
+}
+
 /// The plan with columns along rhs, if there is one.
 static std::optional<ContractionPlan>
 planColumns(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
@@ -279,15 +327,8 @@ planColumns(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
                    target.hasBF16Pairs && plan.lanes >= 4;
   plan.packsLhs = elements.convertsLhs;
   chooseBlock(plan, target.vectorRegisters);
-  plan.sum.split(plan.group);
-  plan.sumBlock = plan.sum.getBlock(plan.group, kMaxSumBlock);
-  int64_t lhsBytes = elements.sumBits / 8 * plan.sumBlock;
-  plan.rowBlock = plan.row.getBlock(
-      plan.rows, std::max(plan.rows, kMaxLhsBytes / lhsBytes));
-  plan.sum.split(plan.sumBlock);
-  for (int64_t block : {plan.rows, plan.rowBlock})
-    plan.row.split(block);
-  plan.column.split(plan.columns());
+  bool isFew = plan.row.size <= kFewRows;
+  splitBlocks(plan, isFew ? kMaxSumBlockOfFew : kMaxSumBlock, elements.sumBits);
   if (plan.packsLhs)
     layOutPacked(plan);
   return plan;
@@ -308,19 +349,69 @@ planRows(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
   return plan;
 }
 
+/// How many rows of an array, or columns, lie side by side between neighbours
+/// along the sum; 0 where something else lies there.
+static int64_t getGroupAlong(const ContractionDim &sum,
+                             const ContractionDim &dim,
+                             ContractionArray array) {
+  int64_t stride = sum.strides[array][0];
+  if (stride == 1)
+    return 1;
+  return stride == 2 && isGroup(dim, array, stride) ? stride : 0;
+}
+
+/// The plan with registers along the sum, if there is one.
+static std::optional<ContractionPlan>
+planSums(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
+         const ContractionTarget &target) {
+  using Kind = ContractionDim::Kind;
+  ContractionDim none;
+  const ContractionDim *best[4] = {};
+  for (const ContractionDim &dim : dims)
+    takeLongest(best[unsigned(dim.kind)], dim);
+  const ContractionDim *row = best[unsigned(Kind::Row)];
+  const ContractionDim *column = best[unsigned(Kind::Column)];
+  const ContractionDim *sum = best[unsigned(Kind::Sum)];
+  if (!sum || !elements.mayReorder)
+    return std::nullopt;
+  ContractionPlan plan;
+  plan.isAlongSum = true;
+  plan.row = row ? *row : none;
+  plan.column = column ? *column : none;
+  plan.sum = *sum;
+  for (const ContractionDim &dim : dims)
+    if (&dim != row && &dim != column && &dim != sum)
+      plan.outer.push_back(dim);
+  plan.lhsGroup = getGroupAlong(plan.sum, plan.row, Lhs);
+  plan.rhsGroup = getGroupAlong(plan.sum, plan.column, Rhs);
+  plan.isBF16 = elements.isBF16;
+  plan.usesPairs = elements.isBF16 && target.hasBF16Pairs &&
+                   plan.lhsGroup == 1 && plan.rhsGroup == 1 &&
+                   plan.sum.size >= kMinPairs;
+  int64_t numbers = plan.usesPairs ? 2 : 1;
+  plan.group =
+      getLanes(plan.sum, numbers * target.vectorBytes * 8 / elements.sumBits);
+  plan.lanes = plan.group / numbers;
+  if (plan.lhsGroup == 0 || plan.rhsGroup == 0 || plan.lanes < 4)
+    return std::nullopt;
+  chooseBlock(plan, target.vectorRegisters);
+  splitBlocks(plan, kMaxSumBlockAlong, elements.sumBits);
+  return plan;
+}
+
 llvm::Expected<ContractionPlan>
 ContractionPlan::get(llvm::ArrayRef<ContractionDim> dims,
                      const ContractionElements &elements,
                      const ContractionTarget &target) {
   std::optional<ContractionPlan> best;
-  for (auto plan : {planColumns, planRows})
+  for (auto plan : {planColumns, planRows, planSums})
     if (auto found = plan(dims, elements, target))
       if (!best || found->lanes > best->lanes)
         best = std::move(found);
   if (best && best->lanes > 1)
     return std::move(*best);
   return unsupportedError("contraction",
-                          "a dimension along which a factor and the result "
-                          "have neighbours in memory",
+                          "a dimension along which a factor and the result, or "
+                          "both factors, have neighbours in memory",
                           "none", "give one of the factors another layout");
 }

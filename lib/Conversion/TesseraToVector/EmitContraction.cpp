@@ -82,6 +82,10 @@ private:
                   llvm::function_ref<Values(Value, ValueRange)> emitBody);
   Values multiplyAdd(int64_t rows, int64_t columns, int64_t valid,
                      const Positions &at, ValueRange sums);
+  void emitKernelAlong(int64_t rows, int64_t columns, int64_t sums,
+                       const Positions &at);
+  Values multiplyAddAlong(int64_t rows, int64_t columns, int64_t valid,
+                          const Positions &at, ValueRange sums);
 
   // Registers.
   VectorType getVectorType(Type element, int64_t count) {
@@ -93,9 +97,11 @@ private:
   Value getMask(int64_t lanes, int64_t groups, int64_t group, int64_t valid);
   Value load(ContractionArray array, Value position, int64_t count, Value mask);
   void store(Value value, Value position, Value mask);
-  Values loadFactors(Value position, int64_t columns, int64_t valid);
+  Values loadColumns(Value position, int64_t columns, int64_t valid);
+  Values loadAlong(ContractionArray array, Value position, int64_t count,
+                   int64_t valid);
   Values widenPairs(Value loaded);
-  Values getFactors(Value loaded);
+  Values split(Value loaded, int64_t group, unsigned factor);
   Value broadcast(Value position);
   Value broadcastPair(Value position);
   Value cloneOn(Operation *op, ValueRange operands);
@@ -248,7 +254,10 @@ void ContractionEmitter::emitRows(int64_t rows, int64_t sums,
              [&](int64_t columns, const Positions &ofColumns) {
                emitBlocks(plan.row, plan.rows, rows, ofColumns,
                           [&](int64_t height, const Positions &block) {
-                            emitKernel(height, columns, sums, block);
+                            if (plan.isAlongSum)
+                              emitKernelAlong(height, columns, sums, block);
+                            else
+                              emitKernel(height, columns, sums, block);
                           });
              });
 }
@@ -373,37 +382,50 @@ Values ContractionEmitter::widenPairs(Value loaded) {
 
 /// What was loaded as the registers that are multiplied: one for each number of
 /// a group, or one of pairs.
-Values ContractionEmitter::getFactors(Value loaded) {
+Values ContractionEmitter::split(Value loaded, int64_t group, unsigned factor) {
   if (plan.usesPairs)
     return {loaded};
-  if (plan.group == 1)
-    return {convert(loaded, Rhs)};
+  if (group == 1)
+    return {convert(loaded, factor)};
   if (plan.isBF16)
     return widenPairs(loaded);
-  Values factors;
-  for (int64_t part = 0; part < plan.group; ++part) {
+  Values parts;
+  for (int64_t part = 0; part < group; ++part) {
     SmallVector<int64_t> places;
     for (int64_t lane = 0; lane < plan.lanes; ++lane)
-      places.push_back(lane * plan.group + part);
+      places.push_back(lane * group + part);
     Value numbers = vector::ShuffleOp::create(b, loaded, loaded, places);
-    factors.push_back(convert(numbers, Rhs));
+    parts.push_back(convert(numbers, factor));
+  }
+  return parts;
+}
+
+/// The registers of rhs for one group of the sum: those of all numbers of some
+/// columns, then those of the next.
+Values ContractionEmitter::loadColumns(Value position, int64_t columns,
+                                       int64_t valid) {
+  Values factors;
+  for (int64_t column = 0; column < columns; column += plan.lanes) {
+    int64_t lanes = std::min(plan.lanes, columns - column);
+    Value mask = getMask(plan.lanes, lanes, plan.group, valid);
+    Value loaded = load(Rhs, add(position, plan.column.getOffset(Rhs, column)),
+                        plan.lanes * plan.group, mask);
+    llvm::append_range(factors, split(loaded, plan.group, Rhs));
   }
   return factors;
 }
 
-/// The registers of rhs for one group of the sum: those of the first number of
-/// all columns, then those of the next.
-Values ContractionEmitter::loadFactors(Value position, int64_t columns,
-                                       int64_t valid) {
+/// Registers of `valid` numbers along the sum, for `count` rows or columns.
+Values ContractionEmitter::loadAlong(ContractionArray array, Value position,
+                                     int64_t count, int64_t valid) {
+  const ContractionDim &dim = array == Lhs ? plan.row : plan.column;
+  int64_t group = array == Lhs ? plan.lhsGroup : plan.rhsGroup;
   Values factors;
-  int64_t numVectors = llvm::divideCeil(columns, plan.lanes);
-  for (int64_t i = 0; i < numVectors; ++i) {
-    int64_t lanes = std::min(plan.lanes, columns - i * plan.lanes);
-    Value mask = getMask(plan.lanes, lanes, plan.group, valid);
-    Value loaded =
-        load(Rhs, add(position, plan.column.getOffset(Rhs, i * plan.lanes)),
-             plan.lanes * plan.group, mask);
-    llvm::append_range(factors, getFactors(loaded));
+  for (int64_t i = 0; i < count; i += group) {
+    Value mask = getMask(plan.group, valid, group, std::min(group, count - i));
+    Value loaded = load(array, add(position, dim.getOffset(array, i)),
+                        plan.group * group, mask);
+    llvm::append_range(factors, split(loaded, group, array));
   }
   return factors;
 }
@@ -508,7 +530,7 @@ Values ContractionEmitter::emitSum(unsigned digit, int64_t count,
 Values ContractionEmitter::multiplyAdd(int64_t rows, int64_t columns,
                                        int64_t valid, const Positions &at,
                                        ValueRange sums) {
-  Values factors = loadFactors(at[Rhs], columns, valid), results(sums);
+  Values factors = loadColumns(at[Rhs], columns, valid), results(sums);
   int64_t parts = plan.usesPairs ? 1 : plan.group;
   int64_t numVectors = factors.size() / parts;
   ContractionArray array = plan.packsLhs ? Packed : Lhs;
@@ -526,6 +548,7 @@ Values ContractionEmitter::multiplyAdd(int64_t rows, int64_t columns,
   return results;
 }
 
+/// Emits a block of registers of neighbouring columns.
 void ContractionEmitter::emitKernel(int64_t rows, int64_t columns, int64_t sums,
                                     const Positions &at) {
   SmallVector<std::pair<Value, Value>> places;
@@ -547,6 +570,42 @@ void ContractionEmitter::emitKernel(int64_t rows, int64_t columns, int64_t sums,
               });
   for (auto [value, place] : llvm::zip_equal(values, places))
     store(value, place.first, place.second);
+}
+
+/// The same for registers along the sum.
+Values ContractionEmitter::multiplyAddAlong(int64_t rows, int64_t columns,
+                                            int64_t valid, const Positions &at,
+                                            ValueRange sums) {
+  Values lhs = loadAlong(Lhs, at[Lhs], rows, valid);
+  Values rhs = loadAlong(Rhs, at[Rhs], columns, valid), results(sums);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      Value &sum = results[row * columns + column];
+      sum = multiplyAdd(sum, lhs[row], rhs[column]);
+    }
+  return results;
+}
+
+/// Emits a block of registers along the sum, and adds up each.
+void ContractionEmitter::emitKernelAlong(int64_t rows, int64_t columns,
+                                         int64_t sums, const Positions &at) {
+  VectorType type = getVectorType(body.sumType(), plan.lanes);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  Values values = emitSum(
+      plan.sum.weights.size() - 1, sums, at, Values(rows * columns, zero),
+      [&](int64_t valid, const Positions &group, ValueRange inner) {
+        return multiplyAddAlong(rows, columns, valid, group, inner);
+      });
+  auto reorder = arith::FastMathFlags::reassoc;
+  for (auto [number, value] : llvm::enumerate(values)) {
+    Value position =
+        add(at[Result], plan.row.getOffset(Result, number / columns) +
+                            plan.column.getOffset(Result, number % columns));
+    Value sum = memref::LoadOp::create(b, arrays[Result], position);
+    sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, value, sum,
+                                      reorder);
+    memref::StoreOp::create(b, sum, arrays[Result], position);
+  }
 }
 
 void tessera::emitContraction(OpBuilder &builder, Location loc,

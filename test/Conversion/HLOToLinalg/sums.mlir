@@ -56,10 +56,10 @@ func.func @product(%a: !lhs, %b: !rhs) -> !out {
   return %r : !out
 }
 
-// Both operands lie along what is summed over.
+// Both operands lie along what is summed over, which is innermost.
 // CHECK-LABEL: func.func @inner(
 // CHECK-NOT:   scf.for
-// CHECK:       affine.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+// CHECK:       linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%arg0, %arg1
 func.func @inner(%a: !lhs, %b: !rhs_t) -> !out {
   %r = tessera_hlo.instruction "dot"(%a, %b) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{0}"}} : (!lhs, !rhs_t) -> !out
   return %r : !out

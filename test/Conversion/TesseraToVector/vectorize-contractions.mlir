@@ -90,6 +90,27 @@ func.func @no_flags(%a: memref<2x8xbf16>, %b: memref<8x16xbf16, #pairs>, %c: mem
   return
 }
 
+// Registers along the sum are added up at the end; pairs of rows are split.
+// CHECK-LABEL: @along_sum
+// CHECK: vector.load {{.*}} vector<16xbf16>
+// CHECK: arith.shli
+// CHECK: vector.load {{.*}} vector<8xbf16>
+// CHECK: arith.extf {{.*}} : vector<8xbf16> to vector<8xf32>
+// CHECK: vector.reduction <add>, {{.*}} fastmath<reassoc> : vector<8xf32> into f32
+// CHECK-NOT: linalg
+func.func @along_sum(%a: memref<2x64xbf16, #pairs>, %b: memref<3x64xbf16>, %c: memref<2x3xf32>) {
+  linalg.generic {indexing_maps = [#mk, #nk, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<2x64xbf16, #pairs>, memref<3x64xbf16>) outs(%c : memref<2x3xf32>) {
+  ^bb0(%l: bf16, %r: bf16, %sum: f32):
+    %x = arith.extf %l : bf16 to f32
+    %y = arith.extf %r : bf16 to f32
+    %p = arith.mulf %x, %y fastmath<contract> : f32
+    %s = arith.addf %sum, %p fastmath<contract, reassoc> : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 // Named operations, and batches, are the same.
 // CHECK-LABEL: @batches
 // CHECK: affine.for
@@ -125,7 +146,8 @@ func.func @no_chain(%a: memref<9x9xf32>, %b: memref<9x9xf32, #threes>, %c: memre
   return
 }
 
-// CHECK: [[# @LINE + 2]]:3: remark: [Missed] ContractionLeft {{.*}}expected a dimension along which a factor and the result have neighbours in memory, found none
+// CHECK: [[# @LINE + 3]]:3: remark: [Missed] ContractionLeft {{.*}}expected a dimension along which a factor and the result, or both factors, have neighbours in memory, found none
+// (Along the sum both factors have, but sums without flags are in order.)
 func.func @no_neighbours(%a: memref<9x9xf32>, %b: memref<9x9xf32, #tessera.layout<{0,1}>>, %c: memref<9x9xf32>) {
   linalg.matmul ins(%a, %b : memref<9x9xf32>, memref<9x9xf32, #tessera.layout<{0,1}>>) outs(%c : memref<9x9xf32>)
   return

@@ -27,6 +27,10 @@
 // side, as rows do in T(8,128)(2,1), they are a *group*: one register holds
 // them all.
 //
+// Where both factors have neighbours in memory along the sum, as in products by
+// a transposed matrix, registers are vectors along it, and each holds parts of
+// one sum, which are added up at the end of a block.
+//
 // The plan holds no MLIR. VectorizeContractions.cpp makes it for operations of
 // linalg, EmitContraction.cpp turns it into loops and vector operations.
 //
@@ -107,12 +111,17 @@ struct ContractionPlan {
   /// Loops around all else.
   llvm::SmallVector<ContractionDim> outer;
   ContractionDim row, column, sum;
-  /// Sums in a register, along columns.
+  /// Whether registers are vectors along the sum, not along columns.
+  bool isAlongSum = false;
+  /// Sums in a register, or parts of one.
   int64_t lanes = 1;
   /// The block of registers.
   int64_t rows = 1, vectors = 1;
-  /// Numbers of rhs along the sum that lie side by side.
+  /// Numbers along the sum that are multiplied at a time: those of rhs that lie
+  /// side by side, or those of a register.
   int64_t group = 1;
+  /// Along the sum, rows of lhs, and columns of rhs, that lie side by side.
+  int64_t lhsGroup = 1, rhsGroup = 1;
   /// Whether products are of bf16, and sums f32.
   bool isBF16 = false;
   /// Whether groups are multiplied by dot products of pairs.
@@ -123,7 +132,7 @@ struct ContractionPlan {
   int64_t rowBlock = 1, sumBlock = 1;
 
   /// The columns of a block of registers.
-  int64_t columns() const { return lanes * vectors; }
+  int64_t columns() const { return isAlongSum ? vectors : lanes * vectors; }
   /// Elements of the copy of a block of lhs.
   int64_t countPacked() const;
 
