@@ -406,8 +406,9 @@ Relayout::getSchedule(const Box &srcBox, const Box &dstBox,
   BoxBegins begins = getBegins(srcBox, dstBox);
   const ScheduleTable::Entry *entry = offsets->others.find(begins);
   if (!entry) {
-    made.reset(new ScheduleTable::Entry{std::move(begins),
-                                        makeSchedule(srcBox, dstBox)});
+    made = std::make_unique<ScheduleTable::Entry>();
+    made->begins = std::move(begins);
+    made->schedule = makeSchedule(srcBox, dstBox);
     entry = offsets->others.insert(made);
   }
   if (!entry)

@@ -43,7 +43,7 @@ static bool isSmall(const Parts &parts) {
          kMaxBytes;
 }
 
-static Parts makeParts(std::pair<Shape, Shape> pair, ShapePairs &pairs) {
+static Parts makeParts(const std::pair<Shape, Shape> &pair, ShapePairs &pairs) {
   Parts parts = {pair.first, pair.second, {}, {}};
   // One side may be whole, as a tile that is moved into an array is.
   bool isSourceWhole = pairs.oneIn(4);

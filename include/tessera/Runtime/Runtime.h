@@ -196,6 +196,7 @@ public:
   std::vector<TesseraRuntimeDescriptor> getDescriptors() const {
     std::vector<TesseraRuntimeDescriptor> result;
     int64_t count = tesseraRuntimePartGetNumDescriptors(part.get());
+    result.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i)
       result.push_back(tesseraRuntimePartGetDescriptor(part.get(), i));
     return result;

@@ -230,14 +230,14 @@ static std::vector<StridedRuns> listRuns(llvm::ArrayRef<StridedRuns> nests) {
 }
 
 static llvm::Expected<std::vector<StridedRuns>>
-convertToBytes(std::vector<StridedRuns> nests, int64_t bits) {
+convertToBytes(llvm::ArrayRef<StridedRuns> nests, int64_t bits) {
   auto convertAll = [bits](std::vector<StridedRuns> &runs) {
     bool isWhole = true;
     for (StridedRuns &each : runs)
       isWhole &= convertToBytes(each, bits);
     return isWhole;
   };
-  std::vector<StridedRuns> result = nests;
+  std::vector<StridedRuns> result = nests.vec();
   if (convertAll(result))
     return result;
   result = listRuns(nests);
@@ -266,9 +266,9 @@ llvm::Expected<PartRuns> PartRuns::get(const ArrayPart &part) {
     return nests.takeError();
   if (llvm::Error error = checkCount(*nests))
     return std::move(error);
-  auto inBytes = convertToBytes(
-      std::move(*nests),
-      getStorageBits(part.shape.elementType(), part.shape.layoutOrDefault()));
+  auto inBytes =
+      convertToBytes(*nests, getStorageBits(part.shape.elementType(),
+                                            part.shape.layoutOrDefault()));
   if (!inBytes)
     return inBytes.takeError();
   result.strided = std::move(*inBytes);
