@@ -24,7 +24,7 @@ OPERATION = re.compile(r'Tessera_Op<"(\w+)"')
 OPCODE = re.compile(r'HLO_OPCODE\(\w+, "([^"]+)"')
 FIELD = re.compile(r'^LAYOUT_(?:NUMBER|FIELD)\(\w+, "([A-Z]+)"', re.MULTILINE)
 WORD = re.compile(r'"([a-z0-9-]+)"')
-INSTRUCTION = re.compile(r'[ "]([a-z0-9-]+)\(')
+INSTRUCTION = re.compile(r"""[ "']([a-z0-9-]+)\(""")
 # Where instructions of HLO are executed.
 RUN = ["test/python", "test/HLO/Inputs/run"]
 # What has to name every operation, and how.

@@ -39,6 +39,12 @@ COMPUTATIONS = """
 STRUCTURE = {
     "opt-barrier(%x)": lambda x: x,
     "add-dependency(%x, %after)": lambda x: x,
+    'domain(%x), domain={kind="sharding", entry={maximal device=0}, exit={maximal device=0}}': lambda x: x,
+    "get-tuple-element(%largest), index=0": lambda x: -np.sort(-x, axis=1),
+    "get-tuple-element(%smallest), index=0": lambda x: np.sort(x, axis=1),
+    "convert(%places)": lambda x: np.argsort(-x, axis=1, kind="stable"),
+    "broadcast(%partition), dimensions={}": np.zeros_like,
+    "broadcast(%replica), dimensions={}": np.zeros_like,
     "call(%x), to_apply=%double": lambda x: x + x,
     "conditional(%yes, %x, %x), true_computation=%double, false_computation=%same": lambda x: x + x,
     "conditional(%no, %x, %x), true_computation=%double, false_computation=%same": lambda x: x,
@@ -49,6 +55,7 @@ STRUCTURE = {
     "all-reduce-start(%x), replica_groups={}, to_apply=%add": lambda x: x,
     "all-reduce-done(%r)": lambda x: x,
     "all-to-all(%x), replica_groups={{0}}, dimensions={0}": lambda x: x,
+    "collective-broadcast(%x), replica_groups={{0}}": lambda x: x,
     "collective-permute(%x), source_target_pairs={{0,0}}": lambda x: x,
     "reduce-scatter(%x), replica_groups={{0}}, dimensions={0}, to_apply=%add": lambda x: x,
 }
@@ -58,6 +65,13 @@ CONSTANTS = [
     "%no = pred[] constant(false)",
     "%one = s32[] constant(1)",
     "%nine = s32[] constant(9)",
+    "%largest = (SHAPE, INDICES) topk(%x), k=COLUMNS, largest=true",
+    "%smallest = (SHAPE, INDICES) topk(%x), k=COLUMNS, largest=false",
+    "%places = INDICES get-tuple-element(%largest), index=1",
+    "%p = u32[] partition-id()",
+    "%q = u32[] replica-id()",
+    "%partition = f32[] convert(%p)",
+    "%replica = f32[] convert(%q)",
     "%r = SHAPE all-reduce-start(%x), replica_groups={}, to_apply=%add",
 ]
 
@@ -70,6 +84,8 @@ def make_module(sources, shape):
     shapes = ", ".join([shape] * len(sources))
     body = "\n  ".join([*lines, f"ROOT %t = ({shapes}) tuple({names})"])
     text = f"HloModule m\n{COMPUTATIONS}\nENTRY %e (x: {shape}) -> ({shapes}) {{\n  {body}\n}}\n"
+    columns = shape[shape.index(",") + 1 : shape.index("]")]
+    text = text.replace("INDICES", shape.replace("f32", "s32")).replace("COLUMNS", columns)
     return text.replace("SHAPE", shape)
 
 

@@ -362,6 +362,10 @@ mlir::Value createScalar(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
 mlir::Value convertScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           bool fromUnsigned, mlir::Type type, bool toUnsigned);
 
+/// The integers whose signed order is the total order of floating-point
+/// numbers, in which -0 is less than 0 and NaN the largest.
+mlir::Value toTotalOrder(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
+
 /// The dimensions of an array as memory has them, the most major one first.
 llvm::SmallVector<int64_t> getMajorToMinor(mlir::RankedTensorType type);
 

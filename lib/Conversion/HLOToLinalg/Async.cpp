@@ -116,6 +116,16 @@ static std::pair<StringRef, bool> getGroups(InstructionOp op) {
   return {groups, groups == "{{0}}" || groups == "{}"};
 }
 
+/// The number of the one participant.
+static Elements emitParticipant(HLOConverter &c, InstructionOp op, ValueRange) {
+  if (isParallel(op))
+    return emitUnsupported(op, "participants", "one", "more");
+  Type type = c.getElementType(op.getResult());
+  if (!isa<IntegerType>(type))
+    return emitUnsupported(op, "element type", "an integer");
+  return SmallVector<Value>{createScalar(c.b, type, 0)};
+}
+
 /// Among one participant they hand their operands on.
 static LogicalResult convertCollective(HLOConverter &c, InstructionOp op) {
   auto [groups, isAlone] = getGroups(op);
@@ -140,7 +150,10 @@ void hlo::populateAsyncConversions(InstructionConversions &conversions) {
   llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
   for (StringRef opcode :
        {"all-gather", "all-reduce", "all-reduce-start", "all-reduce-done",
-        "all-to-all", "collective-permute", "reduce-scatter"})
+        "all-to-all", "collective-broadcast", "collective-permute",
+        "reduce-scatter"})
     table[opcode] = convertCollective;
   table["all-reduce-done"] = convertUpdate;
+  conversions.elements["partition-id"] = emitParticipant;
+  conversions.elements["replica-id"] = emitParticipant;
 }

@@ -242,7 +242,7 @@ static LogicalResult convertConditional(HLOConverter &c, InstructionOp op) {
 void hlo::populateControlConversions(InstructionConversions &conversions) {
   llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
   for (StringRef opcode :
-       {"tuple", "opt-barrier", "after-all", "add-dependency"})
+       {"tuple", "opt-barrier", "after-all", "add-dependency", "domain"})
     table[opcode] = convertForward;
   table["get-tuple-element"] = convertGetTupleElement;
   table["copy-start"] = convertCopyStart;

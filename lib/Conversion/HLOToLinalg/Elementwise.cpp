@@ -262,8 +262,7 @@ static EmitElements onElements(ScalarOp scalarOp) {
 // compare, select, clamp
 //===----------------------------------------------------------------------===//
 
-/// The integers whose signed order is the total order of the numbers.
-static Value toTotalOrder(ImplicitLocOpBuilder &b, Value value) {
+Value hlo::toTotalOrder(ImplicitLocOpBuilder &b, Value value) {
   auto type = b.getIntegerType(value.getType().getIntOrFloatBitWidth());
   Value bits = arith::BitcastOp::create(b, type, value);
   Value one = createScalar(b, type, 1);

@@ -256,33 +256,60 @@ static bool areFirst(InstructionOp op, ArrayRef<Type> types) {
 }
 
 /// The first elements of an order, and their indices.
-static LogicalResult convertTopK(HLOConverter &c, InstructionOp op) {
+static LogicalResult convertFirst(HLOConverter &c, InstructionOp op,
+                                  ComesBefore comesBefore) {
   SmallVector<Type> types = getSignlessLeaves(op.getType());
   if (c.isScalar() || types.size() != 2 || !areFirst(op, types) ||
       !cast<RankedTensorType>(types[1]).getElementType().isInteger())
     return emitUnsupported(
         op, "operands", "an array, and its first elements and their numbers");
-  func::FuncOp comparator = c.getCalledComputation(op);
-  if (!comparator)
-    return failure();
   Value array = c.getLeaves(op.getOperand(0)).front();
   Value numbers =
       createNumbers(c, getArrayType(array),
                     cast<RankedTensorType>(types[1]).getElementType());
-  // Some take the indices, too.
-  size_t numCompared = comparator.getNumArguments() == 4 ? 2 : 1;
-  Elements results = emitSorted(
-      c, {array, numbers}, getArrayType(array).getRank() - 1,
-      [&](ValueRange lhs, ValueRange rhs) {
-        return applyComparator(c, comparator, lhs.take_front(numCompared),
-                               rhs.take_front(numCompared));
-      });
+  Elements results = emitSorted(c, {array, numbers},
+                                getArrayType(array).getRank() - 1, comesBefore);
   if (failed(results))
     return failure();
   for (auto [result, type] : llvm::zip(*results, types))
     result = takeFirst(c, result, cast<RankedTensorType>(type));
   c.setLeaves(op.getResult(), *results);
   return success();
+}
+
+/// The custom call, which has a computation that compares.
+static LogicalResult convertTopKCall(HLOConverter &c, InstructionOp op) {
+  func::FuncOp comparator = c.getCalledComputation(op);
+  if (!comparator)
+    return failure();
+  // Some take the indices, too.
+  size_t numCompared = comparator.getNumArguments() == 4 ? 2 : 1;
+  return convertFirst(c, op, [&](ValueRange lhs, ValueRange rhs) {
+    return applyComparator(c, comparator, lhs.take_front(numCompared),
+                           rhs.take_front(numCompared));
+  });
+}
+
+/// The opcode: numbers by their total order.
+static LogicalResult convertTopK(HLOConverter &c, InstructionOp op) {
+  Type type = getArrayType(op.getOperand(0)).getElementType();
+  if (!isa<IntegerType, FloatType>(type))
+    return emitUnsupported(op, "element type", "one that has an order");
+  bool isLargest = getText(op, "largest") != "false";
+  auto predicate = isUnsigned(op.getOperand(0)) && isa<IntegerType>(type)
+                       ? arith::CmpIPredicate::ult
+                       : arith::CmpIPredicate::slt;
+  return convertFirst(
+      c, op, [&](ValueRange lhs, ValueRange rhs) -> FailureOr<Value> {
+        Value left = lhs.front(), right = rhs.front();
+        if (isa<FloatType>(left.getType())) {
+          left = toTotalOrder(c.b, left);
+          right = toTotalOrder(c.b, right);
+        }
+        if (isLargest)
+          std::swap(left, right);
+        return arith::CmpIOp::create(c.b, predicate, left, right).getResult();
+      });
 }
 
 /// The largest integers, the largest first.
@@ -309,6 +336,7 @@ static LogicalResult convertLargest(HLOConverter &c, InstructionOp op) {
 void hlo::populateSortConversions(InstructionConversions &conversions) {
   llvm::StringMap<ConvertInstruction> &table = conversions.instructions;
   table["sort"] = convertSort;
-  table["custom-call:TopK"] = convertTopK;
+  table["topk"] = convertTopK;
+  table["custom-call:TopK"] = convertTopKCall;
   table["custom-call:TopKBatchMajorSmallK"] = convertLargest;
 }

@@ -159,3 +159,22 @@ func.func @main(%l: !l, %r: !r, %g: !g, %h: !h) -> !o {
   %5 = tessera_hlo.instruction "ragged-dot"(%l, %r, %g) {hlo_attributes = {lhs_contracting_dims = "{1}", rhs_contracting_dims = "{1}", lhs_ragged_dims = "{0}", rhs_group_dims = "{0}"}} : (!l, !r, !g) -> !o
   return %5 : !o
 }
+
+// -----
+
+// The order of complex numbers, and the number of one among several programs.
+
+!a = tensor<2x4xcomplex<f32>, #tessera.layout<{1,0}>>
+!n = tensor<2x4xi32, #tessera.layout<{1,0}>>
+!i = tensor<ui32, #tessera.layout<{}>>
+module attributes {tessera_hlo.attributes = {num_partitions = "2"}} {
+  func.func @main(%x: !a) -> (!i, !i) {
+    // expected-error@+1 {{unsupported element type of topk: expected one that has an order}}
+    %0 = tessera_hlo.instruction "topk"(%x) {hlo_attributes = {k = "4"}} : (!a) -> tuple<!a, !n>
+    // expected-error@+1 {{unsupported participants of partition-id: expected one, found more}}
+    %1 = tessera_hlo.instruction "partition-id"() : () -> !i
+    // expected-error@+1 {{unsupported participants of replica-id: expected one, found more}}
+    %2 = tessera_hlo.instruction "replica-id"() : () -> !i
+    return %1, %2 : !i, !i
+  }
+}
