@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace tessera;
 
@@ -291,9 +292,10 @@ static bool chooseDims(llvm::ArrayRef<ContractionDim> dims,
   plan.row = row ? *row : none;
   plan.column = column ? *column : none;
   plan.sum = sum ? *sum : none;
-  for (const ContractionDim &dim : dims)
-    if (&dim != row && &dim != column && &dim != sum && dim.size != 1)
-      plan.outer.push_back(dim);
+  llvm::copy_if(dims, std::back_inserter(plan.outer),
+                [&](const ContractionDim &dim) {
+                  return !llvm::is_contained({row, column, sum}, &dim);
+                });
   return true;
 }
 
@@ -306,8 +308,8 @@ static void splitBlocks(ContractionPlan &plan, int64_t maxSumBlock,
   plan.rowBlock = plan.row.getBlock(
       plan.rows, std::max(plan.rows, kMaxLhsBytes / lhsBytes));
   plan.sum.split(plan.sumBlock);
-  for (int64_t block : {plan.rows, plan.rowBlock})
-    plan.row.split(block);
+  plan.row.split(plan.rows);
+  plan.row.split(plan.rowBlock);
   plan.column.split(plan.columns());
 }
 
@@ -379,9 +381,10 @@ planSums(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
   plan.row = row ? *row : none;
   plan.column = column ? *column : none;
   plan.sum = *sum;
-  for (const ContractionDim &dim : dims)
-    if (&dim != row && &dim != column && &dim != sum)
-      plan.outer.push_back(dim);
+  llvm::copy_if(dims, std::back_inserter(plan.outer),
+                [&](const ContractionDim &dim) {
+                  return !llvm::is_contained({row, column, sum}, &dim);
+                });
   plan.lhsGroup = getGroupAlong(plan.sum, plan.row, Lhs);
   plan.rhsGroup = getGroupAlong(plan.sum, plan.column, Rhs);
   plan.isBF16 = elements.isBF16;
@@ -404,7 +407,9 @@ ContractionPlan::get(llvm::ArrayRef<ContractionDim> dims,
                      const ContractionElements &elements,
                      const ContractionTarget &target) {
   std::optional<ContractionPlan> best;
-  for (auto plan : {planColumns, planRows, planSums})
+  static constexpr decltype(&planColumns) kWays[] = {planColumns, planRows,
+                                                     planSums};
+  for (auto *plan : kWays)
     if (auto found = plan(dims, elements, target))
       if (!best || found->lanes > best->lanes)
         best = std::move(found);
