@@ -698,8 +698,33 @@ Value HLOConverter::getElement(Value array, ValueRange index) {
                              : tensor::ExtractOp::create(b, leaf, index);
 }
 
+/// The type in the memory space of another; null where that has no layout.
+static RankedTensorType moveToSpace(RankedTensorType type,
+                                    RankedTensorType other) {
+  llvm::Expected<Layout> layout = getLayout(type), place = getLayout(other);
+  if (!layout || !place) {
+    llvm::consumeError(layout.takeError());
+    llvm::consumeError(place.takeError());
+    return {};
+  }
+  layout->memorySpace = place->memorySpace;
+  return RankedTensorType::get(
+      type.getShape(), type.getElementType(),
+      LayoutAttr::get(type.getContext(), std::move(*layout)));
+}
+
 Value HLOConverter::getArray(Value array) {
   Operation *op = array.getDefiningOp();
+  if (!isScalar() && op && plan->isFused(op) && isa<BitcastOp>(op)) {
+    // What leaves the space of its operand is a view that stays there.
+    Value source = getArray(op->getOperand(0));
+    auto wanted = cast<RankedTensorType>(getSignlessType(array.getType()));
+    RankedTensorType type =
+        source ? moveToSpace(wanted, getArrayType(source)) : nullptr;
+    if (!type || type == source.getType())
+      return type ? source : Value();
+    return BitcastOp::create(b, type, source).getResult();
+  }
   bool hasArray = !isScalar() && !(op && plan->isFused(op)) &&
                   leaves.contains(array) && getLeaves(array).size() == 1;
   return hasArray ? getLeaves(array).front() : Value();

@@ -83,3 +83,18 @@ func.func @window(%a: !images, %b: !filters) -> !batches {
   %r = tessera_hlo.instruction "convolution"(%a, %b) {hlo_attributes = {dim_labels = "0bf_0io->0bf", window = "{size=3 pad=1_1}"}} : (!images, !filters) -> !batches
   return %r : !batches
 }
+
+// Operands that are moved to another space in a fusion are read where they are.
+!far = tensor<64x256xf32, #tessera.layout<{1,0:T(8,128)}>>
+!rows = tensor<1x64x256xf32, #tessera.layout<{2,1,0:T(8,128)S(1)}>>
+!weights = tensor<256x128xf32, #tessera.layout<{1,0:T(8,128)}>>
+!product = tensor<64x128xf32, #tessera.layout<{1,0:T(8,128)}>>
+// CHECK-LABEL: func.func @spaces(
+// CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<1x64x256xf32
+// CHECK:         %[[VIEW:.*]] = tessera.bitcast %[[X]] : {{.*}} to tensor<64x256xf32
+// CHECK:         linalg.generic {{.*}}"reduction"{{.*}} ins(%[[VIEW]], %
+func.func @spaces(%x: !rows, %w: !weights) -> !product {
+  %b = tessera.bitcast %x fused : !rows to !far
+  %r = tessera_hlo.instruction "convolution"(%b, %w) {hlo_attributes = {dim_labels = "bf_io->bf"}} : (!far, !weights) -> !product
+  return %r : !product
+}
