@@ -388,13 +388,13 @@ func.func @write_in_another_block(%a: tensor<4xi32>, %c: i1) -> i32 {
 // -----
 
 // What a function returns twice are two buffers: the insertion into one must not
-// be seen in the other.
+// be seen in the other. The argument's own buffer is the caller's, and no result.
 
 // CHECK-LABEL: func private @same_twice
 // CHECK-SAME: (%[[T:.*]]: memref<4xi32>)
 // CHECK: %[[COPY:.*]] = memref.alloc
 // CHECK: memref.copy %[[T]], %[[COPY]]
-// CHECK: return %[[T]], %[[COPY]]
+// CHECK: return %[[COPY]] :
 func.func private @same_twice(%t: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   return %t, %t : tensor<4xi32>, tensor<4xi32>
 }
@@ -404,16 +404,17 @@ func.func private @same_twice(%t: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32
 // CHECK-LABEL: func private @view
 // CHECK: %[[VIEW:.*]] = tessera.bitcast_view
 // CHECK: memref.copy %[[VIEW]], %[[COPY:.*]] :
-// CHECK: return %{{.*}}, %[[COPY]]
+// CHECK: return %[[COPY]] :
 func.func private @view(%t: tensor<2x2xi32>) -> (tensor<2x2xi32>, tensor<4xi32>) {
   %0 = tessera.bitcast %t : tensor<2x2xi32> to tensor<4xi32>
   return %t, %0 : tensor<2x2xi32>, tensor<4xi32>
 }
 
 // CHECK-LABEL: func private @call
-// CHECK: %[[R:.*]]:2 = call @same_twice
-// CHECK: memref.copy %[[R]]#0, %[[COPY:.*]] :
-// CHECK: return %{{.*}}, %[[COPY]]
+// CHECK-SAME: (%[[T:.*]]: memref<4xi32>)
+// CHECK: call @same_twice(%[[T]])
+// CHECK: memref.copy %[[T]], %[[COPY:.*]] :
+// CHECK: return %[[COPY]] :
 func.func private @call(%t: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   %0:2 = call @same_twice(%t) : (tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>)
   return %t, %0#0 : tensor<4xi32>, tensor<4xi32>
@@ -431,8 +432,9 @@ func.func private @different(%t: tensor<4xi32>, %u: tensor<4xi32>) -> (tensor<4x
 // A constant that comes back from a call is not for the caller to write to.
 
 // CHECK-LABEL: func private @constant_of_call
-// CHECK: %[[R:.*]] = call @same
-// CHECK: memref.copy %[[R]], %[[COPY:.*]] :
+// CHECK: %[[C:.*]] = memref.get_global
+// CHECK: call @same(%[[C]])
+// CHECK: memref.copy %[[C]], %[[COPY:.*]] :
 // CHECK: return %[[COPY]]
 func.func private @same(%t: tensor<4xi32>) -> tensor<4xi32> {
   return %t : tensor<4xi32>
@@ -449,7 +451,8 @@ func.func private @constant_of_call() -> tensor<4xi32> {
 // blocks use a copy, as they do of the argument.
 
 // CHECK-LABEL: func private @call_of_another_block
-// CHECK: %[[R:.*]] = call @same
+// CHECK-SAME: (%[[R:.*]]: memref<4xi32>, %{{.*}}: i32
+// CHECK: call @same(%[[R]])
 // CHECK: %[[COPY:.*]] = memref.alloc
 // CHECK: memref.copy %[[R]], %[[COPY]]
 // CHECK: ^bb1:
@@ -476,7 +479,13 @@ func.func private @call_of_another_block(%t: tensor<4xi32>, %v: i32, %c: i1) -> 
 // CHECK-LABEL: func private @one_empty_tensor
 // CHECK: %[[B:.*]] = memref.alloc() {{.*}} : memref<4xf32>
 // CHECK: %[[A:.*]] = memref.alloc() {{.*}} : memref<4xf32>
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[A]], %{{.*}} = %[[B]], {{.*}})
+// CHECK: %[[S:.*]] = memref.alloc() {{.*}} : memref<4xf32>
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[A]]
+// CHECK: memref.store %{{.*}}, %[[B]]
+// CHECK: %[[P:.*]] = memref.load %[[A]]
+// CHECK: memref.store %[[P]], %[[S]]
+// CHECK: return %[[S]]
 func.func private @one_empty_tensor(%v: f32, %w: f32, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
