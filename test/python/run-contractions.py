@@ -46,6 +46,10 @@ class Contraction:
         for kinds in ("brs", "bcs", "brc"):
             dims = [dim for dim in self.dims if dim[0] in kinds]
             self.arrays.append(rng.sample(dims, len(dims)) if rng.random() < 0.5 else dims)
+        # Factors may have a dimension of size 1, whose index is 0.
+        for dims in self.arrays[:2]:
+            if rng.random() < 0.2:
+                dims.insert(rng.randint(0, len(dims)), "0")
         self.factors = [rng.choice(TYPES)] * 2
         if self.factors[0][1] == "f32" and rng.random() < 0.3:
             self.factors[1] = rng.choice([kind for kind in TYPES if kind[1] == "f32"])
@@ -56,7 +60,7 @@ class Contraction:
             self.flags = ""
 
     def shape(self, array):
-        return [self.sizes[dim] for dim in self.arrays[array]]
+        return [self.sizes.get(dim, 1) for dim in self.arrays[array]]
 
     def type(self, array, is_plain=False):
         element = (self.factors[0][0], self.factors[1][0], self.sum)[array]
@@ -104,7 +108,7 @@ class Contraction:
         return [numbers.integers(-3, 4, self.shape(array)) for array in range(3)]
 
     def expected(self, arrays):
-        letters = {dim: chr(ord("a") + i) for i, dim in enumerate(self.dims)}
+        letters = {dim: chr(ord("a") + i) for i, dim in enumerate([*self.dims, "0"])}
         specs = ["".join(letters[dim] for dim in dims) for dims in self.arrays]
         return arrays[2] + np.einsum(f"{specs[0]},{specs[1]}->{specs[2]}", arrays[0], arrays[1])
 

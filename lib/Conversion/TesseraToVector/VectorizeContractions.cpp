@@ -250,7 +250,7 @@ struct VectorizeContractionsPass
       if (!op.hasPureBufferSemantics() || op->getNumOperands() != 3 ||
           op.getNumDpsInits() != 1 ||
           !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-            return map.isProjectedPermutation();
+            return map.isProjectedPermutation(/*allowZeroInResults=*/true);
           }))
         return;
       if (std::optional<ContractionBody> body = getBody(op))
