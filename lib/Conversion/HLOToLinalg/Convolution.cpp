@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Dialect/Tessera/IR/TesseraAttrs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -127,6 +128,43 @@ static bool isRegisterType(Type type) {
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
 }
 
+/// The type that holds all numbers of `type` and fits registers: where it can
+/// be, that of the other factor.
+static Type getFactorType(Type type, Type other) {
+  if (isRegisterType(type))
+    return type;
+  bool isInteger = isa<IntegerType>(type);
+  if (isRegisterType(other) && (isa<FloatType>(other) || isInteger))
+    return other;
+  MLIRContext *context = type.getContext();
+  return isInteger ? Type(IntegerType::get(context, 8))
+                   : BFloat16Type::get(context);
+}
+
+/// An operand as numbers of another type, in the order in which they lie in
+/// memory, without tiles; null where that does not hold all of them.
+static Value widenFactor(HLOConverter &c, Value operand, Type type) {
+  RankedTensorType narrow = getArrayType(operand);
+  Type from = c.getElementType(operand);
+  if (!isa<IntegerType, FloatType>(from) || from.getIntOrFloatBitWidth() > 8)
+    return {};
+  Layout layout;
+  SmallVector<int64_t> order = getMajorToMinor(narrow);
+  layout.minorToMajor.assign(order.rbegin(), order.rend());
+  auto wide = RankedTensorType::get(
+      narrow.getShape(), type,
+      LayoutAttr::get(type.getContext(), std::move(layout)));
+  bool sign = isUnsigned(operand);
+  Elements array = c.generate(Type(wide), [&](ValueRange index) -> Elements {
+    Value number =
+        convertScalar(c.b, c.getElement(operand, index), sign, type, sign);
+    if (!number)
+      return failure();
+    return SmallVector<Value>{number};
+  });
+  return failed(array) ? Value() : array->front();
+}
+
 /// Adds products as an operation of linalg, in the order of `loops`; nothing
 /// where operands have no arrays, or are read at other indices.
 static std::optional<LogicalResult>
@@ -136,12 +174,19 @@ convertContraction(HLOConverter &c, InstructionOp op, const Products &products,
   SmallVector<SmallVector<int64_t>> dims;
   for (auto [operand, ofOperand] :
        llvm::zip_equal(op.getOperands(), products.dims)) {
-    factors.push_back(c.getArray(operand));
     dims.push_back(ofOperand);
-    bool isRead = factors.back() && isRegisterType(c.getElementType(operand)) &&
-                  static_cast<int64_t>(ofOperand.size()) ==
-                      getArrayType(operand).getRank();
-    if (!isRead)
+    if (static_cast<int64_t>(ofOperand.size()) !=
+        getArrayType(operand).getRank())
+      return std::nullopt;
+  }
+  for (unsigned i : {0, 1}) {
+    Value operand = op.getOperand(i), other = op.getOperand(1 - i);
+    Type wide =
+        getFactorType(c.getElementType(operand), c.getElementType(other));
+    factors.push_back(wide == c.getElementType(operand)
+                          ? c.getArray(operand)
+                          : widenFactor(c, operand, wide));
+    if (!factors.back())
       return std::nullopt;
   }
   // A sum that no operand has is one of a window that pairs indices.
