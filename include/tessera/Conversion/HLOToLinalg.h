@@ -305,6 +305,13 @@ private:
   void convertFunction(mlir::func::FuncOp function);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult convertNumber(mlir::Operation *op);
+  /// One nest, which writes over the array `known` if there is one: `emit` gets
+  /// its element at the index, too.
+  Elements generateOver(
+      mlir::Value known, mlir::TypeRange types,
+      llvm::function_ref<Elements(mlir::ValueRange index, mlir::Value known,
+                                  mlir::Value element)>
+          emit);
   /// Arrays of `init` in which sums are added up, and the leaves of the result
   /// that are made of them.
   llvm::SmallVector<mlir::Value> createSums(InstructionOp op, int64_t minor,

@@ -157,6 +157,14 @@ static SmallVector<Value> emitLoop(HLOConverter &c, func::FuncOp condition,
   return state;
 }
 
+/// Whether the result is one number of one bit.
+static bool givesPred(func::FuncOp condition) {
+  SmallVector<Type> types = getSignlessLeaves(condition.getResultTypes());
+  auto type = types.size() == 1 ? cast<RankedTensorType>(types.front())
+                                : RankedTensorType();
+  return type && type.getRank() == 0 && type.getElementType().isInteger(1);
+}
+
 static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
   func::FuncOp condition = c.getComputation(op, "condition");
   func::FuncOp body = c.getComputation(op, "body");
@@ -170,8 +178,7 @@ static LogicalResult convertWhile(HLOConverter &c, InstructionOp op) {
   if (c.isScalar() || inits.size() != types.size() ||
       !hasLeaves(condition.getArgumentTypes()) ||
       !hasLeaves(body.getArgumentTypes()) ||
-      !hasLeaves(body.getResultTypes()) ||
-      getSignlessLeaves(condition.getResultTypes()).size() != 1)
+      !hasLeaves(body.getResultTypes()) || !givesPred(condition))
     return emitUnsupported(op, "computations", "ones for the loop's state");
   SmallVector<Value> results =
       emitLoop(c, condition, body, SmallVector<Value>(inits), types);

@@ -236,7 +236,8 @@ std::string hlo::getConversionName(InstructionOp op) {
 static size_t countArrays(InstructionOp op, StringRef name,
                           const InstructionConversions &conversions) {
   bool takesArrays =
-      llvm::is_contained({"scatter", "select-and-scatter", "sort"}, name) ||
+      llvm::is_contained({"scatter", "select-and-scatter", "sort", "topk"},
+                         name) ||
       name.starts_with("custom-call:") || conversions.elements.contains(name);
   if (takesArrays)
     return op.getOperands().size();
@@ -379,6 +380,18 @@ Elements HLOConverter::generateInPlace(
   return SmallVector<Value>(generic.getResults());
 }
 
+Elements HLOConverter::generateOver(
+    Value known, TypeRange types,
+    llvm::function_ref<Elements(ValueRange, Value, Value)> emit) {
+  if (!known)
+    return generate(
+        types, [&](ValueRange index) { return emit(index, Value(), Value()); });
+  return generateInPlace(getLeaves(known),
+                         [&](ValueRange index, ValueRange elements) {
+                           return emit(index, known, elements.front());
+                         });
+}
+
 LogicalResult HLOConverter::materialize(Operation *op) {
   SmallVector<Type> types = getSignlessLeaves(op->getResultTypes());
   auto getShape = [](Type type) {
@@ -391,16 +404,11 @@ LogicalResult HLOConverter::materialize(Operation *op) {
   if (types.empty() || !isStatic)
     return emitUnsupported(cast<InstructionOp>(op), "shape",
                            "arrays of one static shape");
-  Value known =
-      types.size() == 1 ? plan->getOverwritten(op, *lastUses) : Value();
-  Elements arrays =
-      known ? generateInPlace(getLeaves(known),
-                              [&](ValueRange index, ValueRange elements) {
-                                return emitGroup(op, index, known,
-                                                 elements.front());
-                              })
-            : generate(types,
-                       [&](ValueRange index) { return emitGroup(op, index); });
+  Elements arrays = generateOver(
+      types.size() == 1 ? plan->getOverwritten(op, *lastUses) : Value(), types,
+      [&](ValueRange index, Value known, Value element) {
+        return emitGroup(op, index, known, element);
+      });
   if (failed(arrays))
     return failure();
   setLeaves(op->getResult(0), *arrays);
@@ -582,12 +590,9 @@ LogicalResult HLOConverter::convertNumber(Operation *op) {
   numbers[result] = number->front();
   if (!plan->needsArray(op))
     return success();
-  Type type = getSignlessType(result.getType());
-  Value known = plan->getOverwritten(op, *lastUses);
-  Elements array =
-      known ? generateInPlace(getLeaves(known),
-                              [&](ValueRange, ValueRange) { return number; })
-            : generate(type, [&](ValueRange) { return number; });
+  Elements array = generateOver(
+      plan->getOverwritten(op, *lastUses), getSignlessType(result.getType()),
+      [&](ValueRange, Value, Value) { return number; });
   setLeaves(result, *array);
   return success();
 }
@@ -714,20 +719,29 @@ static RankedTensorType moveToSpace(RankedTensorType type,
 }
 
 Value HLOConverter::getArray(Value array) {
-  Operation *op = array.getDefiningOp();
-  if (!isScalar() && op && plan->isFused(op) && isa<BitcastOp>(op)) {
-    // What leaves the space of its operand is a view that stays there.
-    Value source = getArray(op->getOperand(0));
-    auto wanted = cast<RankedTensorType>(getSignlessType(array.getType()));
-    RankedTensorType type =
-        source ? moveToSpace(wanted, getArrayType(source)) : nullptr;
-    if (!type || type == source.getType())
-      return type ? source : Value();
-    return BitcastOp::create(b, type, source).getResult();
+  auto isFused = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && plan->isFused(op);
+  };
+  if (isScalar())
+    return {};
+  // What leaves the space of its operand is a view that stays there.
+  SmallVector<Value> views;
+  for (; isFused(array) && array.getDefiningOp<BitcastOp>();
+       array = array.getDefiningOp()->getOperand(0))
+    views.push_back(array);
+  if (isFused(array) || !leaves.contains(array) || getLeaves(array).size() != 1)
+    return {};
+  Value source = getLeaves(array).front();
+  for (Value view : llvm::reverse(views)) {
+    auto wanted = cast<RankedTensorType>(getSignlessType(view.getType()));
+    RankedTensorType type = moveToSpace(wanted, getArrayType(source));
+    if (!type)
+      return {};
+    if (type != source.getType())
+      source = BitcastOp::create(b, type, source);
   }
-  bool hasArray = !isScalar() && !(op && plan->isFused(op)) &&
-                  leaves.contains(array) && getLeaves(array).size() == 1;
-  return hasArray ? getLeaves(array).front() : Value();
+  return source;
 }
 
 /// The element of an array that has one: read where the array is made, as it

@@ -318,7 +318,7 @@ class FusionInliner {
 public:
   explicit FusionInliner(ModuleOp module) : symbols(module) {}
 
-  void run(func::FuncOp function);
+  void run(func::FuncOp function, unsigned depth = 0);
   func::FuncOp getCallee(InstructionOp op);
 
 private:
@@ -326,6 +326,8 @@ private:
 
   /// Computations may call another twice, and that one a third.
   static constexpr size_t kMaxSize = 20'000;
+  /// Of calls in calls; those beyond stay.
+  static constexpr unsigned kMaxDepth = 64;
 
   SymbolTable symbols;
   llvm::DenseMap<Operation *, size_t> sizes;
@@ -341,6 +343,7 @@ func::FuncOp FusionInliner::getCallee(InstructionOp op) {
   auto callee =
       name ? symbols.lookup<func::FuncOp>(name.getAttr()) : func::FuncOp();
   bool isRight = callee && llvm::hasSingleElement(callee.getBody()) &&
+                 isa<func::ReturnOp>(callee.front().getTerminator()) &&
                  callee.getArgumentTypes() == op.getOperands().getTypes() &&
                  callee.getResultTypes() == op->getResultTypes();
   return isRight ? callee : func::FuncOp();
@@ -359,16 +362,17 @@ void FusionInliner::inlineInto(func::FuncOp function, InstructionOp op,
   sizes[function] += sizes[callee];
 }
 
-void FusionInliner::run(func::FuncOp function) {
+void FusionInliner::run(func::FuncOp function, unsigned depth) {
   auto [known, isNew] = sizes.try_emplace(function, kMaxSize);
-  if (!isNew || !llvm::hasSingleElement(function.getBody()))
+  if (!isNew || depth == kMaxDepth ||
+      !llvm::hasSingleElement(function.getBody()))
     return;
   SmallVector<InstructionOp> fusions;
   for (auto op : function.front().getOps<InstructionOp>())
     if (getCallee(op))
       fusions.push_back(op);
   for (InstructionOp op : fusions)
-    run(getCallee(op));
+    run(getCallee(op), depth + 1);
   // One that calls itself has its own size still, and stays.
   sizes[function] = function.front().getOperations().size();
   for (InstructionOp op : fusions) {

@@ -64,20 +64,39 @@ void LastUses::addCallers(InstructionOp op) {
     callers[symbols.lookup(symbol)].append(2, {op, 0});
 }
 
-/// The leaves of `result` have the memory of `leaves`.
+RankedTensorType LastUses::getType(Leaf leaf) {
+  return getLeafTypes(leaf.first.getType())[leaf.second];
+}
+
+/// The leaves of `result` have the memory of `leaves`. What is no bitcast and
+/// changes the layout is a copy.
 void LastUses::shareLeaves(Value result, ArrayRef<Leaf> leaves) {
-  size_t count = getLeafTypes(result.getType()).size();
-  if (leaves.size() == count)
-    for (auto [number, leaf] : llvm::enumerate(leaves))
+  SmallVector<RankedTensorType> types = getLeafTypes(result.getType());
+  if (leaves.size() != types.size())
+    return;
+  for (auto [number, leaf] : llvm::enumerate(leaves))
+    if (result.getDefiningOp<BitcastOp>() || getType(leaf) == types[number])
       sources[{result, number}] = getOrigin(leaf);
 }
 
+/// Whether the result is all operands, one behind the other.
+static bool isTuple(InstructionOp op) {
+  return llvm::is_contained(
+      {"tuple", "opt-barrier", "add-dependency", "domain"}, op.getOpcode());
+}
+
+/// Whether the operation hands arrays on, and neither reads nor writes them.
+static bool isForward(Operation *op) {
+  auto instruction = dyn_cast<InstructionOp>(op);
+  return isa<BitcastOp>(op) ||
+         (instruction && (isTuple(instruction) ||
+                          instruction.getOpcode() == "get-tuple-element"));
+}
+
 void LastUses::visit(InstructionOp op) {
-  static constexpr StringRef kForwards[] = {"tuple", "opt-barrier",
-                                            "add-dependency"};
   addCallers(op);
   SmallVector<Leaf> leaves = getLeaves(op.getOperands());
-  if (llvm::is_contained(kForwards, op.getOpcode()))
+  if (isTuple(op))
     return shareLeaves(op.getResult(), leaves);
   int64_t index = getInteger(op, "index", -1);
   auto tuple = op.getOperands().empty()
@@ -91,16 +110,6 @@ void LastUses::visit(InstructionOp op) {
     first += getLeafTypes(type).size();
   size_t count = getLeafTypes(tuple.getType(index)).size();
   shareLeaves(op.getResult(), ArrayRef(leaves).slice(first, count));
-}
-
-/// Whether the operation hands arrays on, and neither reads nor writes them.
-static bool isForward(Operation *op) {
-  auto instruction = dyn_cast<InstructionOp>(op);
-  return isa<BitcastOp>(op) ||
-         (instruction &&
-          llvm::is_contained(
-              {"tuple", "opt-barrier", "add-dependency", "get-tuple-element"},
-              instruction.getOpcode()));
 }
 
 void LastUses::visitFunction(func::FuncOp function) {
@@ -128,8 +137,10 @@ bool LastUses::isInvariant(func::FuncOp body, unsigned number) const {
   SmallVector<Leaf> state = getLeaves(body.getArguments());
   SmallVector<Leaf> results =
       getLeaves(body.front().getTerminator()->getOperands());
+  // The same memory is the same array where it has the same type.
   return number < state.size() && number < results.size() &&
-         getOrigin(results[number]) == state[number];
+         getOrigin(results[number]) == state[number] &&
+         getType(results[number]) == getType(state[number]);
 }
 
 bool LastUses::isCallersLast(BlockArgument argument, unsigned number,

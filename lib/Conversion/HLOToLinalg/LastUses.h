@@ -52,6 +52,7 @@ private:
     unsigned firstOperand;
   };
 
+  static mlir::RankedTensorType getType(Leaf leaf);
   void visitFunction(mlir::func::FuncOp function);
   void visit(InstructionOp op);
   void shareLeaves(mlir::Value result, llvm::ArrayRef<Leaf> leaves);

@@ -19,6 +19,7 @@
 #include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
+#include "tessera/Dialect/Tessera/Transforms/Transforms.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Affine/Analysis/AffineStructures.h"

@@ -18,8 +18,6 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -77,20 +75,6 @@ static void raiseParallel(RewriterBase &rewriter, affine::AffineParallelOp op) {
   rewriter.inlineBlockBefore(op.getBody(), rewriter.getInsertionBlock(),
                              rewriter.getInsertionPoint(), variables);
   rewriter.eraseOp(op);
-}
-
-void tessera::dropCarriedMemRefs(ArrayRef<Operation *> loops) {
-  llvm::SmallVector<Operation *> carrying =
-      llvm::filter_to_vector(loops, [](Operation *op) {
-        return isa<scf::ForOp>(op) &&
-               llvm::any_of(op->getResultTypes(),
-                            llvm::IsaPred<BaseMemRefType>);
-      });
-  if (carrying.empty())
-    return;
-  RewritePatternSet patterns(carrying.front()->getContext());
-  scf::ForOp::getCanonicalizationPatterns(patterns, patterns.getContext());
-  (void)applyOpPatternsGreedily(carrying, std::move(patterns));
 }
 
 void tessera::raiseLoops(RewriterBase &rewriter, ArrayRef<Operation *> loops) {

@@ -13,10 +13,6 @@
 
 namespace tessera {
 
-/// Canonicalizes those of the operations that are an scf.for and carry memrefs:
-/// one that is the same in all iterations is carried no more.
-void dropCarriedMemRefs(llvm::ArrayRef<mlir::Operation *> loops);
-
 /// Makes affine.for of those of the operations, innermost first, that are an
 /// scf.for with constant bounds, which carries no memref, or an affine.parallel
 /// without reductions.

@@ -171,10 +171,27 @@ module attributes {tessera_hlo.attributes = {num_partitions = "2"}} {
   func.func @main(%x: !a) -> (!i, !i) {
     // expected-error@+1 {{unsupported element type of topk: expected one that has an order}}
     %0 = tessera_hlo.instruction "topk"(%x) {hlo_attributes = {k = "4"}} : (!a) -> tuple<!a, !n>
+    %t = tessera_hlo.instruction "tuple"(%x) : (!a) -> tuple<!a>
+    // expected-error@+1 {{unsupported operands of topk: expected arrays of static shape}}
+    %3 = tessera_hlo.instruction "topk"(%t) {hlo_attributes = {k = "4"}} : (tuple<!a>) -> tuple<!a, !n>
     // expected-error@+1 {{unsupported participants of partition-id: expected one, found more}}
     %1 = tessera_hlo.instruction "partition-id"() : () -> !i
     // expected-error@+1 {{unsupported participants of replica-id: expected one, found more}}
     %2 = tessera_hlo.instruction "replica-id"() : () -> !i
     return %1, %2 : !i, !i
   }
+}
+
+// -----
+
+// The condition of a loop.
+
+!n = tensor<i32, #tessera.layout<{}>>
+func.func private @number(%i: !n) -> !n {
+  return %i : !n
+}
+func.func @main(%i: !n) -> !n {
+  // expected-error@+1 {{unsupported computations of while: expected ones for the loop's state}}
+  %0 = tessera_hlo.instruction "while"(%i) {hlo_attributes = {condition = @number, body = @number}} : (!n) -> !n
+  return %0 : !n
 }

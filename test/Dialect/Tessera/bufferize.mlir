@@ -500,3 +500,18 @@ func.func private @one_empty_tensor(%v: f32, %w: f32, %n: index) -> tensor<4xf32
   }
   return %r#2 : tensor<4xf32>
 }
+
+// -----
+
+// A function that is a value keeps its type, and the others of the module.
+
+// CHECK-LABEL: func private @value(%{{.*}}: memref<4xi32>) -> memref<4xi32>
+// CHECK-LABEL: func @of_value
+// CHECK: constant @value : (memref<4xi32>) -> memref<4xi32>
+func.func private @value(%m: memref<4xi32>) -> memref<4xi32> {
+  return %m : memref<4xi32>
+}
+func.func @of_value() -> ((memref<4xi32>) -> memref<4xi32>) {
+  %0 = constant @value : (memref<4xi32>) -> memref<4xi32>
+  return %0 : (memref<4xi32>) -> memref<4xi32>
+}

@@ -20,6 +20,7 @@
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
 #include "tessera/Dialect/Tessera/Transforms/BufferizableOpInterfaceImpl.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
+#include "tessera/Dialect/Tessera/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +39,8 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <map>
 
@@ -151,8 +154,12 @@ private:
   SmallVector<Value> getForwarded(Value value, bool throughWrites);
   const Returned &getReturned(func::CallOp op, unsigned number);
 
+  /// Of calls in calls: beyond, results may be in any argument.
+  static constexpr unsigned kMaxDepth = 64;
+
   SymbolTable symbols;
   std::map<std::pair<Operation *, unsigned>, Returned> returned;
+  unsigned depth = 0;
 };
 } // namespace
 
@@ -160,14 +167,20 @@ private:
 const BufferOrigins::Returned &BufferOrigins::getReturned(func::CallOp op,
                                                           unsigned number) {
   auto callee = symbols.lookup<func::FuncOp>(op.getCallee());
-  // Of a function that is not known, or that calls itself: any argument.
+  // Of a function that is not known, that calls itself, or that does not
+  // return: any argument.
   Returned any{llvm::to_vector(llvm::seq<unsigned>(0, op.getNumOperands()))};
   auto [entry, isNew] = returned.try_emplace({callee, number}, any);
-  if (!isNew || !callee || !llvm::hasSingleElement(callee.getBody()))
+  if (!isNew || !callee || !llvm::hasSingleElement(callee.getBody()) ||
+      depth == kMaxDepth)
     return entry->second;
+  auto terminator = dyn_cast<func::ReturnOp>(callee.front().getTerminator());
+  if (!terminator)
+    return entry->second;
+  llvm::SaveAndRestore<unsigned> deeper(depth, depth + 1);
   Returned found{{}, /*isKnown=*/true};
-  Value value = callee.front().getTerminator()->getOperand(number);
-  for (Value origin : get(value, /*throughWrites=*/true))
+  for (Value origin :
+       get(terminator.getOperand(number), /*throughWrites=*/true))
     if (llvm::is_contained(callee.getArguments(), origin))
       found.arguments.push_back(cast<BlockArgument>(origin).getArgNumber());
     else
@@ -461,16 +474,30 @@ static FailureOr<int64_t> allocateTensors(ModuleOp module,
   return static_cast<int64_t>(tensors.size());
 }
 
-/// Loops write buffers in place, and need not carry them.
-static void dropCarriedBuffers(ModuleOp module) {
-  SmallVector<Operation *> loops;
-  module.walk([&](scf::ForOp loop) {
-    if (llvm::any_of(loop.getResultTypes(), llvm::IsaPred<BaseMemRefType>))
-      loops.push_back(loop);
+/// What a function writes in place is no result: callers would copy it. Types
+/// of functions stay where anything but a call refers to one.
+static LogicalResult dropReturnedBuffers(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto isValue = [&](const SymbolTable::SymbolUse &use) {
+    return !isa<func::CallOp>(use.getUser()) &&
+           symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference());
+  };
+  auto uses = SymbolTable::getSymbolUses(&module.getBodyRegion());
+  return uses && llvm::none_of(*uses, isValue)
+             ? dropEquivalentBufferResults(module)
+             : success();
+}
+
+void tessera::dropCarriedMemRefs(ArrayRef<Operation *> loops) {
+  auto carrying = llvm::filter_to_vector(loops, [](Operation *op) {
+    return isa<scf::ForOp>(op) &&
+           llvm::any_of(op->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
   });
-  RewritePatternSet patterns(module.getContext());
-  scf::ForOp::getCanonicalizationPatterns(patterns, module.getContext());
-  (void)applyOpPatternsGreedily(loops, std::move(patterns));
+  if (carrying.empty())
+    return;
+  RewritePatternSet patterns(carrying.front()->getContext());
+  scf::ForOp::getCanonicalizationPatterns(patterns, patterns.getContext());
+  (void)applyOpPatternsGreedily(carrying, std::move(patterns));
 }
 
 /// A function that is passed as a value has callers that are not known. Its
@@ -592,9 +619,10 @@ struct BufferizePass : tessera::impl::BufferizeBase<BufferizePass> {
     if (failed(bufferizeModuleOp(module, options, state)))
       return signalPassFailure();
     removeBufferizationAttributesInModule(module);
-    dropCarriedBuffers(module);
-    // What a function writes in place is no result: callers would copy it.
-    if (failed(dropEquivalentBufferResults(module)))
+    SmallVector<Operation *> loops;
+    module.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    dropCarriedMemRefs(loops);
+    if (failed(dropReturnedBuffers(module)))
       return signalPassFailure();
   }
 };

@@ -446,7 +446,9 @@ def Bufferize : Pass<"tessera-bufferize", "::mlir::ModuleOp"> {
     ```
 
     A relayout of a slice of a plain tensor reads the slice where it is, by its
-    strides.
+    strides. What a private function only writes in place is none of its results
+    any more, unless its symbol is used by more than calls, and `scf.for` does
+    not carry such a buffer.
 
     Buffers are not freed: give `deallocate` to the pipelines, or run upstream's
     `ownership-based-buffer-deallocation` behind `tessera-lower-layouts`. Slices
