@@ -9,29 +9,24 @@
 #ifndef TESSERA_UNITTESTS_RANDOMLAYOUTS_H
 #define TESSERA_UNITTESTS_RANDOMLAYOUTS_H
 
+#include "RandomNumbers.h"
+
 #include "tessera/Layout/Size.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <random>
 
 namespace tessera {
 
 /// Makes small shapes and layouts with every feature of the notation: odd
 /// sizes, 0 and 1, ranks 0 to 8, nested tiles that do and don't divide, tiles
 /// longer than the list, `*`, PD, PV, L and E.
-class RandomLayouts {
+class RandomLayouts : public RandomNumbers {
 public:
   explicit RandomLayouts(uint64_t seed, int64_t maxPositions = 4096)
-      : engine(seed), maxPositions(maxPositions) {}
+      : RandomNumbers(seed), maxPositions(maxPositions) {}
 
-  /// In [from, to].
-  int64_t number(int64_t from, int64_t to) {
-    return std::uniform_int_distribution<int64_t>(from, to)(engine);
-  }
   /// Sixty-four random bits.
   uint64_t next() { return engine(); }
-  bool oneIn(int64_t n) { return number(1, n) == 1; }
 
   /// At most half of `maxPositions` elements.
   llvm::SmallVector<int64_t> dimensions() {
@@ -104,7 +99,6 @@ private:
     return layout;
   }
 
-  std::mt19937_64 engine;
   int64_t maxPositions;
 };
 

@@ -13,24 +13,19 @@
 #ifndef TESSERA_UNITTESTS_SHAPEPAIRS_H
 #define TESSERA_UNITTESTS_SHAPEPAIRS_H
 
+#include "RandomNumbers.h"
+
 #include "tessera/Layout/Text.h"
 
 #include "llvm/ADT/bit.h"
-
-#include <random>
 
 namespace tessera {
 
 /// Pairs of shapes that reach every kernel: permutations, tiles of tiles, odd
 /// sizes, pitches and padding, at sizes of several blocks.
-class ShapePairs {
+class ShapePairs : public RandomNumbers {
 public:
-  explicit ShapePairs(uint64_t seed) : engine(seed) {}
-
-  int64_t number(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
-  bool oneIn(int64_t n) { return number(1, n) == 1; }
+  using RandomNumbers::RandomNumbers;
 
   std::pair<Shape, Shape> next() {
     static constexpr PrimitiveType kTypes[] = {
@@ -130,8 +125,6 @@ private:
       runs.paddingValue = oneIn(2) ? PaddingValue::Zero : PaddingValue::One;
     return {Shape::array(type, dims, rows), Shape::array(type, dims, runs)};
   }
-
-  std::mt19937_64 engine;
 };
 
 inline std::vector<std::pair<Shape, Shape>>

@@ -15,24 +15,19 @@
 #ifndef TESSERA_UNITTESTS_LAYOUT_RANDOMSHAPE_H
 #define TESSERA_UNITTESTS_LAYOUT_RANDOMSHAPE_H
 
+#include "../RandomNumbers.h"
+
 #include "tessera/Layout/Shape.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
-#include <random>
-
 namespace tessera {
 
-class RandomShapes {
+class RandomShapes : public RandomNumbers {
 public:
-  explicit RandomShapes(uint64_t seed) : engine(seed) {}
+  using RandomNumbers::RandomNumbers;
 
-  /// A number in [low, high].
-  int64_t number(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
-  bool oneIn(int64_t n) { return number(1, n) == 1; }
   int64_t oneOf(llvm::ArrayRef<int64_t> values) {
     return values[number(0, values.size() - 1)];
   }
@@ -82,9 +77,6 @@ public:
       result.tailPaddingAlignment = number(1, 40);
     return result;
   }
-
-private:
-  std::mt19937_64 engine;
 };
 
 } // namespace tessera

@@ -17,6 +17,7 @@
 #include "RuntimeModel.h"
 
 #include "../GuardedPages.h"
+#include "../RandomNumbers.h"
 #include "../ShapePairs.h"
 #include "../TestCounts.h"
 
@@ -70,14 +71,9 @@ struct Offsets {
 };
 
 /// Runs random pairs.
-class Runner {
+class Runner : public RandomNumbers {
 public:
-  explicit Runner(uint64_t seed) : engine(seed) {}
-
-  int64_t number(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
-  bool oneIn(int64_t n) { return number(1, n) == 1; }
+  using RandomNumbers::RandomNumbers;
 
   TesseraRuntimeOptions options() {
     TesseraRuntimeOptions result = {};
@@ -189,8 +185,6 @@ public:
             << "at byte " << i << ", placement " << static_cast<int>(placement);
     }
   }
-
-  std::mt19937_64 engine;
 };
 
 /// Arrays of elements of less than a byte, packed on both sides or on one.
