@@ -8,6 +8,7 @@
 
 #include "EmitContraction.h"
 #include "FlatView.h"
+#include "Remarks.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
@@ -18,7 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
-#include "mlir/IR/Remarks.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 namespace tessera {
@@ -28,12 +29,6 @@ namespace tessera {
 
 using namespace mlir;
 using namespace tessera;
-
-static std::string toText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
 
 static llvm::Error unsupportedContraction(const Twine &expected,
                                           const Twine &found) {
@@ -84,6 +79,16 @@ static bool matchProduct(Operation *multiply, Block &block,
     return true;
   }
   return false;
+}
+
+/// Whether two memrefs are combined into a third, each with dimensions of the
+/// iteration.
+static bool hasOperandsOfContraction(linalg::LinalgOp op) {
+  return op.hasPureBufferSemantics() && op->getNumOperands() == 3 &&
+         op.getNumDpsInits() == 1 &&
+         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+           return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+         });
 }
 
 /// The sum and the product that an operation consists of.
@@ -144,7 +149,7 @@ static llvm::Expected<AxisList> getAxes(Value operand) {
   if (!type || !type.hasStaticShape() || !isRegisterType(type.getElementType()))
     return unsupportedContraction("memrefs of static shape, of numbers of 8 to "
                                   "64 bits",
-                                  toText(operand.getType()));
+                                  debugString(operand.getType()));
   llvm::Expected<StoredArray> array = getStoredArray(type);
   if (!array)
     return array.takeError();
@@ -153,7 +158,7 @@ static llvm::Expected<AxisList> getAxes(Value operand) {
       array->bits != type.getElementTypeBitWidth())
     return unsupportedContraction("elements stored with their own width, from "
                                   "the start of a buffer",
-                                  toText(type));
+                                  debugString(type));
   return std::move(array->axes);
 }
 
@@ -247,21 +252,14 @@ struct VectorizeContractionsPass
     ContractionTarget target{vectorBytes, vectorRegisters, bf16Pairs};
     SmallVector<std::pair<linalg::LinalgOp, ContractionBody>> contractions;
     getOperation()->walk([&](linalg::LinalgOp op) {
-      if (!op.hasPureBufferSemantics() || op->getNumOperands() != 3 ||
-          op.getNumDpsInits() != 1 ||
-          !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-            return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-          }))
+      if (!hasOperandsOfContraction(op))
         return;
       if (std::optional<ContractionBody> body = getBody(op))
         contractions.emplace_back(op, std::move(*body));
     });
     for (auto &[op, body] : contractions) {
       if (llvm::Error error = vectorize(op, body, target)) {
-        remark::missed(
-            op->getLoc(),
-            remark::RemarkOpts::name("ContractionLeft").category(getArgument()))
-            << takeDiagnostic(std::move(error)).message();
+        remarkLeft(op, "ContractionLeft", getArgument(), std::move(error));
         ++numLeft;
         continue;
       }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FlatView.h"
+#include "Remarks.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Dialect/Tessera/IR/CopyUtils.h"
@@ -22,7 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Remarks.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/TargetParser/AArch64TargetParser.h"
@@ -37,10 +38,10 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 
-static std::string toText(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
+static llvm::Error unsupportedRelayout(const llvm::Twine &expected,
+                                       const llvm::Twine &found) {
+  return unsupportedError("vector relayout", expected, found,
+                          "lower it with --tessera-lower-relayouts");
 }
 
 namespace {
@@ -87,9 +88,8 @@ static llvm::Expected<SmallVector<int64_t>> getStrides(MemRefType type) {
   if (!llvm::is_contained(strides, ShapedType::kDynamic) &&
       type.hasStaticShape() && getExtent(type.getShape(), strides))
     return strides;
-  return unsupportedError(
-      "vector relayout", "sizes and strides of elements that lie apart",
-      toText(type), "lower it with --tessera-lower-relayouts");
+  return unsupportedRelayout("sizes and strides of elements that lie apart",
+                             debugString(type));
 }
 
 /// The side of a relayout that is a memref of `type`, if its elements are
@@ -106,10 +106,8 @@ static llvm::Expected<VectorSide> getSide(MemRefType type) {
       (!isPacked &&
        (element != type.getElementType() ||
         static_cast<int64_t>(element.getIntOrFloatBitWidth()) != bits)))
-    return unsupportedError("vector relayout",
-                            "numbers stored with their own width",
-                            llvm::Twine(bits) + " bits for each element",
-                            "lower it with --tessera-lower-relayouts");
+    return unsupportedRelayout("numbers stored with their own width",
+                               llvm::Twine(bits) + " bits for each element");
   std::optional<SmallVector<int64_t>> strides;
   if (array->isStrided) {
     auto known = getStrides(type);
@@ -165,12 +163,33 @@ static bool isProcessor(StringRef cpu) {
          llvm::RISCV::parseCPU(cpu, /*IsRV64=*/true);
 }
 
+/// Whether vectors move one side to the other.
+static llvm::Error checkSides(const VectorSide &src, MemRefType srcType,
+                              const VectorSide &dst, MemRefType dstType) {
+  // Equal bounds serve as sizes: elements between size and bound may be moved.
+  // Widths in PD do not, though they make the axes static.
+  if (src.axes.dimensions() != dst.axes.dimensions() ||
+      llvm::is_contained(dst.axes.dimensions(), kDynamic))
+    return unsupportedRelayout("sizes, or the same bounds on both sides",
+                               debugString(srcType) + " and " +
+                                   debugString(dstType));
+  if (src.physical.getElementType() != dst.physical.getElementType() ||
+      src.bits != dst.bits)
+    return unsupportedRelayout("one width on both sides",
+                               llvm::Twine(src.bits) + " and " +
+                                   llvm::Twine(dst.bits) + " bits");
+  Type element = dstType.getElementType();
+  if (getPaddingValue(dstType) && dst.bits >= 8 && element.isInteger() &&
+      !element.isSignlessInteger())
+    return unsupportedRelayout("signless integers where there is PV",
+                               debugString(element));
+  return llvm::Error::success();
+}
+
 static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   // Buffers of kernels are allocated in the function that they are in.
   if (!isInFunction(op))
-    return unsupportedError("vector relayout", "a function around it",
-                            "one outside",
-                            "lower it with --tessera-lower-relayouts");
+    return unsupportedRelayout("a function around it", "one outside");
   Value source = op->getOperand(0), destination = op->getOperand(1);
   Location loc = op->getLoc();
   auto srcType = cast<MemRefType>(source.getType());
@@ -179,27 +198,8 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   llvm::Error error = llvm::joinErrors(src.takeError(), dst.takeError());
   if (error)
     return error;
-  // Equal bounds serve as sizes: elements between size and bound may be moved.
-  // Widths in PD do not, though they make the axes static.
-  if (src->axes.dimensions() != dst->axes.dimensions() ||
-      llvm::is_contained(dst->axes.dimensions(), kDynamic))
-    return unsupportedError("vector relayout",
-                            "sizes, or the same bounds on both sides",
-                            toText(srcType) + " and " + toText(dstType),
-                            "lower it with --tessera-lower-relayouts");
-  if (src->physical.getElementType() != dst->physical.getElementType() ||
-      src->bits != dst->bits)
-    return unsupportedError("vector relayout", "one width on both sides",
-                            llvm::Twine(src->bits) + " and " +
-                                llvm::Twine(dst->bits) + " bits",
-                            "lower it with --tessera-lower-relayouts");
-  if (getPaddingValue(dstType) && dst->bits >= 8 &&
-      dstType.getElementType().isInteger() &&
-      !dstType.getElementType().isSignlessInteger())
-    return unsupportedError("vector relayout",
-                            "signless integers where there is PV",
-                            toText(dstType.getElementType()),
-                            "lower it with --tessera-lower-relayouts");
+  if (llvm::Error error = checkSides(*src, srcType, *dst, dstType))
+    return error;
   // Everything that can be refused is, before the first operation is made.
   int64_t bits = dst->bits;
   bool fillPadding = getPaddingValue(dstType).has_value();
@@ -257,10 +257,7 @@ struct VectorizeRelayoutsPass
     });
     for (Operation *op : relayouts) {
       if (llvm::Error error = vectorize(op, target)) {
-        remark::missed(
-            op->getLoc(),
-            remark::RemarkOpts::name("RelayoutLeft").category(getArgument()))
-            << takeDiagnostic(std::move(error)).message();
+        remarkLeft(op, "RelayoutLeft", getArgument(), std::move(error));
         ++numLeft;
         continue;
       }
