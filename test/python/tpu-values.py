@@ -7,20 +7,20 @@ RUN: %python %s
 usage: tpu-values.py [--target TARGET] [--keep FOLDER] [NAME...]
 """
 
-import argparse
+import functools
 import os
 import pathlib
-import random
 import sys
 import zlib
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.append(str(pathlib.Path(__file__).parent / "Inputs"))
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "HLO" / "Inputs"))
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "Inputs"))
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-import test_counts  # noqa: E402
 import tpu_models  # noqa: E402
+import tpu_programs  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jaxlib import _hlo  # noqa: E402
 
@@ -52,13 +52,18 @@ def get_names():
     ]
 
 
-def compile_program(name, devices):
+@functools.cache
+def get_devices(target):
+    return topologies.get_topology_desc(platform="tpu", topology_name=tpu_models.TOPOLOGIES[target]).devices
+
+
+def compile_program(name, target):
     """The text of a program, with all elements of its constants; None where the
     compiler refuses it, or jaxlib what it made."""
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
     try:
-        compiled = tpu_models.lower(name, devices).compile()
+        compiled = tpu_models.lower(name, get_devices(target)).compile()
         return compiled.runtime_executable().hlo_modules()[0].to_string(options)
     except jax.errors.JaxRuntimeError as error:
         print(f"{name}: not compiled: {str(error)[:100]}")
@@ -148,36 +153,4 @@ def run(name, text):
     return "; ".join(differences)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--target", choices=tpu_models.TOPOLOGIES)
-    parser.add_argument("--keep", type=pathlib.Path)
-    options = parser.parse_args()
-    targets = [options.target] if options.target else [*tpu_models.TOPOLOGIES]
-    tried, failures = 0, []
-    for target in targets:
-        names = options.names or get_names()
-        if not options.names and not test_counts.is_full_test():
-            names = random.Random(target).sample(names, 6)
-        topology = topologies.get_topology_desc(
-            platform="tpu", topology_name=tpu_models.TOPOLOGIES[target]
-        )
-        for name in names:
-            text = compile_program(name, topology.devices)
-            if text is None:
-                continue
-            if options.keep:
-                options.keep.mkdir(exist_ok=True)
-                (options.keep / f"{target}-{name}.hlo").write_text(text)
-            tried += 1
-            wrong = run(name, text)
-            if wrong:
-                failures.append(f"{target} {name}: {wrong}")
-                print(failures[-1], flush=True)
-    print(f"{tried - len(failures)} of {tried} modules are right")
-    assert tried
-    sys.exit(bool(failures))
-
-
-main()
+tpu_programs.main(tpu_models.TOPOLOGIES, get_names(), compile_program, run)
