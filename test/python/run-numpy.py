@@ -7,11 +7,13 @@ What is computed elsewhere from random instructions (run-opcodes.py) is not here
 
 import random
 
+import ml_dtypes
 import numpy as np
 import tessera as ts
 
 # Without layouts an array is row-major; each is tried with each of these.
 LAYOUTS = ["{1,0}", "{0,1}", "{1,0:T(8,128)}", "{0,1:T(2,3)(2,1)S(1)}"]
+PACKED_LAYOUTS = ["{1,0}", "{0,1:E(4)}", "{1,0:T(8,128)E(4)}", "{0,1:T(2,3)(2,1)E(4)S(1)}"]
 FUNCTIONS = {
     "acos": np.arccos,
     "acosh": np.arccosh,
@@ -106,9 +108,42 @@ def check(rng, layout):
     return len(models), wrong
 
 
+def count_bits(numbers):
+    return np.bitwise_count(numbers.astype(np.uint8) & 15)
+
+
+def count_leading_zeros(numbers):
+    return 4 - np.ceil(np.log2((numbers.astype(np.uint8) & 15) + 1.0)).astype(np.int64)
+
+
+BIT_COUNTS = {"popcnt": count_bits, "count-leading-zeros": count_leading_zeros}
+
+
+def check_bit_counts(layout, element_type, dtype):
+    """Of four bits, of which XLA counts eight at times; as they come, and computed."""
+    x = np.arange(16).astype(np.uint8).view(np.int8).astype(dtype).reshape(2, 8)
+    shape = f"{element_type}[2,8]{layout}"
+    lines = [f"%x = {shape} parameter(0)", f"%not = {shape} not(%x)"]
+    sources = [(opcode, operand) for opcode in BIT_COUNTS for operand in ("%x", "%not")]
+    lines += [f"%r{n} = {shape} {opcode}({operand})" for n, (opcode, operand) in enumerate(sources)]
+    shapes, names = ", ".join([shape] * len(sources)), ", ".join(f"%r{n}" for n in range(len(sources)))
+    body = "\n  ".join([*lines, f"ROOT %t = ({shapes}) tuple({names})"])
+    found = ts.Program(f"HloModule m\n\nENTRY %e (x: {shape}) -> ({shapes}) {{\n  {body}\n}}\n")(x)
+    wrong = 0
+    for (opcode, operand), result in zip(sources, found, strict=True):
+        numbers = x.astype(np.int8)
+        expected = BIT_COUNTS[opcode](numbers if operand == "%x" else ~numbers)
+        if not np.array_equal(result.astype(np.int8), expected.astype(np.int8)):
+            print(f"{opcode} of {operand}, {shape}: {result}, expected {expected}")
+            wrong += 1
+    return len(sources), wrong
+
+
 def main():
     rng = random.Random(1)
     counts = [check(rng, layout) for layout in LAYOUTS]
+    for element_type, dtype in (("s4", ml_dtypes.int4), ("u4", ml_dtypes.uint4)):
+        counts += [check_bit_counts(layout, element_type, dtype) for layout in PACKED_LAYOUTS]
     print(f"{sum(c for c, _ in counts)} results, {sum(w for _, w in counts)} wrong")
 
 

@@ -171,8 +171,9 @@ EXACT_UNARY = {
     "round-nearest-afz": FLOATS,
     "round-nearest-even": FLOATS,
     "not": ["pred", *INTEGERS],
-    "count-leading-zeros": INTEGERS,
-    "popcnt": INTEGERS,
+    # Of s4 and u4 XLA counts eight bits, unless they come from memory that has four.
+    "count-leading-zeros": WIDE,
+    "popcnt": WIDE,
 }
 INEXACT_UNARY = [
     "cbrt", "cosine", "erf", "exponential", "exponential-minus-one", "log", "log-plus-one",
