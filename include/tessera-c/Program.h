@@ -30,8 +30,6 @@ typedef struct TesseraProgramArray {
   /// Type and dimensions, and the layout that the function gives it; lives as
   /// long as the program.
   const TesseraShape *shape;
-  /// In bytes from the beginning of the buffer of all arguments, or results.
-  int64_t offset;
   /// Of the row-major array: whole bytes for each element.
   int64_t bytes;
 } TesseraProgramArray;
@@ -70,21 +68,16 @@ tesseraProgramGetInput(const TesseraProgram *program, size_t input);
 TESSERA_C_EXPORT TesseraProgramArray
 tesseraProgramGetOutput(const TesseraProgram *program, size_t output);
 
-/// Bytes of the buffer that holds all arguments, and of that of the results.
-TESSERA_C_EXPORT int64_t
-tesseraProgramGetInputBytes(const TesseraProgram *program);
-TESSERA_C_EXPORT int64_t
-tesseraProgramGetOutputBytes(const TesseraProgram *program);
-
-/// Runs the function. Buffers begin at a multiple of 16 bytes and do not
-/// overlap; the first is not written. Errors: *invalid* where an assertion of
+/// Runs the function on the memory of each argument and each result, at any
+/// address; arguments are not written, and results overlap neither them nor
+/// others. Errors: *invalid* where an assertion of
 /// the module fails, or one that --tessera-assert-faults added to it: divisions
 /// by zero, indices out of bounds and the like; *unsupported* where temporaries
-/// do not fit into memory, or no thread with enough stack can be made. What is
-/// in the second buffer is unspecified then.
+/// do not fit into memory, or no thread with enough stack can be made. What
+/// results are is unspecified then.
 TESSERA_C_EXPORT TesseraError *tesseraProgramRun(const TesseraProgram *program,
-                                                 const void *input,
-                                                 void *output);
+                                                 const void *const *inputs,
+                                                 void *const *outputs);
 
 #ifdef __cplusplus
 }

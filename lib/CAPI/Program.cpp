@@ -55,7 +55,7 @@ size_t tesseraProgramGetNumOutputs(const TesseraProgram *program) {
 
 static TesseraProgramArray wrap(const TesseraShape &shape,
                                 const ProgramArray &array) {
-  return {&shape, array.offset, array.bytes};
+  return {&shape, array.bytes};
 }
 
 TesseraProgramArray tesseraProgramGetInput(const TesseraProgram *program,
@@ -68,17 +68,12 @@ TesseraProgramArray tesseraProgramGetOutput(const TesseraProgram *program,
   return wrap(program->outputs[output], program->program.outputs()[output]);
 }
 
-int64_t tesseraProgramGetInputBytes(const TesseraProgram *program) {
-  return program->program.inputBytes();
-}
-
-int64_t tesseraProgramGetOutputBytes(const TesseraProgram *program) {
-  return program->program.outputBytes();
-}
-
 TesseraError *tesseraProgramRun(const TesseraProgram *program,
-                                const void *input, void *output) {
-  if (llvm::Error error = program->program(input, output))
+                                const void *const *inputs,
+                                void *const *outputs) {
+  if (llvm::Error error =
+          program->program(llvm::ArrayRef(inputs, program->inputs.size()),
+                           llvm::ArrayRef(outputs, program->outputs.size())))
     return wrapError(std::move(error));
   return nullptr;
 }

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The module gets one more function, with two flat buffers for arguments. It
-// views arrays in the first, calls the entry, and writes results to the second;
-// that it converts layouts is the work of tessera.relayout. The lowered
-// function thus has the same signature whatever the entry takes.
+// The module gets one more function, whose arguments are the memory of each
+// array that the entry takes or gives. It calls the entry, and writes the
+// results; that it converts layouts is the work of tessera.relayout. Once it is
+// lowered, another function takes the addresses of all that memory, and thus
+// has the same signature whatever the entry takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,6 +47,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
@@ -52,6 +55,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -111,8 +115,8 @@ static RankedTensorType getArrayType(Type type) {
 
 /// The arrays of some types, one behind the other, tuples taken apart; `what`
 /// says which types.
-static llvm::Expected<std::vector<ProgramArray>>
-getArrays(TypeRange types, StringRef what, int64_t &bytes) {
+static llvm::Expected<std::vector<ProgramArray>> getArrays(TypeRange types,
+                                                           StringRef what) {
   SmallVector<Type> leaves;
   for (Type type : types) {
     if (!isa<TupleType>(type))
@@ -122,6 +126,7 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
                                    : SmallVector<RankedTensorType>());
   }
   std::vector<ProgramArray> arrays;
+  int64_t bytes = 0;
   for (auto [i, type] : llvm::enumerate(leaves)) {
     RankedTensorType tensor = getArrayType(type);
     std::string found;
@@ -136,13 +141,12 @@ getArrays(TypeRange types, StringRef what, int64_t &bytes) {
         getSize(Shape::array(shape->elementType(), shape->dimensions()));
     if (!size)
       return size.takeError();
-    arrays.push_back({std::move(*shape), bytes, size->bytes});
-    int64_t end;
-    if (llvm::AddOverflow(bytes, size->bytes, end) ||
-        llvm::AddOverflow(end, RelayoutTarget::kLineBytes - 1, end))
+    // Each may begin at a line of the cache.
+    if (llvm::AddOverflow(bytes, size->bytes, bytes) ||
+        llvm::AddOverflow(bytes, RelayoutTarget::kLineBytes - 1, bytes))
       return unsupportedError("size of all " + what + "s",
                               "bytes that can be counted", "more");
-    bytes = end / RelayoutTarget::kLineBytes * RelayoutTarget::kLineBytes;
+    arrays.push_back({std::move(*shape), size->bytes});
   }
   return arrays;
 }
@@ -161,12 +165,12 @@ static RankedTensorType getRowMajorType(Type laidOut) {
   return isNarrow ? type.clone(IntegerType::get(type.getContext(), 8)) : type;
 }
 
-/// The array at a position of a flat buffer.
-static Value viewArray(OpBuilder &builder, Location loc, Value buffer,
-                       const ProgramArray &array, RankedTensorType type) {
-  Value offset = arith::ConstantIndexOp::create(builder, loc, array.offset);
+/// The array in some memory.
+static Value viewArray(OpBuilder &builder, Location loc, Value memory,
+                       RankedTensorType type) {
+  Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
   auto view = MemRefType::get(type.getShape(), type.getElementType());
-  return memref::ViewOp::create(builder, loc, view, buffer, offset,
+  return memref::ViewOp::create(builder, loc, view, memory, offset,
                                 /*sizes=*/ValueRange());
 }
 
@@ -227,38 +231,102 @@ static void writeResult(OpBuilder &builder, Location loc, Value result,
       /*writable=*/true);
 }
 
-/// Adds the function that calls `entry` with arrays of two buffers, and gives
-/// its name.
+/// Arguments that nothing reads have layouts that could be read, too.
+static llvm::Error checkLayouts(func::FuncOp entry) {
+  for (Type type : entry.getArgumentTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    llvm::Expected<Shape> shape = getShape(tensor);
+    if (!shape)
+      return shape.takeError();
+    if (llvm::Error error =
+            checkSupported(shape->layoutOrDefault(), shape->elementType()))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// The results of `entry`: by its operations where they are one block, so that
+/// its relayouts meet those around it, else by a call.
+static SmallVector<Value> emitEntry(OpBuilder &builder, func::FuncOp entry,
+                                    ArrayRef<Value> arguments) {
+  if (!llvm::hasSingleElement(entry.getBody())) {
+    auto call = func::CallOp::create(builder, entry.getLoc(), entry, arguments);
+    return SmallVector<Value>(call.getResults());
+  }
+  IRMapping mapping;
+  mapping.map(entry.getArguments(), arguments);
+  for (Operation &op : entry.front().without_terminator())
+    builder.clone(op, mapping);
+  return llvm::map_to_vector(
+      entry.front().getTerminator()->getOperands(),
+      [&](Value result) { return mapping.lookupOrDefault(result); });
+}
+
+/// Adds the function that calls `entry` with arrays in memory, that of the
+/// results behind that of the arguments, and gives its name.
 static std::string addWrapper(ModuleOp module, func::FuncOp entry,
-                              ArrayRef<ProgramArray> inputs,
-                              ArrayRef<ProgramArray> outputs,
-                              int64_t inputBytes, int64_t outputBytes) {
+                              ArrayRef<ProgramArray> arrays) {
   OpBuilder builder(module.getContext());
   Location loc = entry.getLoc();
-  auto bufferType = [&](int64_t bytes) {
-    return MemRefType::get(bytes, builder.getI8Type());
-  };
-  auto type = builder.getFunctionType(
-      {bufferType(inputBytes), bufferType(outputBytes)}, {});
-  auto wrapper = func::FuncOp::create(loc, "tessera_program", type);
+  SmallVector<Type> types;
+  for (const ProgramArray &array : arrays)
+    types.push_back(MemRefType::get(array.bytes, builder.getI8Type()));
+  auto wrapper = func::FuncOp::create(loc, "tessera_program",
+                                      builder.getFunctionType(types, {}));
   // Gives it another name where this one is taken.
   SymbolTable(module).insert(wrapper);
   builder.setInsertionPointToStart(wrapper.addEntryBlock());
 
   SmallVector<Value> arguments;
-  for (auto [array, type] : llvm::zip(inputs, entry.getArgumentTypes())) {
-    Value view = viewArray(builder, loc, wrapper.getArgument(0), array,
-                           getRowMajorType(type));
+  ValueRange memory = wrapper.getArguments();
+  for (auto [input, type] : llvm::zip(memory, entry.getArgumentTypes())) {
+    Value view = viewArray(builder, loc, input, getRowMajorType(type));
     arguments.push_back(readArgument(builder, loc, view, type));
   }
-  auto call = func::CallOp::create(builder, loc, entry, arguments);
-  for (auto [array, result] : llvm::zip(outputs, call.getResults())) {
-    Value view = viewArray(builder, loc, wrapper.getArgument(1), array,
-                           getRowMajorType(result.getType()));
+  SmallVector<Value> results = emitEntry(builder, entry, arguments);
+  for (auto [output, result] :
+       llvm::zip(memory.drop_front(arguments.size()), results)) {
+    Value view =
+        viewArray(builder, loc, output, getRowMajorType(result.getType()));
     writeResult(builder, loc, result, view);
   }
   func::ReturnOp::create(builder, loc);
   return wrapper.getSymName().str();
+}
+
+/// Adds the function that takes the addresses of all arrays, and calls the one
+/// around the entry, as the LLVM dialect passes memrefs of bytes: allocated and
+/// aligned pointer, offset, size and stride. Gives its name.
+static std::string addLoweredEntry(ModuleOp module, StringRef wrapper,
+                                   ArrayRef<ProgramArray> arrays) {
+  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(wrapper);
+  ImplicitLocOpBuilder b(callee.getLoc(), module.getContext());
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(module.getContext()), pointer);
+  auto entry = LLVM::LLVMFuncOp::create(b, "tessera_entry", type);
+  SymbolTable(module).insert(entry);
+  b.setInsertionPointToStart(entry.addEntryBlock(b));
+  auto number = [&](int64_t value) {
+    return LLVM::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  SmallVector<Value> arguments;
+  for (auto [i, array] : llvm::enumerate(arrays)) {
+    Value place = LLVM::GEPOp::create(b, pointer, pointer, entry.getArgument(0),
+                                      LLVM::GEPArg(static_cast<int32_t>(i)));
+    Value address = LLVM::LoadOp::create(b, pointer, place);
+    // What is written is no other's memory.
+    callee.setArgAttr(arguments.size() + 1,
+                      LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+    arguments.append(
+        {address, address, number(0), number(array.bytes), number(1)});
+  }
+  LLVM::CallOp::create(b, callee, arguments);
+  LLVM::ReturnOp::create(b, ValueRange());
+  callee.setLinkage(LLVM::Linkage::Internal);
+  return entry.getSymName().str();
 }
 
 /// Gives functions names of their own: `free` or `main` would be taken for what
@@ -275,6 +343,37 @@ static LogicalResult renameFunctions(ModuleOp module, StringRef wrapper) {
     function.setPrivate();
   }
   return success();
+}
+
+/// Puts all arrays into one memory space, which is all that there is here:
+/// moves between spaces move nothing then.
+static void dropSpaces(ModuleOp module) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](LayoutAttr attribute) -> Attribute {
+    Layout layout = attribute.getLayout();
+    layout.memorySpace = 0;
+    return LayoutAttr::get(attribute.getContext(), std::move(layout));
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  // Elements keep their type.
+  module.walk([](arith::ConstantOp constant) {
+    auto type = dyn_cast<RankedTensorType>(constant.getType());
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (type && elements && elements.getType() != type)
+      constant.setValueAttr(elements.reshape(type));
+  });
+}
+
+/// Lets relayouts of relayouts begin where the first ones do: arguments often
+/// come to another layout before they are used.
+static LogicalResult mergeRelayouts(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](RelayoutOp op) { ops.push_back(op); });
+  RewritePatternSet patterns(module.getContext());
+  RelayoutOp::getCanonicalizationPatterns(patterns, module.getContext());
+  return applyOpPatternsGreedily(ops, std::move(patterns));
 }
 
 /// Instructions of HLO have a result for all operands, and need no assertions
@@ -478,14 +577,14 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
     return entry.takeError();
 
   Program program;
-  auto inputs =
-      getArrays(entry->getArgumentTypes(), "argument", program.numInputBytes);
+  auto inputs = getArrays(entry->getArgumentTypes(), "argument");
   if (!inputs)
     return inputs.takeError();
-  auto outputs =
-      getArrays(entry->getResultTypes(), "result", program.numOutputBytes);
+  auto outputs = getArrays(entry->getResultTypes(), "result");
   if (!outputs)
     return outputs.takeError();
+  std::vector<ProgramArray> arrays = *inputs;
+  llvm::append_range(arrays, *outputs);
   program.inputArrays = std::move(*inputs);
   program.outputArrays = std::move(*outputs);
 
@@ -497,22 +596,25 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   entry = findEntry(*module, name);
   if (!entry)
     return entry.takeError();
+  if (llvm::Error error = checkLayouts(*entry))
+    return std::move(error);
   SymbolTableCollection symbols;
   llvm::Expected<int64_t> depth = CallDepths(symbols).get(*entry);
   if (!depth)
     return depth.takeError();
 
-  // The function around the entry is one more.
-  program.stackBytes = (*depth + 1) * kFrameBytes;
-  options.symbol =
-      addWrapper(*module, *entry, program.inputArrays, program.outputArrays,
-                 program.numInputBytes, program.numOutputBytes);
+  dropSpaces(*module);
+  // The functions around the entry are two more.
+  program.stackBytes = (*depth + 2) * kFrameBytes;
+  options.symbol = addWrapper(*module, *entry, arrays);
   if (failed(verify(*module)) ||
       failed(renameFunctions(*module, options.symbol)) ||
+      failed(mergeRelayouts(*module)) ||
       failed(lower(*module, *target, isHLOModule(text),
                    programOptions.poisonsPadding)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
                             shortenLines(messages));
+  options.symbol = addLoweredEntry(*module, options.symbol, arrays);
 
   auto compiled = CompiledModule::compile(std::move(module), options);
   if (!compiled && !messages.empty()) {
@@ -533,18 +635,18 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   return program;
 }
 
-llvm::Error Program::operator()(const void *input, void *output) const {
-  // The function of two memrefs of bytes, as the LLVM dialect passes them:
-  // allocated and aligned pointer, offset, size and stride.
-  using Entry = void(const void *, const void *, int64_t, int64_t, int64_t,
-                     void *, void *, int64_t, int64_t, int64_t);
+llvm::Error Program::operator()(llvm::ArrayRef<const void *> inputs,
+                                llvm::ArrayRef<void *> outputs) const {
+  using Entry = void(const void *const *);
+  assert(inputs.size() == inputArrays.size() &&
+         outputs.size() == outputArrays.size() && "memory for each array");
+  SmallVector<const void *> arrays(inputs);
+  llvm::append_range(arrays, outputs);
   // Unset where there is no stack to run on.
   std::optional<llvm::Error> error;
   auto run = [&] {
-    error = runProgram([&] {
-      reinterpret_cast<Entry *>(function)(input, input, 0, numInputBytes, 1,
-                                          output, output, 0, numOutputBytes, 1);
-    });
+    error =
+        runProgram([&] { reinterpret_cast<Entry *>(function)(arrays.data()); });
   };
   if (llvm::Error noStack = runOnStack(stackBytes, run))
     return noStack;

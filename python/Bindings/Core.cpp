@@ -23,6 +23,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <deque>
 #include <memory>
 
 namespace nb = nanobind;
@@ -461,6 +462,13 @@ void checkBytes(const std::string &side, int64_t expected, int64_t found) {
                  std::to_string(found));
 }
 
+/// InvalidError unless there are as many buffers as arrays.
+void checkCount(const std::string &side, size_t expected, size_t found) {
+  if (expected != found)
+    raiseInvalid("number of " + side + "s", std::to_string(expected),
+                 std::to_string(found));
+}
+
 class Relayout {
 public:
   Relayout(nb::handle source, nb::handle destination,
@@ -671,7 +679,7 @@ static void defineRelayout(nb::module_ &module) {
 
 namespace {
 
-/// A compiled function on the two buffers; tessera._program fills them.
+/// A compiled function on the bytes of arrays, which tessera._program makes.
 class Program {
 public:
   Program(std::string_view module, const std::optional<std::string> &entry,
@@ -696,14 +704,30 @@ public:
                     tesseraProgramGetOutput);
   }
 
-  void run(nb::handle from, nb::handle to) const {
-    Bytes input(from, /*isWritten=*/false), output(to, /*isWritten=*/true);
-    checkBytes("input", tesseraProgramGetInputBytes(get()), input.size());
-    checkBytes("output", tesseraProgramGetOutputBytes(get()), output.size());
+  void run(const nb::list &from, const nb::list &to) const {
+    std::deque<Bytes> buffers;
+    auto add = [&](const char *side, const nb::list &list, size_t count,
+                   auto *getArray) {
+      checkCount(side, count, list.size());
+      std::vector<void *> addresses;
+      for (size_t i = 0; i < count; ++i) {
+        const Bytes &buffer = buffers.emplace_back(
+            list[i], /*isWritten=*/getArray == tesseraProgramGetOutput);
+        checkBytes(side, getArray(get(), i).bytes, buffer.size());
+        addresses.push_back(buffer.data());
+      }
+      return addresses;
+    };
+    std::vector<void *> inputs =
+        add("input", from, tesseraProgramGetNumInputs(get()),
+            tesseraProgramGetInput);
+    std::vector<void *> outputs =
+        add("output", to, tesseraProgramGetNumOutputs(get()),
+            tesseraProgramGetOutput);
     TesseraError *error;
     {
       nb::gil_scoped_release release;
-      error = tesseraProgramRun(get(), input.data(), output.data());
+      error = tesseraProgramRun(get(), inputs.data(), outputs.data());
     }
     check(error);
   }
@@ -711,7 +735,7 @@ public:
   const TesseraProgram *get() const { return handle.get(); }
 
 private:
-  /// Shape, offset and bytes of each array.
+  /// Shape and bytes of each array.
   nb::tuple describe(size_t count,
                      TesseraProgramArray (*getArray)(const TesseraProgram *,
                                                      size_t)) const {
@@ -721,7 +745,7 @@ private:
       std::string text = collect([&](TesseraTextCallback callback, void *data) {
         tesseraShapePrint(array.shape, true, callback, data);
       });
-      arrays.append(nb::make_tuple(Shape(text), array.offset, array.bytes));
+      arrays.append(nb::make_tuple(Shape(text), array.bytes));
     }
     return nb::tuple(arrays);
   }
@@ -743,15 +767,7 @@ static void defineProgram(nb::module_ &module) {
            "module"_a, "entry"_a = nb::none(), "poison_padding"_a = false)
       .def_prop_ro("inputs", &Program::getInputs)
       .def_prop_ro("outputs", &Program::getOutputs)
-      .def_prop_ro("input_bytes",
-                   [](const Program &self) {
-                     return tesseraProgramGetInputBytes(self.get());
-                   })
-      .def_prop_ro("output_bytes",
-                   [](const Program &self) {
-                     return tesseraProgramGetOutputBytes(self.get());
-                   })
-      .def("__call__", &Program::run, "input"_a, "output"_a);
+      .def("__call__", &Program::run, "inputs"_a, "outputs"_a);
 }
 
 //===----------------------------------------------------------------------===//

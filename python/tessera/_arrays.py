@@ -108,7 +108,7 @@ def pack(array, shape, *, threads=1):
         array = _as_dense(array)
         order = _get_minor_to_major(array)
     move = _get_packer(_get_key(shape), array.shape, array.dtype, order, operator.index(threads))
-    return move(_as_bytes(array if array.flags.c_contiguous else array.transpose(order[::-1])))
+    return move(as_bytes(array if array.flags.c_contiguous else array.transpose(order[::-1])))
 
 
 def unpack(buffer, shape, *, threads=1):
@@ -128,7 +128,7 @@ def unpack(buffer, shape, *, threads=1):
       UnsupportedError: a layout that relayouts can't read.
     """
     move, dtype, dimensions = _get_unpacker(_get_key(shape), operator.index(threads))
-    return move(_as_bytes(buffer)).view(dtype).reshape(dimensions)
+    return move(as_bytes(buffer)).view(dtype).reshape(dimensions)
 
 
 def relayout(buffer, source, destination, *, threads=1):
@@ -149,7 +149,7 @@ def relayout(buffer, source, destination, *, threads=1):
       UnsupportedError: a layout that relayouts can't read or write.
     """
     move = _get_mover(_get_key(source), _get_key(destination), operator.index(threads))
-    return move(_as_bytes(buffer))
+    return move(as_bytes(buffer))
 
 
 def _get_key(shape):
@@ -161,7 +161,7 @@ def _as_shape(shape):
     return shape if isinstance(shape, Shape) else Shape(shape)
 
 
-def _as_bytes(buffer):
+def as_bytes(buffer):
     """The bytes of a buffer, without a copy."""
     if not isinstance(buffer, np.ndarray):
         return np.frombuffer(buffer, np.uint8)

@@ -6,7 +6,7 @@
 import numpy as np
 
 from tessera import _tessera
-from tessera._arrays import allocate, check_array
+from tessera._arrays import allocate, as_bytes, check_array
 from tessera._errors import InvalidError
 
 
@@ -42,8 +42,8 @@ class Program:
                 raise TypeError(f"a module is a str or an operation, not {type(module).__name__}")
             module = str(module)
         self._program = _tessera.Program(module, entry, poison_padding)
-        self.inputs = tuple(shape for shape, _, _ in self._program.inputs)
-        self.outputs = tuple(shape for shape, _, _ in self._program.outputs)
+        self.inputs = tuple(shape for shape, _ in self._program.inputs)
+        self.outputs = tuple(shape for shape, _ in self._program.outputs)
 
     def __repr__(self):
         types = [", ".join(map(str, shapes)) for shapes in (self.inputs, self.outputs)]
@@ -69,17 +69,15 @@ class Program:
             raise InvalidError(
                 f"invalid number of arrays: expected {len(self.inputs)}, one for each argument, found {len(arrays)}"
             )
-        memory = allocate(self._program.input_bytes)
-        inputs = enumerate(zip(arrays, self._program.inputs))
-        for number, (array, (shape, offset, size)) in inputs:
-            array = np.asarray(array)
+        inputs = []
+        for number, (array, shape) in enumerate(zip(arrays, self.inputs)):
+            array = np.asarray(array, order="C")
             check_array(array, shape, f"argument {number}")
-            slot = memory[offset : offset + size].view(array.dtype)
-            slot.reshape(array.shape)[...] = array
-        results = allocate(self._program.output_bytes)
-        self._program(memory, results)
+            inputs.append(as_bytes(array))
+        results = [allocate(size) for _, size in self._program.outputs]
+        self._program(inputs, results)
         outputs = tuple(
-            results[offset : offset + size].view(shape.dtype).reshape(shape.dimensions)
-            for shape, offset, size in self._program.outputs
+            result.view(shape.dtype).reshape(shape.dimensions)
+            for result, shape in zip(results, self.outputs)
         )
         return outputs[0] if len(outputs) == 1 else outputs

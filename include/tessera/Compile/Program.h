@@ -26,9 +26,6 @@ namespace tessera {
 struct ProgramArray {
   /// Type and dimensions, and the layout that the function gives it.
   Shape shape;
-  /// In bytes from the beginning of the buffer of all arguments, or results; a
-  /// multiple of 64.
-  int64_t offset = 0;
   /// Of the row-major array without padding: whole bytes for each element.
   int64_t bytes = 0;
 };
@@ -59,18 +56,17 @@ public:
 
   llvm::ArrayRef<ProgramArray> inputs() const { return inputArrays; }
   llvm::ArrayRef<ProgramArray> outputs() const { return outputArrays; }
-  /// Bytes of the buffer that holds all arguments, and of that of the results.
-  int64_t inputBytes() const { return numInputBytes; }
-  int64_t outputBytes() const { return numOutputBytes; }
 
-  /// Buffers begin at a multiple of 16 bytes. The first is not written.
+  /// Runs on the memory of each argument and each result, at any address;
+  /// arguments are not written, and results overlap neither them nor others.
   ///
   /// Errors: *invalid* where an assertion of the module fails, or one that
   /// --tessera-assert-faults added to it: divisions by zero, indices out of
   /// bounds and the like; *unsupported* where temporaries do not fit into
-  /// memory, or no thread with enough stack can be made. What is in the second
-  /// buffer is unspecified then.
-  llvm::Error operator()(const void *input, void *output) const;
+  /// memory, or no thread with enough stack can be made. What results are is
+  /// unspecified then.
+  llvm::Error operator()(llvm::ArrayRef<const void *> inputs,
+                         llvm::ArrayRef<void *> outputs) const;
 
 private:
   Program() = default;
@@ -78,7 +74,6 @@ private:
                                              const ProgramOptions &options);
 
   std::vector<ProgramArray> inputArrays, outputArrays;
-  int64_t numInputBytes = 0, numOutputBytes = 0;
   /// What calls nested as deep as they go take.
   size_t stackBytes = 0;
   std::shared_ptr<CompiledModule> module;
