@@ -9,6 +9,7 @@
 #include "tessera/Conversion/HLOToLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -105,21 +106,26 @@ static Elements emitReduce(HLOConverter &c, InstructionOp op,
   RankedTensorType array = getArrayType(op.getOperand(0));
   if (failed(checkDimensions(op, dimensions, array.getRank())))
     return failure();
-  if (dimensions.size() + index.size() != static_cast<size_t>(array.getRank()))
+  auto isReduced = [&](int64_t dim) {
+    return llvm::is_contained(dimensions, dim);
+  };
+  auto order = llvm::filter_to_vector(getMajorToMinor(array), isReduced);
+  if (order.size() != dimensions.size() ||
+      order.size() + index.size() != static_cast<size_t>(array.getRank()))
     return emitUnsupported(op, "dimensions", "those that the result lacks");
-  SmallVector<int64_t> sizes;
-  llvm::sort(dimensions);
-  for (int64_t dimension : dimensions)
-    sizes.push_back(array.getDimSize(dimension));
-  Elements values = buildLoops(
-      c.b, sizes, reducer->getInit(),
-      [&](ValueRange reduced, ValueRange values) -> Elements {
-        SmallVector<Value> source(index);
-        // In ascending order, each finds its place.
-        for (auto [dimension, value] : llvm::zip(dimensions, reduced))
-          source.insert(source.begin() + dimension, value);
-        return reducer->accumulate(values, source);
-      });
+  auto sizes = llvm::map_to_vector(
+      order, [&](int64_t dim) { return array.getDimSize(dim); });
+  Elements values =
+      buildLoops(c.b, sizes, reducer->getInit(),
+                 [&](ValueRange reduced, ValueRange values) -> Elements {
+                   SmallVector<Value> source(array.getRank());
+                   for (auto [dim, value] : llvm::zip(order, reduced))
+                     source[dim] = value;
+                   for (int64_t dim = 0, kept = 0; dim < array.getRank(); ++dim)
+                     if (!isReduced(dim))
+                       source[dim] = index[kept++];
+                   return reducer->accumulate(values, source);
+                 });
   if (failed(values))
     return failure();
   return reducer->finish(*values);

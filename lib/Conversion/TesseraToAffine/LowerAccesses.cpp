@@ -433,6 +433,8 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
   raiseLoops(rewriter, collectLoops().getArrayRef());
   normalizeLoops(collect());
   statistics.numSplitLoops = splitLoops(collect(), rewriter);
+  for (Operation *loop : getLoops<AffineForOp>(collect()))
+    detachReductions(rewriter, cast<AffineForOp>(loop));
 
   // One ElementAccess for each type: there are few types and many accesses.
   llvm::DenseMap<Type, std::unique_ptr<ElementAccess>> elements;

@@ -10,6 +10,8 @@
 
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -151,4 +153,41 @@ void tessera::splitLoop(RewriterBase &rewriter, AffineForOp loop,
   OpBuilder::InsertionGuard guard(rewriter);
   for (int64_t divisor : llvm::reverse(divisors))
     loop = splitOnce(rewriter, loop, divisor);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The element that the operation leaves others as they are with, if it may be
+/// regrouped.
+static std::optional<TypedAttr> getNeutralOfGroup(Operation *op) {
+  auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op);
+  bool isRounded = isa<arith::AddFOp, arith::MulFOp>(op);
+  if (isRounded &&
+      !arith::bitEnumContainsAll(fastMath.getFastMathFlagsAttr().getValue(),
+                                 arith::FastMathFlags::reassoc))
+    return std::nullopt;
+  return arith::getNeutralElement(op);
+}
+
+void tessera::detachReductions(RewriterBase &rewriter, AffineForOp loop) {
+  auto outer = dyn_cast<AffineForOp>(loop->getParentOp());
+  for (auto [number, init] : llvm::enumerate(loop.getInitsMutable())) {
+    SmallVector<Operation *> combiners;
+    if (!outer || !llvm::is_contained(outer.getRegionIterArgs(), init.get()) ||
+        !matchReduction(loop.getRegionIterArgs(), number, combiners) ||
+        combiners.size() != 1)
+      continue;
+    std::optional<TypedAttr> neutral = getNeutralOfGroup(combiners.front());
+    if (!neutral || neutral->getType() != init.get().getType())
+      continue;
+    Value carried = init.get(), result = loop.getResult(number);
+    rewriter.setInsertionPoint(loop);
+    init.set(arith::ConstantOp::create(rewriter, loop.getLoc(), *neutral));
+    rewriter.setInsertionPointAfter(loop);
+    Operation *combined = rewriter.clone(*combiners.front());
+    combined->setOperands({carried, result});
+    rewriter.replaceAllUsesExcept(result, combined->getResult(0), combined);
+  }
 }

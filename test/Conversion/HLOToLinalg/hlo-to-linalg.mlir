@@ -34,8 +34,9 @@ func.func @main(%a: !u) -> !s {
   %t = tessera_hlo.instruction "get-tuple-element"(%p) {hlo_attributes = {index = "1"}} : (tuple<!u, !t>) -> !t
   // CHECK: arith.constant dense<3> : tensor<i16,
   %z = arith.constant dense<3> : !s
-  // CHECK: affine.for %[[I:.*]] = 0 to 6
-  // CHECK:   affine.for %[[J:.*]] = 0 to 4
+  // The most minor dimension in memory is innermost.
+  // CHECK: affine.for %[[J:.*]] = 0 to 4
+  // CHECK:   affine.for %[[I:.*]] = 0 to 6
   // CHECK:     %[[E:.*]] = tensor.extract %[[CALL]]#1[%[[I]], %[[J]]]
   // CHECK:     arith.addi %{{.*}}, %[[E]]
   %r = tessera_hlo.instruction "reduce"(%t, %z) {hlo_attributes = {dimensions = "{0,1}", to_apply = @add}} : (!t, !s) -> !s

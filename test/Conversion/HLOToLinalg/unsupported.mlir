@@ -195,3 +195,19 @@ func.func @main(%i: !n) -> !n {
   %0 = tessera_hlo.instruction "while"(%i) {hlo_attributes = {condition = @number, body = @number}} : (!n) -> !n
   return %0 : !n
 }
+
+// -----
+
+// A dimension that is summed over twice.
+
+!a = tensor<2x4xf32, #tessera.layout<{1,0}>>
+!f = tensor<f32, #tessera.layout<{}>>
+func.func private @add(%x: !f, %y: !f) -> !f {
+  %0 = tessera_hlo.instruction "add"(%x, %y) : (!f, !f) -> !f
+  return %0 : !f
+}
+func.func @main(%x: !a, %z: !f) -> !f {
+  // expected-error@+1 {{unsupported dimensions of reduce: expected those that the result lacks}}
+  %0 = tessera_hlo.instruction "reduce"(%x, %z) {hlo_attributes = {dimensions = "{1,1}", to_apply = @add}} : (!a, !f) -> !f
+  return %0 : !f
+}

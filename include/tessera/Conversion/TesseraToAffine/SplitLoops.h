@@ -44,6 +44,14 @@ bool canSplit(mlir::affine::AffineForOp loop);
 void splitLoop(mlir::RewriterBase &rewriter, mlir::affine::AffineForOp loop,
                llvm::ArrayRef<int64_t> divisors);
 
+/// Lets `loop` begin each reduction that a loop around it goes on with by the
+/// neutral element, and adds the result to what the loop around it carries: so
+/// one step of that does not wait for the one before. Only for operations that
+/// may be regrouped: of floating-point numbers, minima, maxima, and sums and
+/// products with `reassoc`.
+void detachReductions(mlir::RewriterBase &rewriter,
+                      mlir::affine::AffineForOp loop);
+
 } // namespace tessera
 
 #endif // TESSERA_CONVERSION_TESSERATOAFFINE_SPLITLOOPS_H
