@@ -42,6 +42,8 @@ typedef struct TesseraProgramOptions {
   /// Whether buffers are filled with NaN and the like before they are written,
   /// so that padding that is read shows.
   bool poisonsPadding;
+  /// Threads that share large loops; 0 is 1.
+  int64_t threads;
 } TesseraProgramOptions;
 
 /// Compiles a function of a module, in MLIR's text or bytecode or HLO's text,

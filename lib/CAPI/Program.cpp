@@ -34,6 +34,7 @@ TesseraError *tesseraProgramCompile(const char *module, size_t length,
   if (options) {
     programOptions.entry = options->entry ? options->entry : "";
     programOptions.poisonsPadding = options->poisonsPadding;
+    programOptions.threads = options->threads == 0 ? 1 : options->threads;
   }
   llvm::Expected<Program> compiled =
       Program::compile(llvm::StringRef(module, length), programOptions);

@@ -379,7 +379,8 @@ static LogicalResult mergeRelayouts(ModuleOp module) {
 /// Instructions of HLO have a result for all operands, and need no assertions
 /// but where their conversion is in doubt.
 static LogicalResult lower(ModuleOp module, const ContractionTarget &target,
-                           bool isHLO, bool poisonsPadding) {
+                           bool isHLO, const ProgramOptions &programOptions) {
+  bool poisonsPadding = programOptions.poisonsPadding;
   PassManager manager(module->getName());
   manager.addPass(createSymbolDCEPass());
   // Operations of arith and math on tensors, which nothing bufferizes.
@@ -392,6 +393,7 @@ static LogicalResult lower(ModuleOp module, const ContractionTarget &target,
   options.vectorBytes = target.vectorBytes;
   options.vectorRegisters = target.vectorRegisters;
   options.bf16Pairs = target.hasBF16Pairs;
+  options.threads = programOptions.threads;
   // Results belong to the caller then, and what was allocated is freed.
   options.deallocate = true;
   options.poisonPadding = poisonsPadding;
@@ -546,6 +548,8 @@ llvm::Expected<Program> Program::compile(StringRef text,
 
 llvm::Expected<Program>
 Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
+  if (llvm::Error error = checkThreads(programOptions.threads, "threads"))
+    return std::move(error);
   CompileOptions options;
   llvm::Expected<ContractionTarget> target = getContractionTarget(options);
   if (!target)
@@ -610,8 +614,7 @@ Program::compileHere(StringRef text, const ProgramOptions &programOptions) {
   if (failed(verify(*module)) ||
       failed(renameFunctions(*module, options.symbol)) ||
       failed(mergeRelayouts(*module)) ||
-      failed(lower(*module, *target, isHLOModule(text),
-                   programOptions.poisonsPadding)))
+      failed(lower(*module, *target, isHLOModule(text), programOptions)))
     return unsupportedError("module", "what --tessera-to-llvm lowers",
                             shortenLines(messages));
   options.symbol = addLoweredEntry(*module, options.symbol, arrays);

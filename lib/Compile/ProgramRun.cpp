@@ -124,7 +124,22 @@ static size_t getMemoryBytes() {
 
 [[noreturn]] static void leave() { std::longjmp(current->exit, 1); }
 
+/// For a thread that shares a loop with the one that runs the program: the
+/// block has no neighbours, and null says that there is no memory.
+static void *allocateInShare(size_t bytes) {
+  auto *made =
+      bytes > getMemoryBytes()
+          ? nullptr
+          : static_cast<Allocation *>(std::malloc(bytes + sizeof(Allocation)));
+  if (!made)
+    return nullptr;
+  made->next = nullptr;
+  return made + 1;
+}
+
 static void *allocate(size_t bytes) {
+  if (!current)
+    return allocateInShare(bytes);
   Run &run = *current;
   size_t limit = getMemoryBytes() - sizeof(Allocation);
   Allocation *made = nullptr;
@@ -151,6 +166,8 @@ static void deallocate(void *memory) {
   if (!memory)
     return;
   Allocation *made = static_cast<Allocation *>(memory) - 1;
+  if (!made->next)
+    return std::free(made);
   made->next->previous = made->previous;
   made->previous->next = made->next;
   current->bytes -= made->bytes;

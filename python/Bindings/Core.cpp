@@ -683,10 +683,10 @@ namespace {
 class Program {
 public:
   Program(std::string_view module, const std::optional<std::string> &entry,
-          bool poisonsPadding) {
+          bool poisonsPadding, int64_t threads) {
+    TesseraProgramOptions options{toC(entry), poisonsPadding, threads};
     TesseraProgram *compiled = nullptr;
     TesseraError *error;
-    TesseraProgramOptions options{toC(entry), poisonsPadding};
     {
       nb::gil_scoped_release release;
       error = tesseraProgramCompile(module.data(), module.size(), &options,
@@ -762,9 +762,10 @@ private:
 
 static void defineProgram(nb::module_ &module) {
   nb::class_<Program>(module, "Program")
-      .def(nb::init<std::string_view, const std::optional<std::string> &,
-                    bool>(),
-           "module"_a, "entry"_a = nb::none(), "poison_padding"_a = false)
+      .def(nb::init<std::string_view, const std::optional<std::string> &, bool,
+                    int64_t>(),
+           "module"_a, "entry"_a = nb::none(), "poison_padding"_a = false,
+           "threads"_a = 1)
       .def_prop_ro("inputs", &Program::getInputs)
       .def_prop_ro("outputs", &Program::getOutputs)
       .def("__call__", &Program::run, "inputs"_a, "outputs"_a);

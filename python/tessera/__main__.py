@@ -52,6 +52,7 @@ def main():
         action="store_true",
         help="fill memory with NaN and the like first, so that padding that is read shows",
     )
+    run.add_argument("--threads", type=int, default=1, metavar="N", help="threads that share large loops (default 1)")
     run.add_argument("--inputs", metavar="IN.npz", help="the arguments, as arg0, arg1, ...")
     run.add_argument("--outputs", metavar="OUT.npz", help="where results go, as out0, ...; - is standard output")
     run.add_argument("--compare", metavar="REF.npz", help="arrays that results should be")
@@ -99,11 +100,16 @@ def tolerance(text):
     return number
 
 
+def get_options(arguments):
+    """How the function is compiled."""
+    return {"poison_padding": arguments.poison_padding, "threads": arguments.threads}
+
+
 def run_command(arguments):
     """Runs the function; returns the exit code."""
     if arguments.dump_values is not None or arguments.bisect is not None:
         return run_values(arguments)
-    program = ts.Program(read_text(arguments.module), arguments.entry, poison_padding=arguments.poison_padding)
+    program = ts.Program(read_text(arguments.module), arguments.entry, **get_options(arguments))
     inputs = load_arrays(arguments.inputs, "arg", program.inputs, "--inputs", "argument {}")
     expected = None
     if arguments.compare is not None:
@@ -123,7 +129,7 @@ def run_command(arguments):
 def run_values(arguments):
     """Runs the module for the values of its instructions; returns the exit code."""
     text, instructions, shapes = expose_values(read_text(arguments.module))
-    program = ts.Program(text, poison_padding=arguments.poison_padding)
+    program = ts.Program(text, **get_options(arguments))
     inputs = load_arrays(arguments.inputs, "arg", program.inputs, "--inputs", "argument {}")
     results = program(*inputs)
     results = results if isinstance(results, tuple) else (results,)

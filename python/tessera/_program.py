@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of MLIR modules, run on numpy arrays."""
 
+import operator
+
 import numpy as np
 
 from tessera import _tessera
@@ -22,7 +24,7 @@ class Program:
       outputs: the same of the results.
     """
 
-    def __init__(self, module, entry=None, *, poison_padding=False):
+    def __init__(self, module, entry=None, *, poison_padding=False, threads=1):
         """Compiles by --tessera-to-llvm.
 
         Args:
@@ -31,9 +33,11 @@ class Program:
             of HLO the entry computation.
           poison_padding: fills buffers with NaN and the like before they are written,
             as --tessera-poison-padding does, so that padding that is read shows.
+          threads: how many share large loops. Results do not depend on them.
 
         Raises:
-          InvalidError: the text has errors, or there is no such function.
+          InvalidError: the text has errors, there is no such function, or there are not
+            1 to 1024 threads.
           UnsupportedError: arguments or results of other types, functions that call
             themselves or 256 others deep, and what the pipeline refuses.
         """
@@ -41,7 +45,10 @@ class Program:
             if not hasattr(module, "operation"):
                 raise TypeError(f"a module is a str or an operation, not {type(module).__name__}")
             module = str(module)
-        self._program = _tessera.Program(module, entry, poison_padding)
+        threads = operator.index(threads)
+        if threads == 0:  # which is the default in C
+            raise InvalidError("invalid threads: expected a number of at least 1, found 0")
+        self._program = _tessera.Program(module, entry, poison_padding, threads)
         self.inputs = tuple(shape for shape, _ in self._program.inputs)
         self.outputs = tuple(shape for shape, _ in self._program.outputs)
 
@@ -77,7 +84,6 @@ class Program:
         results = [allocate(size) for _, size in self._program.outputs]
         self._program(inputs, results)
         outputs = tuple(
-            result.view(shape.dtype).reshape(shape.dimensions)
-            for result, shape in zip(results, self.outputs)
+            result.view(shape.dtype).reshape(shape.dimensions) for result, shape in zip(results, self.outputs)
         )
         return outputs[0] if len(outputs) == 1 else outputs

@@ -21,7 +21,8 @@ static void print(const char *data, size_t length, void *file) {
 
 static TesseraProgram *compile(const char *text, const char *entry) {
   TesseraProgram *program = NULL;
-  TesseraProgramOptions options = {entry, /*poisonsPadding=*/entry != NULL};
+  TesseraProgramOptions options = {entry, /*poisonsPadding=*/entry != NULL,
+                                   /*threads=*/0};
   TesseraError *error =
       tesseraProgramCompile(text, strlen(text), &options, &program);
   if (error) {

@@ -25,6 +25,9 @@
 
 // RUN: %{try} --tessera-vectorize-relayouts=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
 // RUN: %{try} --tessera-lower-relayouts=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: %{try} --tessera-vectorize-contractions=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: %{try} --tessera-parallelize-loops=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: %{try} --tessera-to-llvm=threads=-3 2>&1 | FileCheck %s --check-prefix=THREADS
 // THREADS: error: invalid option threads: expected a number from 1 to 1024, found -3
 
 // RUN: %{try} --tessera-vectorize-relayouts=nontemporal-bytes=-1 2>&1 | FileCheck %s --check-prefix=NONTEMPORAL
@@ -32,6 +35,9 @@
 
 // RUN: %{try} --tessera-vectorize-relayouts=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
 // RUN: %{try} --tessera-lower-relayouts=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
+// RUN: %{try} --tessera-vectorize-contractions=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
+// RUN: %{try} --tessera-parallelize-loops=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
+// RUN: %{try} --tessera-to-llvm=parallel-bytes=-1 2>&1 | FileCheck %s --check-prefix=PARALLEL
 // PARALLEL: error: invalid option parallel-bytes: expected a number of at least 0, found -1
 
 // RUN: %{try} --tessera-lower-relayouts=max-nests=0 2>&1 | FileCheck %s --check-prefix=NESTS

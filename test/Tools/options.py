@@ -63,7 +63,13 @@ PASSES = {
     "tessera-lower-relayouts": {"max-nests": {"48"}, "parallel-bytes": COUNTS, "threads": {"48"}},
     "tessera-propagate-layouts": {"max-candidates": NONE, "unknown-size": {"48"}, "unknown-trips": {"48"}},
     "tessera-report": {"function": NONE},
-    "tessera-vectorize-contractions": {"vector-bytes": NONE, "vector-registers": {"48"}},
+    "tessera-parallelize-loops": {"parallel-bytes": COUNTS, "threads": {"48"}},
+    "tessera-vectorize-contractions": {
+        "parallel-bytes": COUNTS,
+        "threads": {"48"},
+        "vector-bytes": NONE,
+        "vector-registers": {"48"},
+    },
     "tessera-vectorize-relayouts": {
         "cpu": NONE,
         "nontemporal-bytes": COUNTS,
@@ -76,6 +82,8 @@ PASSES = {
         "address-spaces": NONE,
         "cpu": NONE,
         "max-nests": {"48"},
+        "parallel-bytes": COUNTS,
+        "threads": {"48"},
         "vector-bytes": NONE,
         "vector-registers": {"48"},
     },

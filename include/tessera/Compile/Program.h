@@ -38,6 +38,9 @@ struct ProgramOptions {
   /// Whether buffers are filled with NaN and the like before they are written,
   /// as by --tessera-poison-padding, so that padding that is read shows.
   bool poisonsPadding = false;
+  /// Threads that share large loops, by LLVM's OpenMP runtime. Sums of
+  /// floating-point numbers do not depend on them.
+  int64_t threads = 1;
 };
 
 /// A compiled function; copies share the code. Runs may go on side by side.

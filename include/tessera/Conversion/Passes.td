@@ -769,7 +769,11 @@ def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
     Option<"vectorRegisters", "vector-registers", "int64_t", /*default=*/"16",
            "Vector registers that there are">,
     Option<"bf16Pairs", "bf16-pairs", "bool", /*default=*/"false",
-           "Whether the processor has AVX512_BF16">
+           "Whether the processor has AVX512_BF16">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "Threads for which a loop of blocks becomes affine.parallel">,
+    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"2097152",
+           "Least work to be shared among threads: products, in bytes of sums">
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -780,6 +784,62 @@ def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
     Statistic<"numVectorized", "contractions-vectorized",
               "Operations that became blocks of registers">,
     Statistic<"numLeft", "contractions-left", "Operations that were left alone">
+  ];
+}
+
+def ParallelizeLoops : Pass<"tessera-parallelize-loops"> {
+  let summary = "Share large affine loops among threads";
+  let description = [{
+    Turns outermost `affine.for` loops into `affine.parallel` where
+    iterations are independent, by upstream's analysis of dependences, and the
+    accesses of one run of the loop are `parallel-bytes` or more, a loop without
+    constant bounds counted once. Loops inside others that cannot be shared are
+    looked at, too; what is inside a shared one stays as it is.
+
+    Upstream's analysis takes different memrefs for different memory. Loops are
+    left alone where memrefs that they access may be views of one buffer and one
+    of them is written, where a buffer is neither allocated in the function nor
+    one of its arguments, which must not overlap where one of them is written,
+    and where they allocate or free memory, carry values, or call functions.
+
+    ```mlir
+    func.func @double(%x: memref<1024x1024xf32>) {
+      affine.for %i = 0 to 1024 {
+        affine.for %j = 0 to 1024 {
+          %e = affine.load %x[%i, %j] : memref<1024x1024xf32>
+          %s = arith.addf %e, %e : f32
+          affine.store %s, %x[%i, %j] : memref<1024x1024xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    becomes, with `threads=2`,
+
+    ```mlir
+    func.func @double(%x: memref<1024x1024xf32>) {
+      affine.parallel (%i) = (0) to (1024) {
+        affine.for %j = 0 to 1024 {
+          %e = affine.load %x[%i, %j] : memref<1024x1024xf32>
+          %s = arith.addf %e, %e : f32
+          affine.store %s, %x[%i, %j] : memref<1024x1024xf32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", /*default=*/"1",
+           "Threads that there are; 1 leaves every loop alone">,
+    Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"2097152",
+           "Smallest loop that is shared among threads, in bytes that it "
+           "accesses">
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numShared", "loops-shared", "Loops that became parallel">
   ];
 }
 

@@ -66,6 +66,13 @@ struct ToLLVMOptions : ToAffineOptions {
       *this, "cpu", llvm::cl::init(""),
       llvm::cl::desc("The processor, by LLVM's name, for how it reads rows, as "
                      "for tessera-vectorize-relayouts")};
+  Option<int64_t> threads{
+      *this, "threads", llvm::cl::init(1),
+      llvm::cl::desc("Threads that share large loops, by OpenMP")};
+  Option<int64_t> parallelBytes{
+      *this, "parallel-bytes", llvm::cl::init(2 << 20),
+      llvm::cl::desc("Smallest loop that is shared, in bytes, as for "
+                     "tessera-parallelize-loops")};
 };
 void buildToLLVMPipeline(mlir::OpPassManager &manager,
                          const ToLLVMOptions &options);

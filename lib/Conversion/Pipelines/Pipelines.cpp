@@ -9,6 +9,7 @@
 #include "tessera/Conversion/Pipelines.h"
 
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Dialect/Tessera/Transforms/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -42,11 +43,13 @@ namespace {
 struct VectorOptions {
   VectorizeRelayoutsOptions relayouts;
   VectorizeContractionsOptions contractions;
+  /// Of all loops.
+  ParallelizeLoopsOptions loops;
 };
 } // namespace
 
 /// With `vectorOptions`, relayouts and contractions become vector kernels where
-/// there is a plan.
+/// there is a plan, and large loops are shared.
 static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
                         ArrayRef<std::string> addressSpaces,
                         const VectorOptions *vectorOptions = nullptr) {
@@ -59,6 +62,10 @@ static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
     manager.addPass(createVectorizeRelayouts(vectorOptions->relayouts));
   LowerRelayoutsOptions relayoutOptions;
   relayoutOptions.maxNests = options.maxNests;
+  if (vectorOptions) {
+    relayoutOptions.threads = vectorOptions->loops.threads;
+    relayoutOptions.parallelBytes = vectorOptions->loops.parallelBytes;
+  }
   manager.addPass(createLowerRelayouts(relayoutOptions));
   LowerLayoutsOptions layoutOptions;
   layoutOptions.stridedBoundaries = options.stridedBoundaries;
@@ -77,6 +84,8 @@ static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
   manager.addPass(createCSEPass());
   if (options.deallocate)
     addDeallocation(manager);
+  if (vectorOptions)
+    manager.addPass(createParallelizeLoops(vectorOptions->loops));
 }
 
 void tessera::buildToAffinePipeline(OpPassManager &manager,
@@ -99,8 +108,18 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   vectorOptions.contractions.vectorBytes = options.vectorBytes;
   vectorOptions.contractions.vectorRegisters = options.vectorRegisters;
   vectorOptions.contractions.bf16Pairs = options.bf16Pairs;
+  vectorOptions.loops.threads = options.threads;
+  vectorOptions.loops.parallelBytes = options.parallelBytes;
+  vectorOptions.relayouts.threads = options.threads;
+  vectorOptions.relayouts.parallelBytes = options.parallelBytes;
+  vectorOptions.contractions.threads = options.threads;
+  vectorOptions.contractions.parallelBytes = options.parallelBytes;
   addToAffine(manager, options, addressSpaces, &vectorOptions);
-  buildAffineToLLVMPipeline(manager);
+  AffineToLLVMOptions toLLVMOptions;
+  // Passes before say what is wrong with a number.
+  toLLVMOptions.threads = static_cast<unsigned>(
+      std::clamp<int64_t>(options.threads, 1, kMaxThreads));
+  buildAffineToLLVMPipeline(manager, toLLVMOptions);
 }
 
 void tessera::registerTesseraPipelines() {

@@ -402,6 +402,24 @@ planSums(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
   return plan;
 }
 
+/// Shares the blocks of columns, or those of rows where there are more.
+static void shareBlocks(ContractionPlan &plan,
+                        llvm::ArrayRef<ContractionDim> dims,
+                        const ContractionElements &elements,
+                        const ContractionTarget &target) {
+  int64_t work = elements.sumBits / 8;
+  for (const ContractionDim &dim : dims)
+    work = llvm::MulOverflow(work, dim.size, work) ? INT64_MAX : work;
+  int64_t ofColumns = plan.column.size / plan.columns();
+  int64_t ofRows = std::min(plan.rowBlock, plan.row.size) / plan.rows;
+  if (target.threads == 1 || work < target.parallelBytes ||
+      std::max(ofColumns, ofRows) < 2)
+    return;
+  bool hasColumns = ofColumns >= std::min(target.threads, ofRows);
+  plan.shared =
+      hasColumns ? ContractionDim::Kind::Column : ContractionDim::Kind::Row;
+}
+
 llvm::Expected<ContractionPlan>
 ContractionPlan::get(llvm::ArrayRef<ContractionDim> dims,
                      const ContractionElements &elements,
@@ -413,8 +431,10 @@ ContractionPlan::get(llvm::ArrayRef<ContractionDim> dims,
     if (auto found = plan(dims, elements, target))
       if (!best || found->lanes > best->lanes)
         best = std::move(found);
-  if (best && best->lanes > 1)
+  if (best && best->lanes > 1) {
+    shareBlocks(*best, dims, elements, target);
     return std::move(*best);
+  }
   return unsupportedError("contraction",
                           "a dimension along which a factor and the result, or "
                           "both factors, have neighbours in memory",

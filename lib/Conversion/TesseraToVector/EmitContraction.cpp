@@ -12,6 +12,7 @@
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -57,10 +58,11 @@ private:
 
   void emitOuter(ArrayRef<ContractionDim> dims, const Positions &at);
   void emitBlocks(const ContractionDim &dim, int64_t step, int64_t total,
-                  const Positions &at, EmitBlock emitBlock);
+                  const Positions &at, EmitBlock emitBlock,
+                  bool isShared = false);
   void emitDigits(const ContractionDim &dim, int64_t step, int64_t count,
                   unsigned digit, const OpenDigits &open, const Positions &at,
-                  EmitAt emitAt);
+                  EmitAt emitAt, bool isShared = false);
   AffineMap getTrips(const ContractionDim &dim, int64_t step, int64_t count,
                      unsigned digit, const OpenDigits &open);
   void emitRows(int64_t rows, int64_t sums, const Positions &at);
@@ -185,11 +187,12 @@ AffineMap ContractionEmitter::getTrips(const ContractionDim &dim, int64_t step,
 }
 
 /// Loops over the digits from `digit` down to the one of weight `step`, for the
-/// first `count` blocks of that size.
+/// first `count` blocks of that size. If they are shared, the outermost loop is
+/// parallel.
 void ContractionEmitter::emitDigits(const ContractionDim &dim, int64_t step,
                                     int64_t count, unsigned digit,
                                     const OpenDigits &open, const Positions &at,
-                                    EmitAt emitAt) {
+                                    EmitAt emitAt, bool isShared) {
   unsigned last = dim.getDigit(step);
   bool isLast = digit == last;
   OpenDigits inner = open;
@@ -197,7 +200,9 @@ void ContractionEmitter::emitDigits(const ContractionDim &dim, int64_t step,
     if (isLast)
       return emitAt(positions);
     inner.value = inner.value * (dim.weights[digit] / dim.weights[digit - 1]);
-    emitDigits(dim, step, count, digit - 1, inner, positions, emitAt);
+    bool isOutermost = inner.variables.empty();
+    emitDigits(dim, step, count, digit - 1, inner, positions, emitAt,
+               isShared && isOutermost);
   };
   bool isOne = open.variables.empty() && count * step <= dim.weights[digit];
   if (isOne)
@@ -209,21 +214,26 @@ void ContractionEmitter::emitDigits(const ContractionDim &dim, int64_t step,
   inner.value =
       inner.value + b.getAffineDimExpr(unsigned(open.variables.size()));
   inner.variables.push_back(loop.getInductionVar());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  emitInner(advance(at, dim, digit, loop.getInductionVar()));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    emitInner(advance(at, dim, digit, loop.getInductionVar()));
+  }
+  if (isShared)
+    (void)affine::affineParallelize(loop);
 }
 
 /// Emits blocks of `step` indices, which a digit has, up to `total`, and one of
 /// those that are left.
 void ContractionEmitter::emitBlocks(const ContractionDim &dim, int64_t step,
                                     int64_t total, const Positions &at,
-                                    EmitBlock emitBlock) {
+                                    EmitBlock emitBlock, bool isShared) {
   int64_t count = total / step, left = total % step;
   OpenDigits none{b.getAffineConstantExpr(0), {}};
   if (count > 0)
-    emitDigits(dim, step, count, dim.weights.size() - 1, none, at,
-               [&](const Positions &block) { emitBlock(step, block); });
+    emitDigits(
+        dim, step, count, dim.weights.size() - 1, none, at,
+        [&](const Positions &block) { emitBlock(step, block); }, isShared);
   if (left > 0)
     emitBlock(left, advance(at, dim, total - left));
 }
@@ -250,16 +260,20 @@ void ContractionEmitter::emitRows(int64_t rows, int64_t sums,
   start[Packed] = constant(0);
   if (plan.packsLhs)
     pack(rows, sums, start);
-  emitBlocks(plan.column, plan.columns(), plan.column.size, start,
-             [&](int64_t columns, const Positions &ofColumns) {
-               emitBlocks(plan.row, plan.rows, rows, ofColumns,
-                          [&](int64_t height, const Positions &block) {
-                            if (plan.isAlongSum)
-                              emitKernelAlong(height, columns, sums, block);
-                            else
-                              emitKernel(height, columns, sums, block);
-                          });
-             });
+  emitBlocks(
+      plan.column, plan.columns(), plan.column.size, start,
+      [&](int64_t columns, const Positions &ofColumns) {
+        emitBlocks(
+            plan.row, plan.rows, rows, ofColumns,
+            [&](int64_t height, const Positions &block) {
+              if (plan.isAlongSum)
+                emitKernelAlong(height, columns, sums, block);
+              else
+                emitKernel(height, columns, sums, block);
+            },
+            plan.shared == ContractionDim::Kind::Row);
+      },
+      plan.shared == ContractionDim::Kind::Column);
 }
 
 void ContractionEmitter::emit() {

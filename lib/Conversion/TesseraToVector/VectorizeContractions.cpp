@@ -241,7 +241,9 @@ struct VectorizeContractionsPass
     return success(
         succeeded(checkOption(getOperation(), vectorBytes.ArgStr, isVector,
                               "16, 32 or 64", Twine(vectorBytes))) &&
-        succeeded(checkRange(getOperation(), vectorRegisters, 4, 64)));
+        succeeded(checkRange(getOperation(), vectorRegisters, 4, 64)) &&
+        succeeded(checkRange(getOperation(), threads, 1, kMaxThreads)) &&
+        succeeded(checkRange(getOperation(), parallelBytes, 0)));
   }
 
   void runOnOperation() override {
@@ -249,7 +251,8 @@ struct VectorizeContractionsPass
       return signalPassFailure();
     if (!enabled)
       return;
-    ContractionTarget target{vectorBytes, vectorRegisters, bf16Pairs};
+    ContractionTarget target{vectorBytes, vectorRegisters, bf16Pairs, threads,
+                             parallelBytes};
     SmallVector<std::pair<linalg::LinalgOp, ContractionBody>> contractions;
     getOperation()->walk([&](linalg::LinalgOp op) {
       if (!hasOperandsOfContraction(op))

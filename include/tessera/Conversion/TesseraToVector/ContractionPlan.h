@@ -42,6 +42,7 @@
 #include "tessera/Layout/AxisList.h"
 
 #include <array>
+#include <optional>
 
 namespace tessera {
 
@@ -91,6 +92,10 @@ struct ContractionTarget {
   int64_t vectorRegisters = 16;
   /// Whether there are dot products of pairs of bf16, those of AVX512_BF16.
   bool hasBF16Pairs = false;
+  /// Threads to share the work where there are products of at least so many
+  /// bytes of sums.
+  int64_t threads = 1;
+  int64_t parallelBytes = 2 << 20;
 };
 
 /// What the plan knows of the elements.
@@ -130,6 +135,8 @@ struct ContractionPlan {
   bool packsLhs = false;
   /// Indices of a block of rows, and of the sum, that are done before the next.
   int64_t rowBlock = 1, sumBlock = 1;
+  /// The loop of blocks of registers that threads share, if one does.
+  std::optional<ContractionDim::Kind> shared;
 
   /// The columns of a block of registers.
   int64_t columns() const { return isAlongSum ? vectors : lanes * vectors; }
