@@ -11,6 +11,7 @@
 #include "FunctionText.h"
 
 #include "tessera/HLO/Attributes.h"
+#include "tessera/Support/FileKind.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Base64.h"
@@ -278,7 +279,7 @@ static Error addBody(Kernel &kernel, const json::Object &config,
   Expected<std::string> body = readBody(config);
   if (!body)
     return body.takeError();
-  kernel.isBytecode = StringRef(*body).starts_with("ML\xefR");
+  kernel.isBytecode = isBytecode(*body);
   if (kernel.isBytecode && !readBytecode)
     return unsupportedError("kernel body", "MLIR as text", "bytecode");
   if (kernel.isBytecode)

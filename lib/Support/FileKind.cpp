@@ -64,9 +64,13 @@ static bool isAlias(StringRef text) {
   return !name.empty() && text.drop_front(name.size()).ltrim().starts_with("=");
 }
 
+bool tessera::isBytecode(StringRef bytes) {
+  return bytes.starts_with("ML\xEFR");
+}
+
 FileKind tessera::getFileKind(StringRef bytes) {
   StringRef begin = bytes.take_front(kBegin);
-  if (begin.starts_with("ML\xEFR"))
+  if (isBytecode(begin))
     return begin.contains("StableHLO") ? FileKind::StableHLOBytecode
                                        : FileKind::Bytecode;
   if (begin.starts_with("\x1F\x8B"))

@@ -16,6 +16,7 @@
 #include "tessera/Support/Nesting.h"
 
 #include "tessera/Layout/Diagnostic.h"
+#include "tessera/Support/FileKind.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -340,8 +341,7 @@ static bool hasEmptyGroup(llvm::StringRef text) {
 }
 
 llvm::Error tessera::checkParsable(llvm::StringRef text) {
-  // What bytecode begins with.
-  if (text.starts_with("ML\xEFR"))
+  if (isBytecode(text))
     return llvm::Error::success();
   NestingScanner scanner(text);
   bool isRight = scanner.run();

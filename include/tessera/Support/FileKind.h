@@ -37,6 +37,9 @@ enum class FileKind {
 /// The kind of a file with these bytes.
 FileKind getFileKind(llvm::StringRef bytes);
 
+/// Whether they are those of bytecode of MLIR, of any dialect.
+bool isBytecode(llvm::StringRef bytes);
+
 /// A kind in words, such as `HLO text`.
 llvm::StringRef getFileKindName(FileKind kind);
 

@@ -39,8 +39,8 @@ constexpr int64_t kMaxExpansion = int64_t(1) << 20;
 ///   (test/Upstream has the programs).
 ///
 /// The text need not be valid; what the parser refuses before it gets there may
-/// count as well. Bytecode is always right, since its reader has a limit. Takes
-/// linear time.
+/// count as well. Bytecode is always right: MLIR's reader does not recurse
+/// (tessera/Kernels/Bytecode.h looks at what it read). Takes linear time.
 llvm::Error checkParsable(llvm::StringRef text);
 
 } // namespace tessera

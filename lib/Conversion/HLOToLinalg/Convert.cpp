@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Conversion/TotalArith.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -43,35 +44,6 @@ static Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type type) {
   if (fromWidth < toWidth)
     return arith::ExtFOp::create(b, type, value);
   return arith::TruncFOp::create(b, type, value);
-}
-
-/// Towards zero; what is beyond the type is its limit, and NaN is 0.
-static Value convertToInteger(ImplicitLocOpBuilder &b, Value value,
-                              IntegerType type, bool isUnsigned) {
-  value = convertFloat(b, value, getAccumulatorType(value.getType()));
-  auto floatType = cast<FloatType>(value.getType());
-  unsigned width = type.getWidth();
-  auto limit = [&](const APInt &integer) -> Value {
-    return arith::ConstantOp::create(b, b.getIntegerAttr(type, integer));
-  };
-  APInt low =
-      isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
-  APInt high =
-      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  // Both limits of the numbers that fit are powers of two, or 0.
-  double above = std::ldexp(1.0, isUnsigned ? width : width - 1);
-  Value isAbove = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, value,
-                                        createScalar(b, floatType, above));
-  Value isBelow = arith::CmpFOp::create(
-      b, arith::CmpFPredicate::OLE, value,
-      createScalar(b, floatType, isUnsigned ? 0 : -above));
-  Value isNaN =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
-  Value integer = isUnsigned ? Value(arith::FPToUIOp::create(b, type, value))
-                             : Value(arith::FPToSIOp::create(b, type, value));
-  integer = arith::SelectOp::create(b, isAbove, limit(high), integer);
-  integer = arith::SelectOp::create(b, isBelow, limit(low), integer);
-  return arith::SelectOp::create(b, isNaN, limit(APInt(width, 0)), integer);
 }
 
 static Value isNotZero(ImplicitLocOpBuilder &b, Value value) {
@@ -121,7 +93,8 @@ Value hlo::convertScalar(ImplicitLocOpBuilder &b, Value value,
   if (isa<FloatType>(from) && isa<FloatType>(type))
     return convertFloat(b, value, type);
   if (isa<FloatType>(from))
-    return convertToInteger(b, value, cast<IntegerType>(type), toUnsigned);
+    return createInteger(b, convertFloat(b, value, getAccumulatorType(from)),
+                         type, toUnsigned);
   if (isa<FloatType>(type)) {
     Type wide = getAccumulatorType(type);
     value = fromUnsigned ? Value(arith::UIToFPOp::create(b, wide, value))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/HLOToLinalg.h"
+#include "tessera/Conversion/TotalArith.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -71,49 +72,14 @@ static Value isZero(ImplicitLocOpBuilder &b, Value value) {
                                createScalar(b, value.getType(), 0));
 }
 
-/// Whether the quotient is that of the smallest number and -1.
-static Value overflows(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
-  auto type = cast<IntegerType>(lhs.getType());
-  Value smallest = arith::ConstantOp::create(
-      b, b.getIntegerAttr(type, APInt::getSignedMinValue(type.getWidth())));
-  auto equals = [&](Value value, Value other) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, other);
-  };
-  return arith::AndIOp::create(b, equals(lhs, smallest),
-                               equals(rhs, createScalar(b, type, -1)));
-}
-
-/// Division where the machine has one: by 1 where it has not, which `replace`
-/// takes the place of.
 static Value emitDivide(ImplicitLocOpBuilder &b, ValueRange x,
                         bool isUnsigned) {
-  Type type = x[0].getType();
-  Value zero = isZero(b, x[1]), one = createScalar(b, type, 1);
-  Value ones = createScalar(b, type, -1);
-  if (isUnsigned) {
-    Value divisor = arith::SelectOp::create(b, zero, one, x[1]);
-    return arith::SelectOp::create(b, zero, ones,
-                                   arith::DivUIOp::create(b, x[0], divisor));
-  }
-  Value isOne = arith::OrIOp::create(b, zero, overflows(b, x[0], x[1]));
-  Value divisor = arith::SelectOp::create(b, isOne, one, x[1]);
-  return arith::SelectOp::create(b, zero, ones,
-                                 arith::DivSIOp::create(b, x[0], divisor));
+  return createQuotient(b, x[0], x[1], isUnsigned);
 }
 
 static Value emitRemainder(ImplicitLocOpBuilder &b, ValueRange x,
                            bool isUnsigned) {
-  Type type = x[0].getType();
-  Value zero = isZero(b, x[1]), one = createScalar(b, type, 1);
-  if (isUnsigned) {
-    Value divisor = arith::SelectOp::create(b, zero, one, x[1]);
-    return arith::SelectOp::create(b, zero, x[0],
-                                   arith::RemUIOp::create(b, x[0], divisor));
-  }
-  Value isOne = arith::OrIOp::create(b, zero, overflows(b, x[0], x[1]));
-  Value divisor = arith::SelectOp::create(b, isOne, one, x[1]);
-  return arith::SelectOp::create(b, zero, x[0],
-                                 arith::RemSIOp::create(b, x[0], divisor));
+  return createRemainder(b, x[0], x[1], isUnsigned);
 }
 
 static Value emitIntegerSign(ImplicitLocOpBuilder &b, ValueRange x,
@@ -135,20 +101,9 @@ static Value emitHighProduct(ImplicitLocOpBuilder &b, ValueRange x,
   return arith::MulSIExtendedOp::create(b, x[0], x[1]).getHigh();
 }
 
-/// A shift by less than the width; by more, all bits have left.
 template <typename OpTy>
 static Value emitShift(ImplicitLocOpBuilder &b, ValueRange x, bool) {
-  auto type = cast<IntegerType>(x[0].getType());
-  Value width = arith::ConstantOp::create(
-      b, b.getIntegerAttr(type, APInt(type.getWidth(), type.getWidth() - 1)));
-  Value isWithin =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, x[1], width);
-  Value amount = arith::SelectOp::create(b, isWithin, x[1], width);
-  Value shifted = OpTy::create(b, x[0], amount);
-  if (std::is_same_v<OpTy, arith::ShRSIOp>)
-    return shifted;
-  return arith::SelectOp::create(b, isWithin, shifted,
-                                 createScalar(b, type, 0));
+  return createShift<OpTy>(b, x[0], x[1]);
 }
 
 /// By squaring. A negative exponent gives 0 but for 1 and -1.

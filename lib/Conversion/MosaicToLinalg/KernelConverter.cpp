@@ -8,6 +8,8 @@
 
 #include "KernelConverter.h"
 
+#include "tessera/Conversion/TotalArith.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -15,6 +17,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -71,8 +75,7 @@ Value KernelConverter::constantIndex(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-Value KernelConverter::getIndex(Value number) {
-  Value converted = get(number);
+Value KernelConverter::castToIndex(Value converted) {
   if (isa<IndexType>(converted.getType()))
     return converted;
   return arith::IndexCastOp::create(b, b.getIndexType(), converted);
@@ -86,12 +89,12 @@ Value KernelConverter::createEmpty(Type type) {
 Value KernelConverter::createMemory(Type type) {
   auto memory = cast<ShapedType>(type);
   Type element = memory.getElementType();
-  bool isNumber = element.isIntOrFloat();
+  bool hasNumbers = element.isIntOrIndexOrFloat();
   auto tensor = RankedTensorType::get(memory.getShape(),
-                                      isNumber ? element : b.getI32Type());
+                                      hasNumbers ? element : b.getI32Type());
   Value array =
       bufferization::AllocTensorOp::create(b, tensor, /*dynamicSizes=*/{});
-  if (isNumber)
+  if (hasNumbers)
     return array;
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
   return linalg::FillOp::create(b, zero, array).getResult(0);
@@ -197,6 +200,62 @@ static bool isElementwise(Operation *op) {
          OpTrait::hasElementwiseMappableTraits(op);
 }
 
+/// More than any memory has; sizes in bytes, and sums of a few, do not
+/// overflow.
+static constexpr int64_t kMaxBytes = int64_t(1) << 48;
+
+/// Numbers that a processor may compute with.
+static bool isNumber(Type type) {
+  return isa<IndexType>(type) ||
+         (type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 64);
+}
+
+/// Whether elements of so many sizes have at most kMaxBytes, of 8 bytes each.
+static bool isInMemory(ArrayRef<int64_t> sizes) {
+  int64_t bytes = 8;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    std::optional<int64_t> product = llvm::checkedMul(bytes, size);
+    if (!product || *product > kMaxBytes)
+      return false;
+    bytes = *product;
+  }
+  return true;
+}
+
+LogicalResult KernelConverter::checkType(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  auto memref = dyn_cast<MemRefType>(type);
+  Type element = getElementTypeOrSelf(type);
+  // Semaphores are of a type of `tpu`, and in memory alone.
+  bool isKnown = isNumber(element) || (memref && isa<OpaqueType>(element));
+  bool isArray = memref || (vector && !vector.isScalable());
+  if (!isKnown || (isa<ShapedType>(type) && !isArray))
+    return unsupported("value of the kernel",
+                       "numbers of up to 64 bits, vectors, and memory of them",
+                       debugString(type));
+  if (isArray && !isInMemory(cast<ShapedType>(type).getShape()))
+    return unsupported("value of the kernel", "at most 2^48 bytes",
+                       debugString(type));
+  return success();
+}
+
+LogicalResult KernelConverter::checkTypes() {
+  bool areKnown = true;
+  auto check = [&](TypeRange types) {
+    for (Type type : types)
+      areKnown &= succeeded(checkType(type));
+  };
+  kernel->walk([&](Operation *op) {
+    check(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        check(block.getArgumentTypes());
+  });
+  return success(areKnown);
+}
+
 void KernelConverter::checkOperations() {
   kernel->walk([&](Operation *op) {
     StringRef name = op->getName().getStringRef();
@@ -224,43 +283,33 @@ static bool isComputedWide(Operation *op) {
                       [](Type type) { return widen(type) != type; });
 }
 
-/// What divides by one that may be 0, or -1 where the quotient has no number:
-/// processors trap. The results are those of HLO.
-static Value createDivision(ImplicitLocOpBuilder &b, Operation *op,
-                            ValueRange operands) {
-  Value left = operands[0], right = operands[1];
-  Type type = right.getType();
-  Type element = getElementTypeOrSelf(type);
-  auto constant = [&](int64_t value) -> Value {
-    TypedAttr attribute = b.getIntegerAttr(element, value);
-    if (auto shaped = dyn_cast<ShapedType>(type))
-      attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
-    return arith::ConstantOp::create(b, attribute);
+/// What arith defines for some operands alone, as HLO defines it for all; null
+/// for other operations.
+static Value createTotal(ImplicitLocOpBuilder &b, Operation *op, ValueRange x) {
+  Type type = KernelConverter::convertType(op->getResult(0).getType());
+  bool isUnsigned = isa<arith::DivUIOp, arith::RemUIOp, arith::FPToUIOp>(op);
+  auto widenNumber = [&]() -> Value {
+    Type wide = widen(x[0].getType());
+    return wide == x[0].getType() ? x[0] : arith::ExtFOp::create(b, wide, x[0]);
   };
-  auto isEqual = [&](int64_t value) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, right,
-                                 constant(value));
-  };
-  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
-  bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);
-  Value isZero = isEqual(0);
-  Value divisor = arith::SelectOp::create(b, isZero, constant(1), right);
-  Value isMinusOne = isSigned ? isEqual(-1) : Value();
-  if (isSigned)
-    divisor = arith::SelectOp::create(b, isMinusOne, constant(1), divisor);
-  OperationState state(b.getLoc(), op->getName(), {left, divisor}, {type});
-  Value result = b.create(state)->getResult(0);
-  if (isSigned && !isRemainder)
-    result = arith::SelectOp::create(
-        b, isMinusOne, arith::SubIOp::create(b, constant(0), left), result);
-  return arith::SelectOp::create(b, isZero, isRemainder ? left : constant(-1),
-                                 result);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<arith::DivSIOp, arith::DivUIOp>(
+          [&](auto) { return createQuotient(b, x[0], x[1], isUnsigned); })
+      .Case<arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return createRemainder(b, x[0], x[1], isUnsigned); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto shift) {
+        return createShift<decltype(shift)>(b, x[0], x[1]);
+      })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
+        return createInteger(b, widenNumber(), type, isUnsigned);
+      })
+      .Default(Value());
 }
 
 LogicalResult KernelConverter::convertElementwise(Operation *op) {
   SmallVector<Value> operands = get(op->getOperands());
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
-    set(op->getResult(0), createDivision(b, op, operands));
+  if (Value total = createTotal(b, op, operands)) {
+    set(op->getResult(0), total);
     return success();
   }
   SmallVector<Type> types =
@@ -283,18 +332,38 @@ LogicalResult KernelConverter::convertElementwise(Operation *op) {
   return success();
 }
 
+bool KernelConverter::isConverted(Value value) const {
+  Type type = value.getType();
+  if (auto memref = dyn_cast<MemRefType>(type)) {
+    const View *view = getView(value);
+    if (!view || static_cast<int64_t>(view->dims.size()) != memref.getRank())
+      return false;
+    Type element = memref.getElementType();
+    return isa<OpaqueType>(element) ||
+           element == getElementTypeOrSelf(arrays[view->array].getType());
+  }
+  Value converted = get(value);
+  return converted && converted.getType() == convertType(type);
+}
+
 LogicalResult KernelConverter::convertOperation(Operation *op) {
-  auto isKnown = [&](Value operand) {
-    return isa<MemRefType>(operand.getType()) ? getView(operand) != nullptr
-                                              : get(operand) != nullptr;
+  auto areConverted = [&](ValueRange values) {
+    return llvm::all_of(values,
+                        [&](Value value) { return isConverted(value); });
   };
   // What made the operand was diagnosed.
-  if (!llvm::all_of(op->getOperands(), isKnown))
+  if (!areConverted(op->getOperands()))
     return failure();
   auto found = conversions.operations.find(op->getName().getStringRef());
-  if (found != conversions.operations.end())
-    return found->second(*this, op);
-  return isElementwise(op) ? convertElementwise(op) : failure();
+  bool isKnown = found != conversions.operations.end();
+  if (!isKnown && !isElementwise(op))
+    return failure();
+  if (failed(isKnown ? found->second(*this, op) : convertElementwise(op)))
+    return failure();
+  if (areConverted(op->getResults()))
+    return success();
+  return unsupported(op, "results that it is known to have",
+                     debugString(op->getResultTypes()));
 }
 
 LogicalResult KernelConverter::convertBlock(Block &block) {

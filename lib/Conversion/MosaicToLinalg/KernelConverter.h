@@ -72,8 +72,10 @@ public:
   }
   /// A tensor for a vector; numbers stay what they are.
   static mlir::Type convertType(mlir::Type type);
-  /// An index for a number of any integer type.
-  mlir::Value getIndex(mlir::Value number);
+  /// A converted number of any integer type as an index.
+  mlir::Value castToIndex(mlir::Value converted);
+  /// An index for a number of the kernel.
+  mlir::Value getIndex(mlir::Value number) { return castToIndex(get(number)); }
   mlir::Value constantIndex(int64_t value);
   /// A tensor of the shape of `type` with nothing in it.
   mlir::Value createEmpty(mlir::Type type);
@@ -104,8 +106,11 @@ public:
 
   /// Converts all but the terminator.
   llvm::LogicalResult convertBlock(mlir::Block &block);
-  /// The text of operations that have no conversion goes to the errors.
+  /// Operations that have no conversion go to the errors.
   void checkOperations();
+  /// Whether all values are of types that can be converted; those that are not
+  /// go to the errors, and nothing may be converted.
+  llvm::LogicalResult checkTypes();
   llvm::LogicalResult unsupported(mlir::Operation *op,
                                   const llvm::Twine &expected,
                                   const llvm::Twine &found);
@@ -118,6 +123,9 @@ public:
   mlir::func::FuncOp convertFunction(const KernelCall &call);
 
 private:
+  /// Whether `value` has become something of its type.
+  bool isConverted(mlir::Value value) const;
+  llvm::LogicalResult checkType(mlir::Type type);
   llvm::LogicalResult convertOperation(mlir::Operation *op);
   llvm::LogicalResult convertElementwise(mlir::Operation *op);
   void setPlaceholders(mlir::Operation *op);
@@ -141,6 +149,9 @@ getIntegers(mlir::Attribute attribute);
 /// `tpu`, verified. Errors: *unsupported*.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readKernel(llvm::StringRef body, mlir::MLIRContext &context);
+
+/// Quotients that are rounded up or down become others.
+void expandQuotients(mlir::ModuleOp kernel);
 
 /// Elementwise operations become loops, those that compute for one another one
 /// loop.

@@ -82,6 +82,7 @@ mosaic::convertKernel(const KernelCall &call,
     errors.push_back(takeDiagnostic(kernel.takeError()));
     return std::nullopt;
   }
+  expandQuotients(**kernel);
   KernelConversions conversions;
   populateRegionConversions(conversions);
   populateMemoryConversions(conversions);
@@ -89,6 +90,8 @@ mosaic::convertKernel(const KernelCall &call,
   populateContractionConversions(conversions);
   KernelConverter converter(**kernel, conversions, errors);
   converter.checkOperations();
+  if (failed(converter.checkTypes()))
+    return std::nullopt;
   func::FuncOp function = converter.convertFunction(moveTypes(call, context));
   if (!function && errors.empty())
     (void)converter.unsupported("kernel", "operations that are converted",

@@ -14,12 +14,13 @@
 
 #include "KernelConverter.h"
 
+#include "tessera/Kernels/Bytecode.h"
+#include "tessera/Support/FileKind.h"
 #include "tessera/Support/Nesting.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/CrashRecoveryContext.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -44,14 +45,6 @@ static std::string quoteMemorySpaces(StringRef text) {
     quoted += ("\"" + name + "\"").str();
     text = rest;
   }
-}
-
-/// The module as it is written, or null.
-static OwningOpRef<ModuleOp> parse(StringRef body, MLIRContext &context) {
-  ParserConfig config(&context, /*verifyAfterParse=*/false);
-  if (body.starts_with("ML\xefR"))
-    return parseSourceString<ModuleOp>(body, config);
-  return parseSourceString<ModuleOp>(quoteMemorySpaces(body), config);
 }
 
 /// Attributes as the newest version has them, where upstream's operations need
@@ -82,49 +75,55 @@ static void restoreName(Operation *op) {
   op->erase();
 }
 
-/// Reads and verifies; null where that fails, with a message or none.
-static OwningOpRef<ModuleOp> readModule(StringRef body, MLIRContext &context,
-                                        std::string &message) {
+/// The module as it is written, which nothing has verified.
+static llvm::Expected<OwningOpRef<ModuleOp>> parse(StringRef body,
+                                                   MLIRContext &context) {
+  if (isBytecode(body))
+    return readBytecode(body, context);
+  if (llvm::Error error = checkParsable(body))
+    return std::move(error);
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  return parseSourceString<ModuleOp>(quoteMemorySpaces(body), config);
+}
+
+/// Restores names and verifies.
+static LogicalResult restore(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module->walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops)
+    restoreName(op);
+  return verify(module);
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> mosaic::readKernel(StringRef body,
+                                                         MLIRContext &context) {
+  std::string message;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
-  OwningOpRef<ModuleOp> module = parse(body, context);
+  auto fail = [](const Twine &found) {
+    return unsupportedError(
+        "kernel body",
+        "a module of Mosaic that MLIR 22 reads, of version " +
+            Twine(kNewestVersion) + " or before",
+        found);
+  };
+  auto module = parse(body, context);
   if (!module)
-    return {};
-  auto version = (*module)->getAttrOfType<IntegerAttr>(kVersion);
-  if (version && version.getInt() > kNewestVersion) {
-    message = "version " + std::to_string(version.getInt());
-    return {};
+    return module.takeError();
+  if (!*module)
+    return fail(message);
+  int64_t version = getInteger(**module, kVersion, 0);
+  if (version > kNewestVersion)
+    return fail("version " + Twine(version));
+  bool isVerified = false;
+  if (!runRecovering([&] { isVerified = succeeded(restore(**module)); })) {
+    (void)module->release(); // Which may be in any state.
+    return fail("a fault of its verifier");
   }
-  SmallVector<Operation *> ops;
-  module->walk([&](Operation *op) { ops.push_back(op); });
-  for (Operation *op : ops)
-    restoreName(op);
-  return succeeded(verify(*module)) ? std::move(module)
-                                    : OwningOpRef<ModuleOp>();
-}
-
-llvm::Expected<OwningOpRef<ModuleOp>> mosaic::readKernel(StringRef body,
-                                                         MLIRContext &context) {
-  if (!body.starts_with("ML\xefR"))
-    if (llvm::Error error = checkParsable(body))
-      return std::move(error);
-  OwningOpRef<ModuleOp> module;
-  std::string message;
-  // The reader of bytecode ends the process for some that is damaged.
-  llvm::CrashRecoveryContext::Enable();
-  llvm::CrashRecoveryContext recovery;
-  bool survived =
-      recovery.RunSafely([&] { module = readModule(body, context, message); });
-  llvm::CrashRecoveryContext::Disable();
-  if (survived && module)
-    return module;
-  return unsupportedError("kernel body",
-                          "a module of Mosaic that MLIR 22 reads, of version " +
-                              Twine(kNewestVersion) + " or before",
-                          !survived         ? "a fault of its reader"
-                          : message.empty() ? "no module"
-                                            : message);
+  if (!isVerified)
+    return fail(message);
+  return module;
 }

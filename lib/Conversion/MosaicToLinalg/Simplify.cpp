@@ -1,4 +1,4 @@
-//===- SimplifyFunction.cpp - Fewer loops for what kernels become ---------===//
+//===- Simplify.cpp - Simpler kernels, and fewer loops for them -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,6 +8,8 @@
 
 #include "KernelConverter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
@@ -16,6 +18,22 @@
 
 using namespace mlir;
 using namespace tessera;
+
+void mosaic::expandQuotients(ModuleOp kernel) {
+  SmallVector<Operation *> quotients;
+  kernel->walk([&](Operation *op) {
+    if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+      quotients.push_back(op);
+  });
+  RewritePatternSet patterns(kernel.getContext());
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  // Nothing else changes.
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps)
+      .enableFolding(false)
+      .enableConstantCSE(false);
+  (void)applyOpPatternsGreedily(quotients, std::move(patterns), config);
+}
 
 /// Whether the consumer reads each element once, or the producer computes
 /// nothing.
