@@ -16,7 +16,18 @@ import tessera as ts
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
 sys.path.append(os.path.join(os.path.dirname(__file__), "Inputs"))
-from kernel_text import BF16, get_mlir_type, load, make_program, memref, store, vector  # noqa: E402
+from kernel_text import (  # noqa: E402
+    BF16,
+    get_mlir_type,
+    get_shape,
+    load,
+    make_kernel,
+    make_module,
+    make_program,
+    memref,
+    store,
+    vector,
+)
 from test_counts import test_count, test_seed  # noqa: E402
 
 I32 = np.int32
@@ -394,18 +405,114 @@ def while_loop(rng, numbers):
     return [a, np.array([limit], I32)], a * 2**limit, lines
 
 
+def binary(a, b, expected, name):
+    """An operation on all of %a and %b."""
+    kind = vector(a.shape, a.dtype)
+    lines = [load("x", "a", a.shape, a.dtype), load("y", "b", a.shape, a.dtype), f"%r = {name} %x, %y : {kind}"]
+    return [a, b], expected, [*lines, store("r", "out", a.shape, a.dtype)]
+
+
+def draw_edges(numbers):
+    return numbers.choice([-(2**31), -7, -1, 0, 1, 2, 3, 31, 32, 2**31 - 1], (3, 9)).astype(I32)
+
+
 def divide(rng, numbers):
     """By zeros and -1, too: HLO says what that is."""
-    a, b = (numbers.choice([-(2**31), -7, -1, 0, 1, 2, 3, 2**31 - 1], (3, 9)).astype(I32) for _ in range(2))
+    a, b = draw_edges(numbers), draw_edges(numbers)
     wide, by = a.astype(np.int64), b.astype(np.int64)
     safe = np.where(by == 0, 1, by)
     quotient = np.abs(wide) // np.abs(safe) * np.sign(wide) * np.sign(safe)
     name = rng.choice(["divsi", "remsi"])
     zero = -1 if name == "divsi" else wide
     expected = np.where(by == 0, zero, quotient if name == "divsi" else wide - quotient * safe)
-    kind = vector(a.shape, I32)
-    lines = [load("x", "a", a.shape, I32), load("y", "b", a.shape, I32), f"%r = arith.{name} %x, %y : {kind}"]
-    return [a, b], expected.astype(np.int64).astype(I32), [*lines, store("r", "out", a.shape, I32)]
+    return binary(a, b, expected.astype(np.int64).astype(I32), f"arith.{name}")
+
+
+def divide_rounded(rng, numbers):
+    """Up or down. By zero there is a number, whichever."""
+    a, b = draw_edges(numbers), draw_edges(numbers)
+    name = rng.choice(["floordivsi", "ceildivsi", "ceildivui"])
+    if name == "ceildivui":
+        wide, by = a.view(np.uint32).astype(np.int64), b.view(np.uint32).astype(np.int64)
+    else:
+        wide, by = a.astype(np.int64), b.astype(np.int64)
+    sign = 1 if name == "floordivsi" else -1
+    # The smallest number by -1 is one that 32 bits do not have.
+    a = np.where((by == 0) | (sign * (sign * wide // np.where(by == 0, 1, by)) == 2**31) & (by < 0), 5, a).astype(I32)
+    b = np.where(by == 0, 1, b).astype(I32)
+    wide, by = (x.view(np.uint32) if name == "ceildivui" else x for x in (a, b))
+    expected = sign * (sign * wide.astype(np.int64) // by.astype(np.int64))
+    return binary(a, b, expected.astype(I32), f"arith.{name}")
+
+
+def divide_rounded_by_zero(rng, numbers):
+    """Processors trap: what comes out does not matter, but that something does."""
+    a = draw_edges(numbers)
+    name = rng.choice(["floordivsi", "ceildivsi", "ceildivui"])
+    operands, _, lines = binary(a, np.resize(np.array([0, -1], I32), a.shape), a, f"arith.{name}")
+    return operands, a, [*lines, store("x", "out", a.shape, I32)]
+
+
+def shift(rng, numbers):
+    """By the width and more, too: no bit stays."""
+    a, b = draw_edges(numbers), draw_edges(numbers)
+    name = rng.choice(["shli", "shrsi", "shrui"])
+    amount = b.view(np.uint32).astype(np.uint64)
+    within = np.minimum(amount, 31)
+    if name == "shli":
+        expected = np.where(amount > 31, 0, a.astype(np.int64) << within.astype(np.int64))
+    elif name == "shrsi":
+        expected = a >> within.astype(I32)
+    else:
+        expected = np.where(amount > 31, 0, a.view(np.uint32) >> within.astype(np.uint32))
+    return binary(a, b, expected.astype(np.int64).astype(I32), f"arith.{name}")
+
+
+def to_integer(rng, numbers):
+    """What is beyond the type is its limit, and NaN is 0."""
+    dtype = rng.choice([np.float32, BF16])
+    choices = [0.0, -0.5, 2.75, -2.75, 3e9, -3e9, 5e9, np.inf, -np.inf, np.nan, 2.0**31, -(2.0**31)]
+    a = numbers.choice(choices, draw_shape(rng)).astype(dtype)
+    name = rng.choice(["arith.fptosi", "arith.fptoui"])
+    low, high = (-(2**31), 2**31 - 1) if name == "arith.fptosi" else (0, 2**32 - 1)
+    wide = np.nan_to_num(np.trunc(a.astype(np.float64)), nan=0.0, posinf=high, neginf=low)
+    expected = np.clip(wide, low, high).astype(np.int64).astype(I32)
+    line = f"%r = {name} %x : {vector(a.shape, dtype)} to {vector(a.shape, I32)}"
+    return [a], expected, [load("x", "a", a.shape, dtype), line, store("r", "out", a.shape, I32)]
+
+
+def unsigned_loop(rng, numbers):
+    """Across the largest signed number."""
+    a, steps = draw(numbers, draw_shape(rng)), rng.randint(0, 4)
+    first = 2**31 - rng.randint(0, 4)
+    kind = vector(a.shape)
+    lines = [
+        load("x", "a", a.shape),
+        f"%first = arith.constant {first} : i32",
+        f"%last = arith.constant {first + steps} : i32",
+        "%one = arith.constant 1 : i32",
+        f"%r = scf.for unsigned %i = %first to %last step %one iter_args(%s = %x) -> ({kind}) : i32 {{",
+        f"%t = arith.addf %s, %x : {kind}",
+        f"scf.yield %t : {kind}",
+        "}",
+        store("r", "out", a.shape),
+    ]
+    return [a], sum([a] * steps, a), lines
+
+
+def index_memory(rng, numbers):
+    """Indices in memory of the kernel's own."""
+    a = draw(numbers, (rng.randint(2, 9), rng.randint(1, 9)))
+    row = rng.randrange(len(a))
+    lines = [
+        "%indices = memref.alloca() : memref<3xindex>",
+        f"%row = arith.constant {row} : index",
+        "memref.store %row, %indices[%c0] : memref<3xindex>",
+        "%i = memref.load %indices[%c0] : memref<3xindex>",
+        f"%x = vector.load %a[%i, %c0] : {memref(a.shape)}, {vector((1, a.shape[1]))}",
+        store("x", "out", (1, a.shape[1])),
+    ]
+    return [a], a[row : row + 1].copy(), lines
 
 
 def elementwise(rng, numbers):
@@ -443,8 +550,25 @@ def weird(rng, numbers):
 CASES = [
     *(repeat, rotate, dynamic_rotate, concatenate, iota, transpose, bitcast, reduce_index, dynamic_gather, matmul),
     *(contract, reduction, broadcast, shape_cast, part_of_vector, strided_load, masked_store, slice_of_memref),
-    *(control, while_loop, divide, elementwise, weird),
+    *(control, while_loop, divide, divide_rounded, divide_rounded_by_zero, shift, to_integer, elementwise, weird),
+    *(unsigned_loop, index_memory),
 ]
+
+
+def check_window(rng, numbers):
+    """What is wrong with windows of an array, which may be larger than it or have nothing to see."""
+    rows, window, columns = rng.choice([0, 0, 1, rng.randint(2, 20)]), rng.randint(1, 9), rng.randint(1, 9)
+    a = draw(numbers, (rows, columns))
+    block = (window, columns)
+    bounds = f"window_bounds = array<i64: {window}, {columns}>"
+    params = ", ".join([f"{{transform_indices = affine_map<(i) -> (i, 0)>, {bounds}}}"] * 2)
+    attributes = f"iteration_bounds = array<i64: {max(1, -(-rows // window))}>, window_params = [{params}]"
+    lines = [load("x", "a", block), f"%r = arith.addf %x, %x : {vector(block)}", store("r", "out", block)]
+    number = rng.choice(["i32", "index"])
+    body = make_kernel((("i", number), ("a", memref(block)), ("out", memref(block))), lines, attributes)
+    shape = get_shape(a.shape, a.dtype, tiles=False)
+    found = ts.Program(make_module([shape], shape, body), poison_padding=True)(a)
+    return "" if is_right(found, a + a) else f"windows of {window} of {a.shape}: {found}, expected {a + a}"
 
 
 def is_right(found, expected):
@@ -473,6 +597,11 @@ def main():
                 types = [f"{get_mlir_type(a.dtype)}{list(a.shape)}" for a in operands]
                 print(f"{case.__name__} of {types}, seed {test_seed()}:\n  " + "\n  ".join(lines))
                 print(found, "expected", expected)
+        problem = check_window(rng, numbers)
+        count += 1
+        if problem:
+            wrong += 1
+            print(problem)
     print(f"{count} kernels, {wrong} wrong")
 
 

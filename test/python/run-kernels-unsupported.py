@@ -14,7 +14,7 @@ import tessera as ts
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
 sys.path.append(os.path.join(os.path.dirname(__file__), "Inputs"))
-from kernel_text import load, make_kernel, make_module, make_program, memref, store, vector  # noqa: E402
+from kernel_text import BF16, load, make_kernel, make_module, make_program, memref, store, vector  # noqa: E402
 from test_counts import test_count, test_seed  # noqa: E402
 
 X = np.zeros((8, 128), np.float32)
@@ -66,6 +66,19 @@ CONTRACTION = (
     ' iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<maximumf>}'
 )
 
+EIGHT = vector((8, 8))
+SIZES = memref((1,), np.int32)
+
+
+def with_transform(function):
+    """A kernel with a prefetched operand, one of whose windows is where the function says."""
+    arguments = (("i", "i32"), ("n", SIZES), ("a", memref((4, 128))), ("out", M))
+    attributes = f"{GRID}, scalar_prefetch = 1 : i64, window_params = [{{transform_indices = @f}}, {{}}]"
+    body = make_kernel(arguments, (), attributes)
+    body = body.rstrip().removesuffix("}") + f"  func.func @f{function}\n}}\n"
+    return call(body, ("s32[1]{0}", "f32[8,128]{1,0:T(8,128)}"))
+
+
 CASES = [
     # Operations that there are not.
     (
@@ -112,6 +125,36 @@ CASES = [
     (of("tpu.logistic", operands="%x, %x", types=f"{V}, {V}"), "`tpu.logistic`"),
     (of("tpu.weird"), "`tpu.weird`"),
     (of("tpu.truncf"), "`tpu.truncf`"),
+    (
+        of("tpu.truncf", "rounding_mode = #tpu.rounding_mode<towards_zero>", result=vector(X.shape, BF16)),
+        "`tpu.truncf` of the kernel: expected to_nearest_even as rounding_mode",
+    ),
+    (
+        do(
+            f"%k = arith.constant dense<1> : vector<8xi32>\n%i2 = arith.fptosi %x : {V} to {V.replace('f32', 'i32')}\n"
+            f"%y = vector.multi_reduction <maximumf>, %i2, %k [1] : {V.replace('f32', 'i32')} to vector<8xi32>"
+        ),
+        "expected a kind of its elements, found maximumf of i32",
+    ),
+    (
+        do(
+            '%w = "tpu.iota"() {dimensions = array<i32: 0>} : () -> vector<300x2xi32>\n'
+            "%f = arith.sitofp %w : vector<300x2xi32> to vector<300x2xf32>\n"
+            '%y = "tpu.reduce_index"(%f) {axis = 0 : i32, kind = #tpu.reduction_kind<arg_max>} : '
+            "(vector<300x2xf32>) -> vector<2xi8>"
+        ),
+        "`tpu.reduce_index`",
+    ),
+    # A dimension that is summed over, in the result.
+    (
+        do(
+            "%s = vector.extract_strided_slice %x {offsets = [0, 0], sizes = [8, 8], strides = [1, 1]} : "
+            f"{V} to {EIGHT}\n"
+            f'%y = "tpu.matmul"(%s, %s, %s) {{dimension_numbers = #tpu.dot_dimension_numbers<[1], [0], [0], [1], '
+            f"[0, 1, 1, 1], [], []>}} : ({EIGHT}, {EIGHT}, {EIGHT}) -> {EIGHT}"
+        ),
+        "dimension numbers that fit",
+    ),
     (of("tpu.assume_multiple", operands="", types=""), "`tpu.assume_multiple`"),
     (of("tpu.device_id", operands="", types=""), "`tpu.device_id`"),
     (
@@ -141,6 +184,17 @@ CASES = [
         "expected parts of the array, found 8 elements from 300 on of 8",
     ),
     (do(f'"tpu.strided_store"(%x) : ({V}) -> ()'), "`tpu.strided_store`"),
+    # The last element is where 64 bits count from the beginning again.
+    (
+        of(
+            "tpu.strided_load",
+            f"strides = array<i64: {2**63 - 1}, 1>",
+            "%a, %c0, %c0",
+            f"{M}, index, index",
+            vector((3, 128)),
+        ),
+        "expected parts of the array, found 3 elements from 0 on of 8",
+    ),
     (
         do(f'"tpu.vector_store"(%x, %out) {{operandSegmentSizes = array<i32: 9, -7>}} : ({V}, {M}) -> ()'),
         "`tpu.vector_store`",
@@ -153,6 +207,13 @@ CASES = [
         do(f'%y = "tpu.memref_slice"(%a, %i, %i) {{{SIZED}}} : ({M}, i32, i32) -> {M}'),
         "expected static sizes",
     ),
+    (
+        do(
+            f'%y = "tpu.memref_slice"(%a, %i, %i) {{operandSegmentSizes = array<i32: 1, 2, 0>}} : ({M}, i32, i32) -> '
+            f"{memref(X.shape, np.int32)}"
+        ),
+        "expected elements of the memref",
+    ),
     (do(f'%y = "tpu.memref_squeeze"(%a) : ({M}) -> {memref((128,))}'), "`tpu.memref_squeeze`"),
     (do(f'%y = "tpu.reinterpret_cast"(%a) : ({M}) -> {memref((4, 256))}'), "`tpu.reinterpret_cast`"),
     (
@@ -163,6 +224,32 @@ CASES = [
     (do(f'"tpu.sem_signal"(%out, %i) : ({M}, i32) -> ()'), "`tpu.sem_signal`"),
     # Regions.
     (do(f'%y = "tpu.region"() ({{}}) : () -> {V}'), "`tpu.region`"),
+    # What the region gives belongs to another operation.
+    (
+        do('%yes = arith.constant true\n%y = "tpu.region"() ({\nscf.if %yes {}\n}) : () -> i1'),
+        "`tpu.region` of the kernel: expected results that the region yields",
+    ),
+    # Results that nothing has.
+    (
+        do(
+            "%yes = arith.constant true\n%y = scf.if %yes -> (i32) {\n"
+            '%n = "tpu.delay"(%i) : (i32) -> i32\nscf.yield %n : i32\n} else {\nscf.yield %i : i32\n}'
+        ),
+        "`tpu.delay` of the kernel: expected results that it is known to have, found i32",
+    ),
+    # Types: those that are no numbers, and more than any memory.
+    *(
+        (do(f"%m = memref.alloca() : memref<{type}>"), f"value of the kernel: expected {expected}")
+        for type, expected in [
+            ("4xvector<8xf32>", "numbers of up to 64 bits"),
+            ("4xcomplex<f32>", "numbers of up to 64 bits"),
+            ("4xi16777215", "numbers of up to 64 bits"),
+            ("4294967296x4294967296xf32", "at most 2^48 bytes"),
+            ("4294967296x65536xi8", "at most 2^48 bytes"),
+        ]
+    ),
+    (do("%y = arith.constant dense<1.0> : vector<[4]xf32>"), "found vector<[4]xf32>"),
+    (do("%y = arith.constant 1 : i65"), "found i65"),
     # The function: its arguments, windows, grid.
     (kernel("scratch_operands = 1 : i64"), "kernel_c1"),
     (kernel(f"{GRID}, window_params = [{WINDOW}}}, {WINDOW}}}]", HALF[:2]), "kernel_c1"),
@@ -174,10 +261,30 @@ CASES = [
         kernel(f"{GRID}, window_params = [{WINDOW}, {PADDED}}}, {WINDOW}}}]", HALF),
         "expected windows without padding",
     ),
-    (kernel(f"{GRID}, window_params = [{{transform_indices = @none}}, {WINDOW}}}]", HALF), "found none"),
+    (kernel(f"{GRID}, window_params = [{{transform_indices = @none}}, {WINDOW}}}]", HALF), "found @none"),
     (
         kernel(f"{GRID}, window_params = [{{transform_indices = affine_map<(d0) -> (d0)>}}, {WINDOW}}}]", HALF),
-        "expected a map or function of the grid to 2 indices",
+        "expected a map or function of the grid to an index of each dimension, found 1 of 2",
+    ),
+    *(
+        (
+            with_transform(transform),
+            f"expected a map or function of the grid to an index of each dimension, found {found}",
+        )
+        for transform, found in [
+            (f"(%i: i32, %n: {SIZES}) -> i32 {{ return %i : i32 }}", "1 of 2"),
+            (f"(%i: i64, %n: {SIZES}) -> (i64, i64) {{ return %i, %i : i64, i64 }}", "i64"),
+            ("(%i: i32) -> (i32, i32) { return %i, %i : i32, i32 }", "f"),
+            (
+                f"(%i: i32, %n: {SIZES}) -> (f32, f32) {{ %z = arith.constant 0.0 : f32 return %z, %z : f32, f32 }}",
+                "f32",
+            ),
+            (
+                f"(%i: i32, %n: {SIZES}) -> (i32, i32) {{ %z = arith.constant 0 : index "
+                f"memref.store %i, %n[%z] : {SIZES} return %i, %i : i32, i32 }}",
+                "one that writes to memory",
+            ),
+        ]
     ),
     (kernel(f"{GRID}, window_params = [{{}}]", INDEXED), "expected arguments for the grid"),
     (kernel("iteration_bounds = array<i64: -5>", INDEXED), "expected arguments for the grid"),

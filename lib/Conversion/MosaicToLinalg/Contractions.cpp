@@ -282,17 +282,20 @@ getContraction(const DotDimensions &dims, int64_t leftRank, int64_t rightRank) {
       return std::nullopt;
     all.sum.push_back(of[dim]);
   }
+  // All but those that are summed over, each once.
+  llvm::SmallDenseSet<unsigned> ofSum(all.sum.begin(), all.sum.end());
+  for (int64_t dim : dims.leftSummed)
+    if (ofSum.contains(all.left[dim]))
+      return std::nullopt;
+  if (ofSum.size() != all.sum.size() ||
+      ofSum.size() + dims.leftSummed.size() != all.numDims)
+    return std::nullopt;
   return all;
 }
 
-/// Whether dimensions of the iteration have one size each in all operands, and
-/// the sum has each of its dimensions once.
+/// Whether dimensions of the iteration have one size each in all operands.
 static bool haveSizes(const Contraction &contraction, ValueRange operands) {
   SmallVector<int64_t> sizes(contraction.numDims, -1);
-  llvm::SmallDenseSet<unsigned> ofSum(contraction.sum.begin(),
-                                      contraction.sum.end());
-  if (ofSum.size() != contraction.sum.size())
-    return false;
   std::array<ArrayRef<unsigned>, 3> all = {contraction.left, contraction.right,
                                            contraction.sum};
   for (auto [operand, dims] : llvm::zip(operands, all)) {
@@ -370,8 +373,23 @@ static Value reduce(KernelConverter &c, vector::CombiningKind kind,
   return createReduction(c, source, init, dims, emit);
 }
 
+/// Whether numbers of a type are combined that way.
+static bool isCombined(Type type, vector::CombiningKind kind) {
+  using Kind = vector::CombiningKind;
+  if (kind == Kind::ADD || kind == Kind::MUL)
+    return true;
+  bool isOfFloats = llvm::is_contained(
+      {Kind::MINNUMF, Kind::MAXNUMF, Kind::MINIMUMF, Kind::MAXIMUMF}, kind);
+  return isOfFloats == isa<FloatType>(type);
+}
+
 static LogicalResult convertMultiReduction(KernelConverter &c, Operation *op) {
   auto reduction = cast<vector::MultiDimReductionOp>(op);
+  Type element = reduction.getSourceVectorType().getElementType();
+  if (!isCombined(element, reduction.getKind()))
+    return c.unsupported(op, "a kind of its elements",
+                         vector::stringifyCombiningKind(reduction.getKind()) +
+                             " of " + debugString(element));
   Value source = c.get(reduction.getSource());
   if (isa<RankedTensorType>(c.get(reduction.getAcc()).getType())) {
     c.set(reduction,
@@ -404,6 +422,12 @@ static Value isBetter(OpBuilder &b, Location loc, Value value, Value best,
                               arith::AndIOp::create(b, loc, isNone, isNumber));
 }
 
+/// Whether the indices below `size` are numbers of the type.
+static bool hasIndices(Type type, int64_t size) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  return width >= 32 || size <= int64_t(1) << width;
+}
+
 /// `tpu.reduce_index`: where along `axis` the largest or smallest number is.
 static LogicalResult convertReduceIndex(KernelConverter &c, Operation *op) {
   auto kind = dyn_cast_or_null<OpaqueAttr>(op->getAttr("kind"));
@@ -418,6 +442,7 @@ static LogicalResult convertReduceIndex(KernelConverter &c, Operation *op) {
   bool fits = from && to && !from.isScalable() && axis >= 0 &&
               axis < from.getRank() && isa<FloatType>(from.getElementType()) &&
               to.getElementType().isInteger() &&
+              hasIndices(to.getElementType(), from.getDimSize(axis)) &&
               (isMax || name == "reduction_kind<arg_min>");
   SmallVector<int64_t> shape(fits ? from.getShape() : ArrayRef<int64_t>());
   if (fits)

@@ -71,6 +71,9 @@ private:
   SmallVector<Value> getBounds();
   LogicalResult emitGrid();
   LogicalResult emitStep(ValueRange index);
+  LogicalResult unsupportedTransform(const Twine &found);
+  FailureOr<SmallVector<Value>> applyMap(AffineMap map);
+  FailureOr<SmallVector<Value>> callFunction(func::FuncOp function);
   FailureOr<SmallVector<Value>> getBlockIndex(const Argument &argument);
   LogicalResult copyBlock(const Argument &argument, bool isBack);
   SmallVector<unsigned> getCarried();
@@ -125,6 +128,14 @@ LogicalResult GridConverter::readSignature() {
   return success();
 }
 
+/// `#tpu.element_window<[0, 0], [0, 0]>`: zeros before and behind.
+static bool isUnpaddedElementWindow(Attribute kind) {
+  auto opaque = dyn_cast_or_null<OpaqueAttr>(kind);
+  StringRef text = opaque ? opaque.getAttrData() : StringRef();
+  return text.starts_with("element_window<") &&
+         text.find_first_of("123456789") == StringRef::npos;
+}
+
 /// The window of an argument; nothing where all of the array is seen.
 FailureOr<std::optional<Window>>
 GridConverter::readWindow(Attribute attribute, BlockArgument argument) {
@@ -140,15 +151,10 @@ GridConverter::readWindow(Attribute attribute, BlockArgument argument) {
       return c.unsupported("window of the kernel", "the sizes of its argument",
                            debugString(fields.get("window_bounds")));
   Attribute kind = fields.get("window_kind");
-  if (auto opaque = dyn_cast_or_null<OpaqueAttr>(kind)) {
-    window.countsElements =
-        opaque.getAttrData().starts_with("element_window<") &&
-        !opaque.getAttrData().contains_insensitive("1") &&
-        opaque.getAttrData().find_first_of("23456789") == StringRef::npos;
-    if (!window.countsElements)
-      return c.unsupported("window of the kernel", "windows without padding",
-                           opaque.getAttrData());
-  }
+  window.countsElements = isUnpaddedElementWindow(kind);
+  if (kind && !window.countsElements)
+    return c.unsupported("window of the kernel", "windows without padding",
+                         debugString(kind));
   if (llvm::is_contained(window.sizes, 0))
     return c.unsupported("window of the kernel", "elements", "none");
   if (!isa_and_nonnull<AffineMapAttr, FlatSymbolRefAttr>(window.transform))
@@ -249,49 +255,70 @@ void GridConverter::addScratch() {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// The index of the window for the indices of the grid.
+LogicalResult GridConverter::unsupportedTransform(const Twine &found) {
+  return c.unsupported("window of the kernel",
+                       "a map or function of the grid to an index of each "
+                       "dimension",
+                       found);
+}
+
+/// What an affine map makes of the indices of the grid.
+FailureOr<SmallVector<Value>> GridConverter::applyMap(AffineMap map) {
+  if (map.getNumDims() != grid.size() || map.getNumSymbols() != 0)
+    return unsupportedTransform(debugString(map));
+  SmallVector<Value> index = llvm::map_to_vector(
+      gridIndex, [&](Value number) { return c.castToIndex(number); });
+  auto results = affine::expandAffineMap(b, b.getLoc(), map, index);
+  if (!results)
+    return unsupportedTransform(debugString(map));
+  return SmallVector<Value>(results->begin(), results->end());
+}
+
+/// What a function of the indices of the grid and of prefetched operands gives.
 FailureOr<SmallVector<Value>>
-GridConverter::getBlockIndex(const Argument &argument) {
-  size_t rank = argument.window->sizes.size();
-  auto fail = [&](const Twine &found) {
-    return c.unsupported(
-        "window of the kernel",
-        "a map or function of the grid to " + Twine(rank) + " indices", found);
-  };
-  if (auto attribute = dyn_cast<AffineMapAttr>(argument.window->transform)) {
-    AffineMap map = attribute.getValue();
-    if (map.getNumDims() != grid.size() || map.getNumSymbols() != 0 ||
-        map.getNumResults() != rank)
-      return fail(debugString(map));
-    SmallVector<Value> index =
-        llvm::map_to_vector(gridIndex, [&](Value number) -> Value {
-          return arith::IndexCastOp::create(b, b.getIndexType(), number);
-        });
-    auto results = affine::expandAffineMap(b, b.getLoc(), map, index);
-    if (!results)
-      return fail(debugString(map));
-    return SmallVector<Value>(results->begin(), results->end());
-  }
-  auto name = cast<FlatSymbolRefAttr>(argument.window->transform);
-  auto function = body->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
-      name.getAttr());
-  if (!function || !llvm::hasSingleElement(function.getBody()) ||
-      function.getNumArguments() != grid.size() + numPrefetched ||
-      function.getNumResults() != rank)
-    return fail(name.getValue());
-  for (auto [argument, value] : llvm::zip(function.getArguments(), gridIndex))
+GridConverter::callFunction(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()) ||
+      function.getNumArguments() != grid.size() + numPrefetched)
+    return unsupportedTransform(function.getName());
+  for (auto [argument, value] : llvm::zip(function.getArguments(), gridIndex)) {
+    if (argument.getType() != value.getType())
+      return unsupportedTransform(debugString(argument.getType()));
     c.set(argument, value);
+  }
   for (unsigned i = 0; i < numPrefetched; ++i)
     c.setView(function.getArgument(grid.size() + i),
               *c.getView(operands[i].value));
+  if (!c.getWritten(function.getBody()).empty())
+    return unsupportedTransform("one that writes to memory");
   if (failed(c.convertBlock(function.front())))
     return failure();
   SmallVector<Value> index;
   for (Value result : function.front().getTerminator()->getOperands()) {
-    if (!result.getType().isIntOrIndex() || !c.get(result))
-      return fail(debugString(result.getType()));
+    if (!result.getType().isIntOrIndex())
+      return unsupportedTransform(debugString(result.getType()));
     index.push_back(c.getIndex(result));
   }
+  return index;
+}
+
+/// The index of the window for the indices of the grid.
+FailureOr<SmallVector<Value>>
+GridConverter::getBlockIndex(const Argument &argument) {
+  FailureOr<SmallVector<Value>> index = failure();
+  Attribute transform = argument.window->transform;
+  auto name = dyn_cast<FlatSymbolRefAttr>(transform);
+  auto module = body->getParentOfType<ModuleOp>();
+  auto function =
+      name ? module.lookupSymbol<func::FuncOp>(name.getAttr()) : func::FuncOp();
+  if (auto map = dyn_cast<AffineMapAttr>(transform))
+    index = applyMap(map.getValue());
+  else if (function)
+    index = callFunction(function);
+  else
+    return unsupportedTransform(debugString(transform));
+  if (succeeded(index) && index->size() != argument.window->sizes.size())
+    return unsupportedTransform(Twine(index->size()) + " of " +
+                                Twine(argument.window->sizes.size()));
   return index;
 }
 
@@ -307,7 +334,8 @@ LogicalResult GridConverter::copyBlock(const Argument &argument, bool isBack) {
     int64_t whole = type.getDimSize(dim), size = argument.window->sizes[dim];
     if (!argument.window->countsElements)
       position = arith::MulIOp::create(b, position, c.constantIndex(size));
-    bool isInside = whole % size == 0 && !argument.window->countsElements;
+    bool isInside =
+        whole >= size && whole % size == 0 && !argument.window->countsElements;
     Value limit = c.constantIndex(isInside ? whole - size : whole);
     position = c.clamp(position, limit);
     starts.push_back(getAsOpFoldResult(position));

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Support/DebugStringHelper.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -84,7 +85,8 @@ struct Slice {
 static FailureOr<Value> clampIndex(KernelConverter &c, Operation *op,
                                    Value index, int64_t size, int64_t count,
                                    int64_t stride) {
-  int64_t limit = size - (count - 1) * stride - 1;
+  std::optional<int64_t> reach = llvm::checkedMul(count - 1, stride);
+  int64_t limit = reach ? size - *reach - 1 : -1;
   APInt constant;
   if (matchPattern(index, m_ConstantInt(&constant))) {
     int64_t number = constant.getSExtValue();
@@ -166,6 +168,9 @@ static LogicalResult convertMemRefSlice(KernelConverter &c, Operation *op) {
   OperandRange offsets = (*segments)[1];
   if (!result.hasStaticShape() || !(*segments)[2].empty())
     return c.unsupported(op, "static sizes", debugString(result));
+  if (result.getElementType() !=
+      getElementTypeOrSelf((*segments)[0][0].getType()))
+    return c.unsupported(op, "elements of the memref", debugString(result));
   if (offsets.size() != view.dims.size() ||
       result.getRank() != static_cast<int64_t>(view.dims.size()) ||
       !llvm::all_of(offsets, isIntegerLike))

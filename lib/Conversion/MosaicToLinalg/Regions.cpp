@@ -137,6 +137,7 @@ static LogicalResult convertFor(KernelConverter &c, Operation *op) {
   auto converted = scf::ForOp::create(
       c.b, c.get(loop.getLowerBound()), c.get(loop.getUpperBound()),
       c.get(loop.getStep()), arrays.append(loop.getInitArgs()));
+  converted.setUnsignedCmp(loop.getUnsignedCmp());
   OpBuilder::InsertionGuard guard(c.b);
   Block *body = converted.getBody();
   if (!body->empty())
@@ -190,7 +191,8 @@ static LogicalResult convertRegion(KernelConverter &c, Operation *op) {
     return c.unsupported(op, "a region of one block", "others");
   Block &block = op->getRegion(0).front();
   Operation *end = &block.back();
-  if (end->getOperandTypes() != op->getResultTypes())
+  if (end->getName().getStringRef() != "tpu.yield" ||
+      end->getOperandTypes() != op->getResultTypes())
     return c.unsupported(op, "results that the region yields", "others");
   if (failed(c.convertBlock(block)))
     return failure();

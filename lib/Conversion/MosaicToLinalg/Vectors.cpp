@@ -272,8 +272,8 @@ static LogicalResult convertRepeat(KernelConverter &c, Operation *op) {
   bool fits = from && dimension >= 0 && dimension < from.getRank() &&
               times > 0 && times <= std::numeric_limits<int32_t>::max();
   SmallVector<int64_t> shape(fits ? from.getShape() : ArrayRef<int64_t>());
-  if (fits)
-    shape[dimension] *= times;
+  if (fits && llvm::MulOverflow(shape[dimension], times, shape[dimension]))
+    fits = false;
   RankedTensorType type = fits ? from.clone(shape) : RankedTensorType();
   if (!fits || type != getTensorType(op->getResult(0)))
     return c.unsupported(op, "a vector that repeats in the result", "another");
@@ -327,7 +327,7 @@ static LogicalResult rotate(KernelConverter &c, Operation *op, Value amount) {
             moved = arith::SubIOp::create(
                 c.b, moved,
                 arith::MulIOp::create(c.b, index[strideDimension],
-                                      c.constantIndex(stride)));
+                                      c.constantIndex(stride % size)));
           from[dimension] = wrap(c, moved, size);
           return tensor::ExtractOp::create(c.b, source, from);
         }));
@@ -413,12 +413,14 @@ static LogicalResult convertDynamicGather(KernelConverter &c, Operation *op) {
 // Functions of elements
 //===----------------------------------------------------------------------===//
 
-static Value createSplat(KernelConverter &c, Type type, double value) {
+static Value createSplat(KernelConverter &c, Type type, const APFloat &value) {
   auto tensor = cast<RankedTensorType>(type);
-  return arith::ConstantOp::create(
-      c.b,
-      DenseElementsAttr::get(
-          tensor, Attribute(c.b.getFloatAttr(tensor.getElementType(), value))));
+  return arith::ConstantOp::create(c.b, DenseElementsAttr::get(tensor, value));
+}
+
+static Value createOne(KernelConverter &c, Type type) {
+  auto number = cast<FloatType>(getElementTypeOrSelf(type));
+  return createSplat(c, type, APFloat(number.getFloatSemantics(), 1));
 }
 
 /// Whether the operation takes and gives vectors of one floating-point type.
@@ -433,7 +435,7 @@ static LogicalResult convertReciprocal(KernelConverter &c, Operation *op) {
   if (!isFloatFunction(op))
     return c.unsupported(op, "floating-point numbers", "others");
   Value operand = c.get(op->getOperand(0));
-  Value one = createSplat(c, operand.getType(), 1);
+  Value one = createOne(c, operand.getType());
   c.set(op->getResult(0), arith::DivFOp::create(c.b, one, operand));
   return success();
 }
@@ -448,7 +450,7 @@ static LogicalResult convertLogistic(KernelConverter &c, Operation *op) {
   bool isNarrow = getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
   if (isNarrow)
     operand = arith::ExtFOp::create(c.b, wide, operand);
-  Value one = createSplat(c, operand.getType(), 1);
+  Value one = createOne(c, operand.getType());
   Value power = math::ExpOp::create(c.b, arith::NegFOp::create(c.b, operand));
   Value result =
       arith::DivFOp::create(c.b, one, arith::AddFOp::create(c.b, one, power));
@@ -456,6 +458,15 @@ static LogicalResult convertLogistic(KernelConverter &c, Operation *op) {
     result = arith::TruncFOp::create(c.b, type, result);
   c.set(op->getResult(0), result);
   return success();
+}
+
+/// Whether the operation rounds to the nearest number, of which `tpu` has the
+/// even one.
+static bool isRoundedToNearest(Operation *op) {
+  Attribute mode = op->getAttr("rounding_mode");
+  auto opaque = dyn_cast_or_null<OpaqueAttr>(mode);
+  return !mode ||
+         (opaque && opaque.getAttrData() == "rounding_mode<to_nearest_even>");
 }
 
 /// Conversions that Mosaic makes of upstream's: the same operation.
@@ -472,6 +483,9 @@ static LogicalResult convertCast(KernelConverter &c, Operation *op) {
   Value operand = fits ? c.get(op->getOperand(0)) : Value();
   if (!fits || !Op::areCastCompatible(operand.getType(), type))
     return c.unsupported(op, "numbers that can be converted", "others");
+  if (!isRoundedToNearest(op))
+    return c.unsupported(op, "to_nearest_even as rounding_mode",
+                         debugString(op->getAttr("rounding_mode")));
   c.set(op->getResult(0), Op::create(c.b, type, operand));
   return success();
 }
@@ -485,11 +499,12 @@ static LogicalResult convertWeird(KernelConverter &c, Operation *op) {
   if (!fits)
     return c.unsupported(op, "floating-point numbers", "others");
   Value operand = c.get(op->getOperand(0));
-  Value infinity = createSplat(c, operand.getType(),
-                               std::numeric_limits<double>::infinity());
+  auto type = cast<FloatType>(getElementTypeOrSelf(operand));
+  APFloat largest = APFloat::getLargest(type.getFloatSemantics());
   Value size = math::AbsFOp::create(c.b, operand);
+  Value limit = createSplat(c, operand.getType(), largest);
   c.set(op->getResult(0),
-        arith::CmpFOp::create(c.b, arith::CmpFPredicate::UGE, size, infinity));
+        arith::CmpFOp::create(c.b, arith::CmpFPredicate::UGT, size, limit));
   return success();
 }
 
