@@ -1,5 +1,4 @@
-//===- Arguments.cpp - What comes from outside through the C API
-//------------===//
+//===- Arguments.cpp - What comes from outside through the C API ----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

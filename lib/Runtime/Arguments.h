@@ -1,5 +1,4 @@
-//===- Arguments.h - What comes from outside through the C API ---*- C++
-//-*-===//
+//===- Arguments.h - What comes through the C API ---------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

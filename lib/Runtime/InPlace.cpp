@@ -94,7 +94,8 @@ std::optional<Relayout::Bands> Relayout::findBands() const {
     return std::nullopt;
   band *= to->indices;
   int64_t srcBytes = band / from->indices * from->elements * bits.src / 8;
-  int64_t groups = std::clamp<int64_t>(scratchBytes / srcBytes, 1, size / band);
+  int64_t groups =
+      std::clamp<int64_t>(options.scratchBytes / srcBytes, 1, size / band);
   return Bands{from->dim, groups * band, groups * srcBytes,
                groups * (band / to->indices * to->elements * bits.dst / 8)};
 }
@@ -102,7 +103,8 @@ std::optional<Relayout::Bands> Relayout::findBands() const {
 /// The moves of full bands, and of a last one of fewer indices. None where they
 /// would go by positions, each time by those of all of the array.
 static llvm::Expected<llvm::SmallVector<Relayout, 2>>
-getBandMoves(const Side &src, const Side &dst, unsigned dim, int64_t indices) {
+getBandMoves(const Side &src, const Side &dst, unsigned dim, int64_t indices,
+             const Options &options) {
   Box box;
   for (int64_t size : src.shape.dimensions())
     box.push_back({0, size, 1});
@@ -112,7 +114,7 @@ getBandMoves(const Side &src, const Side &dst, unsigned dim, int64_t indices) {
       break;
     Box part = box;
     part[dim].count = count;
-    auto move = Relayout::get({src.shape, part}, {dst.shape, part}, {});
+    auto move = Relayout::get({src.shape, part}, {dst.shape, part}, options);
     if (!move)
       return move.takeError();
     if (!move->isPlanned())
@@ -130,7 +132,7 @@ llvm::Error Relayout::runInPlace(char *buffer) const {
   std::optional<Bands> bands = schedule ? findBands() : std::nullopt;
   llvm::SmallVector<Relayout, 2> moves;
   if (bands) {
-    auto made = getBandMoves(src, dst, bands->dim, bands->indices);
+    auto made = getBandMoves(src, dst, bands->dim, bands->indices, options);
     if (!made)
       return made.takeError();
     moves = std::move(*made);

@@ -138,16 +138,14 @@ llvm::Expected<Relayout> Relayout::get(Side src, Side dst,
                   std::move(*to), bits);
   result.sizeOfSrc = *srcBytes;
   result.sizeOfDst = *dstBytes;
-  result.scratchBytes = options.scratchBytes;
+  result.options = options;
   if (result.dst.box.empty())
     result.padding = getPadding(result.dst.shape, bits.dst, options);
   // With all bits that have no element, those behind the last position go.
-  if (int64_t bitsInLast = result.dstAxes.numAllocated() * bits.dst % 8;
+  if (int64_t bitsInLast = result.dstAxes.numAllocated() % 8 * bits.dst % 8;
       bitsInLast != 0 && result.dst.box.empty() && options.zeroPadding)
     result.tailMask = 0xFF << bitsInLast;
   result.kernels = &getKernels(options.vectorBytes);
-  result.streamedBytes =
-      options.streamedBytes ? options.streamedBytes : getStreamedBytes();
   result.schedule = result.makeSchedule(result.src.box, result.dst.box);
   result.prepareOffsets();
   return result;
@@ -176,6 +174,8 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   if (src.strided)
     for (Move &move : made->moves)
       move.srcOffset += src.strided->offset;
+  int64_t streamedBytes =
+      options.streamedBytes ? options.streamedBytes : getStreamedBytes();
   if (made->numBytes() >= streamedBytes)
     made->streamStores();
   return std::move(*made);

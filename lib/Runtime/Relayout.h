@@ -133,7 +133,8 @@ private:
   Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;
-  int64_t sizeOfSrc = 0, sizeOfDst = 0, scratchBytes = 0, streamedBytes = 0;
+  Options options;
+  int64_t sizeOfSrc = 0, sizeOfDst = 0;
   /// The element that padding gets, again and again; nothing: it stays.
   std::optional<std::array<uint8_t, 16>> padding;
   /// Bits of the last byte of the destination that have no position, and become

@@ -28,11 +28,13 @@ using namespace tessera::runtime;
 static Period getPeriod(llvm::ArrayRef<Step> steps, int64_t size,
                         int64_t bits) {
   Step last = steps.empty() ? Step{1, 0} : steps.back();
-  int64_t wholeBytes = 8 / std::gcd<int64_t>(8, last.stride * bits);
+  int64_t wholeBytes = 8 / std::gcd<int64_t>(8, last.stride % 8 * bits);
   std::optional<int64_t> indices = llvm::checkedMul(last.divisor, wholeBytes);
-  if (!indices || *indices >= size)
+  std::optional<int64_t> period =
+      llvm::checkedMul(last.stride, wholeBytes * bits);
+  if (!indices || *indices >= size || !period)
     return {std::numeric_limits<int64_t>::max(), 0};
-  return {*indices, last.stride * wholeBytes * bits / 8};
+  return {*indices, *period / 8};
 }
 
 std::optional<Periods> tessera::runtime::getPeriods(const PlanSide &side,

@@ -232,6 +232,14 @@ TEST(RuntimePart, Structs) {
               HasSubstr("invalid array: expected a pointer"));
 }
 
+// More bits than 64 bits count.
+TEST(RuntimePart, Huge) {
+  EXPECT_EQ(print(create("f64[576460752303423487]", "")),
+            "0+4611686018427387896; ");
+  EXPECT_EQ(print(create("f64[2,250000000000000000]", "1:2,2:")),
+            "2000000000000000016+1999999999999999984; ");
+}
+
 TEST(RuntimePart, Errors) {
   auto getMessage = [](const char *shape, const char *box) {
     TesseraRuntimePart *made = nullptr;

@@ -207,9 +207,11 @@ static llvm::Error checkCount(llvm::ArrayRef<StridedRuns> nests) {
 /// Makes runs of elements runs of bytes; false where they are not whole ones.
 static bool convertToBytes(StridedRuns &runs, int64_t bits) {
   bool isWhole = true;
+  // The bits of all elements may be more than 64 bits count.
   auto convert = [&](int64_t &elements) {
-    isWhole &= elements * bits % 8 == 0;
-    elements = elements * bits / 8;
+    int64_t bitsOfRest = elements % 8 * bits;
+    isWhole &= bitsOfRest % 8 == 0;
+    elements = elements / 8 * bits + bitsOfRest / 8;
   };
   convert(runs.first.offset);
   convert(runs.first.bytes);
