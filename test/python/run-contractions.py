@@ -9,19 +9,28 @@ every difference is a fault. All padding holds NaN.
 
 import os
 import random
+import sys
 
 import numpy as np
 import tessera as ts
 
-# Of a factor: its type in MLIR, that of the sum, and the conversion between them.
-TYPES = [
-    ("f32", "f32", None),
-    ("f64", "f64", None),
-    ("bf16", "f32", "extf"),
-    ("f16", "f32", "extf"),
-    ("i8", "i32", "extsi"),
-    ("i32", "i32", None),
-]
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
+from test_counts import test_count, test_seed  # noqa: E402
+
+# Of a factor: its type in MLIR, and the conversions of it, each to a type.
+TYPES = {
+    "f16": [("f16",)],
+    "f32": [
+        ("f32",),
+        ("bf16", ("extf", "f32")),
+        ("f16", ("extf", "f32")),
+        ("i8", ("sitofp", "f32")),
+        ("i8", ("extui", "i16"), ("uitofp", "f32")),
+    ],
+    "f64": [("f64",), ("f32", ("extf", "f64")), ("bf16", ("extf", "f32"), ("extf", "f64"))],
+    "i32": [("i32",), ("i8", ("extsi", "i32")), ("i8", ("extui", "i32")), ("i16", ("extsi", "i32"))],
+    "i64": [("i64",), ("i8", ("extsi", "i16"), ("extui", "i64"))],
+}
 TILES = ["", ":T(8,128)", ":T(8,128)(2,1)", ":T(2,128)", ":T(128)", ":T(4,8)", ":T(3,16)(2,1)", ":T(2,2)"]
 KINDS = "brcs"
 
@@ -39,9 +48,14 @@ class Contraction:
         # One dimension is long, so that it has more than one block.
         counts = {"b": rng.choice([0, 0, 1]), "r": 1, "c": 1, "s": 1}
         counts[rng.choice("rcs")] = rng.choice([0, 1, 1, 2])
+        counts[rng.choice("brcs")] += rng.random() < 0.2
         self.dims = [kind + str(i) for kind in KINDS for i in range(counts[kind])]
         longest = rng.choice(self.dims)
         self.sizes = {dim: rng.randint(1, 290 if dim == longest else 24) for dim in self.dims}
+        if len(self.dims) > 4:
+            self.sizes = {dim: rng.randint(1, 9) for dim in self.dims}
+        if rng.random() < 0.3:
+            self.sizes[rng.choice(self.dims)] = rng.choice([0, 1, 1])
         self.arrays = []
         for kinds in ("brs", "bcs", "brc"):
             dims = [dim for dim in self.dims if dim[0] in kinds]
@@ -50,10 +64,11 @@ class Contraction:
         for dims in self.arrays[:2]:
             if rng.random() < 0.2:
                 dims.insert(rng.randint(0, len(dims)), "0")
-        self.factors = [rng.choice(TYPES)] * 2
-        if self.factors[0][1] == "f32" and rng.random() < 0.3:
-            self.factors[1] = rng.choice([kind for kind in TYPES if kind[1] == "f32"])
-        self.sum = self.factors[0][1]
+        self.sum = rng.choice(sorted(TYPES))
+        self.factors = [rng.choice(TYPES[self.sum])] * 2
+        if rng.random() < 0.3:
+            self.factors[1] = rng.choice(TYPES[self.sum])
+        self.isProductFirst, self.isRhsFirst = rng.random() < 0.5, rng.random() < 0.5
         self.layouts = [draw_layout(rng, len(dims)) if dims else None for dims in self.arrays]
         self.flags = rng.choice(["", " fastmath<contract>", " fastmath<contract,reassoc>"])
         if self.sum[0] == "i":
@@ -78,13 +93,17 @@ class Contraction:
         names = [f"%{'px'[self.type(array) != self.type(array, True)]}{array}" for array in range(3)]
         iterators = ", ".join('"reduction"' if dim[0] == "s" else '"parallel"' for dim in self.dims)
         body = []
-        for factor, (element, wide, cast) in enumerate(self.factors):
-            numbers.append(f"%w{factor}" if cast else f"%e{factor}")
-            if cast:
-                body.append(f"%w{factor} = arith.{cast} %e{factor} : {element} to {wide}")
+        for factor, (element, *casts) in enumerate(self.factors):
+            numbers.append(f"%e{factor}")
+            for step, (cast, wide) in enumerate(casts):
+                body.append(f"%w{factor}_{step} = arith.{cast} {numbers[factor]} : {element} to {wide}")
+                numbers[factor], element = f"%w{factor}_{step}", wide
         suffix = self.sum[0]
+        if self.isRhsFirst:
+            numbers.reverse()
+        terms = ["%product", "%e2"] if self.isProductFirst else ["%e2", "%product"]
         body.append(f"%product = arith.mul{suffix} {', '.join(numbers)}{self.flags} : {self.sum}")
-        body.append(f"%total = arith.add{suffix} %e2, %product{self.flags} : {self.sum}")
+        body.append(f"%total = arith.add{suffix} {', '.join(terms)}{self.flags} : {self.sum}")
         arguments = ", ".join(f"%p{array}: {self.type(array, True)}" for array in range(3))
         elements = ", ".join(f"%e{i}: {kind}" for i, kind in enumerate([*(f[0] for f in self.factors), self.sum]))
         plain = self.type(2, True)
@@ -105,7 +124,10 @@ class Contraction:
         ])  # fmt: skip
 
     def draw(self, numbers):
-        return [numbers.integers(-3, 4, self.shape(array)) for array in range(3)]
+        """Numbers from 0 on where a conversion takes them for such."""
+        casts = [[cast for cast, _ in factor[1:]] for factor in self.factors]
+        lowest = [0 if {"extui", "uitofp"} & {*names} else -3 for names in casts]
+        return [numbers.integers(low, 4, self.shape(array)) for array, low in enumerate([*lowest, -3])]
 
     def expected(self, arrays):
         letters = {dim: chr(ord("a") + i) for i, dim in enumerate([*self.dims, "0"])}
@@ -122,10 +144,9 @@ def store(numbers, element):
 
 
 def main():
-    rng = random.Random(20)
-    numbers = np.random.default_rng(20)
-    count = int(os.environ.get("TESSERA_CONTRACTIONS", "60"))
-    wrong = 0
+    rng = random.Random(test_seed())
+    numbers = np.random.default_rng(test_seed())
+    count, wrong = test_count(600), 0
     for _ in range(count):
         contraction = Contraction(rng)
         arrays = contraction.draw(numbers)
@@ -135,7 +156,7 @@ def main():
         result = program(*(store(array, element) for array, element in zip(arrays, elements, strict=True)))
         if not np.array_equal(result, contraction.expected(arrays)):
             wrong += 1
-            print(text)
+            print(f"seed {test_seed()}:\n{text}")
     print(f"{count} contractions, {wrong} wrong")
 
 

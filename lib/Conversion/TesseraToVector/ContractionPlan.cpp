@@ -262,10 +262,22 @@ static int64_t getGroup(const ContractionDim &column,
   int64_t stride = column.strides[Rhs][0];
   if (column.size == 1 || stride == 1)
     return 1;
-  bool isGroup =
-      stride == 2 && sum.strides[Rhs][0] == 1 &&
-      (sum.weights.size() == 1 ? sum.size <= stride : sum.weights[1] == stride);
-  return isGroup ? stride : 0;
+  return stride == 2 && isGroup(sum, Rhs, stride) ? stride : 0;
+}
+
+/// Makes three of `dims`, or none of some, those of the register block, and all
+/// others the loops around it.
+static void setDims(ContractionPlan &plan, llvm::ArrayRef<ContractionDim> dims,
+                    const ContractionDim *row, const ContractionDim *column,
+                    const ContractionDim *sum) {
+  ContractionDim none;
+  plan.row = row ? *row : none;
+  plan.column = column ? *column : none;
+  plan.sum = sum ? *sum : none;
+  llvm::copy_if(dims, std::back_inserter(plan.outer),
+                [&](const ContractionDim &dim) {
+                  return !llvm::is_contained({row, column, sum}, &dim);
+                });
 }
 
 /// Chooses the dimensions of the register block; false where there are no
@@ -288,14 +300,7 @@ static bool chooseDims(llvm::ArrayRef<ContractionDim> dims,
   }
   if (column && !sum)
     return false;
-  ContractionDim none;
-  plan.row = row ? *row : none;
-  plan.column = column ? *column : none;
-  plan.sum = sum ? *sum : none;
-  llvm::copy_if(dims, std::back_inserter(plan.outer),
-                [&](const ContractionDim &dim) {
-                  return !llvm::is_contained({row, column, sum}, &dim);
-                });
+  setDims(plan, dims, row, column, sum);
   return true;
 }
 
@@ -367,24 +372,16 @@ static std::optional<ContractionPlan>
 planSums(llvm::ArrayRef<ContractionDim> dims, ContractionElements elements,
          const ContractionTarget &target) {
   using Kind = ContractionDim::Kind;
-  ContractionDim none;
   const ContractionDim *best[4] = {};
   for (const ContractionDim &dim : dims)
     takeLongest(best[unsigned(dim.kind)], dim);
-  const ContractionDim *row = best[unsigned(Kind::Row)];
-  const ContractionDim *column = best[unsigned(Kind::Column)];
   const ContractionDim *sum = best[unsigned(Kind::Sum)];
   if (!sum || !elements.mayReorder)
     return std::nullopt;
   ContractionPlan plan;
   plan.isAlongSum = true;
-  plan.row = row ? *row : none;
-  plan.column = column ? *column : none;
-  plan.sum = *sum;
-  llvm::copy_if(dims, std::back_inserter(plan.outer),
-                [&](const ContractionDim &dim) {
-                  return !llvm::is_contained({row, column, sum}, &dim);
-                });
+  setDims(plan, dims, best[unsigned(Kind::Row)], best[unsigned(Kind::Column)],
+          sum);
   plan.lhsGroup = getGroupAlong(plan.sum, plan.row, Lhs);
   plan.rhsGroup = getGroupAlong(plan.sum, plan.column, Rhs);
   plan.isBF16 = elements.isBF16;
