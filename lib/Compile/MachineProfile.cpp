@@ -10,11 +10,11 @@
 
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Layout/Diagnostic.h"
+#include "tessera/Layout/JSON.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace tessera;
@@ -200,7 +200,7 @@ llvm::Expected<MachineProfile> MachineProfile::parse(llvm::StringRef text) {
                         llvm::toString(std::move(error)),
                         "calibrate again, or mend the field");
   };
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text);
   if (!value)
     return makeError(value.takeError());
   MachineProfile profile;

@@ -11,11 +11,11 @@
 #include "FunctionText.h"
 
 #include "tessera/HLO/Attributes.h"
+#include "tessera/Layout/JSON.h"
 #include "tessera/Support/FileKind.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Base64.h"
-#include "llvm/Support/JSON.h"
 
 using namespace tessera;
 using llvm::Error;
@@ -43,18 +43,6 @@ StringRef tessera::getName(KernelArgument::Role role) {
 // The configuration of the call
 //===----------------------------------------------------------------------===//
 
-/// The parser of JSON calls itself for each level.
-static bool isDeep(StringRef text) {
-  constexpr int64_t kMaxLevels = 200;
-  int64_t level = 0, deepest = 0;
-  for (char c : text) {
-    level += c == '{' || c == '[';
-    level -= c == '}' || c == ']';
-    deepest = std::max(deepest, level);
-  }
-  return deepest > kMaxLevels;
-}
-
 /// custom_call_config of the backend_config.
 static Expected<json::Object> readConfig(const hlo::Attribute *attribute) {
   std::string text = hlo::getString(attribute).value_or("");
@@ -62,9 +50,7 @@ static Expected<json::Object> readConfig(const hlo::Attribute *attribute) {
     return unsupportedError("backend_config",
                             "JSON with custom_call_config.body", found);
   };
-  if (isDeep(text))
-    return fail("more than 200 levels");
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJSON(text);
   if (!value)
     return fail(llvm::toString(value.takeError()));
   json::Object *whole = value->getAsObject();
@@ -163,9 +149,10 @@ static KernelWindow readWindow(StringRef text) {
   return window;
 }
 
-/// `2`, `2 : i64`; 0 for anything else.
+/// `2`, `2 : i64`; 0 for anything else, as for what no function has as many
+/// arguments as.
 static size_t readCount(StringRef text) {
-  size_t count = 0;
+  uint32_t count = 0;
   return text.split(':').first.trim().getAsInteger(10, count) ? 0 : count;
 }
 

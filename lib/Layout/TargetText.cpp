@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Layout/JSON.h"
 #include "tessera/Layout/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace tessera;
@@ -136,7 +136,7 @@ llvm::Error TargetReader::read(const json::Value &value, OwnTarget &target) {
 }
 
 llvm::Expected<OwnTarget> OwnTarget::parse(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text);
   if (!value)
     return makeError("description", "JSON", llvm::toString(value.takeError()));
   OwnTarget target;

@@ -127,6 +127,11 @@ UNREADABLE = [
         edit(TEXT, '"cost_estimate":', '"deep":' + "[" * 300 + "]" * 300 + ',"cost_estimate":'),
         "found more than 200 levels",
     ),
+    # Brackets in strings are none.
+    (
+        edit(TEXT, '"cost_estimate":', f'"text":"{"]" * 300}","deep":{"[" * 300}{"]" * 300},"cost_estimate":'),
+        "found more than 200 levels",
+    ),
 ]
 for module, expected in UNREADABLE:
     code, output = check(module)
