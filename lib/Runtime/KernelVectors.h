@@ -1,0 +1,259 @@
+//===- KernelVectors.h - Registers and loops of the kernels -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Vectors are those that clang and g++ have for all processors; nothing here
+// names an instruction, but for stores that bypass the caches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_KERNELVECTORS_H
+#define TESSERA_LIB_RUNTIME_KERNELVECTORS_H
+
+#include "Kernels.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace tessera::runtime {
+namespace {
+
+#define TESSERA_INLINE __attribute__((always_inline)) inline
+// Loops over registers, which have to stay in registers.
+#if defined(__clang__)
+#define TESSERA_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TESSERA_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+constexpr int kVectorBytes = TESSERA_VECTOR_BYTES;
+/// Lanes within which registers are unpacked on all processors.
+constexpr int kLaneBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+template <int RunBytes> struct RunType;
+template <> struct RunType<1> {
+  using Type = uint8_t;
+};
+template <> struct RunType<2> {
+  using Type = uint16_t;
+};
+template <> struct RunType<4> {
+  using Type = uint32_t;
+};
+template <> struct RunType<8> {
+  using Type = uint64_t;
+};
+
+/// `Bytes` bytes as runs; runs of 16 bytes are moved, never shuffled.
+template <int RunBytes, int Bytes> struct VectorOf {
+  static constexpr int kSize = RunBytes > 8 ? 8 : RunBytes;
+  using Element = typename RunType<kSize>::Type;
+  typedef Element Type __attribute__((vector_size(Bytes)));
+};
+template <int RunBytes, int Bytes>
+using Vector = typename VectorOf<RunBytes, Bytes>::Type;
+using Bytes16 = Vector<8, 16>;
+
+template <typename T> TESSERA_INLINE T load(const char *from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof(T));
+  return value;
+}
+template <typename T> TESSERA_INLINE void store(char *to, T value) {
+  __builtin_memcpy(to, &value, sizeof(T));
+}
+
+/// Stores to an aligned address past the caches.
+template <typename T> TESSERA_INLINE void stream(char *to, T value) {
+#if __has_builtin(__builtin_nontemporal_store)
+  __builtin_nontemporal_store(value, reinterpret_cast<T *>(to));
+#elif defined(__x86_64__)
+  const char *bytes = reinterpret_cast<const char *>(&value);
+  for (size_t i = 0; i < sizeof(T); i += kLaneBytes)
+    _mm_stream_si128(reinterpret_cast<__m128i *>(to + i),
+                     load<__m128i>(bytes + i));
+#else
+  store(to, value);
+#endif
+}
+
+template <bool IsStreamed, typename T>
+TESSERA_INLINE void write(char *to, T value) {
+  if constexpr (IsStreamed)
+    stream(to, value);
+  else
+    store(to, value);
+}
+
+/// Streamed stores are seen by others behind this.
+TESSERA_INLINE void fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/// The numbers from 0 to below `Count`.
+template <int... I> struct Indices {};
+#if __has_builtin(__make_integer_seq)
+template <typename, int... I> using IndicesOf = Indices<I...>;
+template <int Count>
+using FirstIndices = __make_integer_seq<IndicesOf, int, Count>;
+#else
+template <int Count> using FirstIndices = Indices<__integer_pack(Count)...>;
+#endif
+
+/// Runs of `a` and `b` in the order of Order::at.
+template <typename Order, typename V, int... I>
+TESSERA_INLINE V shuffle(V a, V b, Indices<I...>) {
+  return __builtin_shufflevector(a, b, Order::at(I)...);
+}
+template <typename Order, int Count, typename V>
+TESSERA_INLINE V shuffle(V a, V b) {
+  return shuffle<Order>(a, b, FirstIndices<Count>());
+}
+
+/// Runs of two registers in turns, within each group of `Group` runs; the
+/// first or the second half of them.
+template <int Group, int Count, bool IsHigh> struct Unpack {
+  static constexpr int at(int i) {
+    int k = i % Group;
+    return i / Group * Group + k / 2 + (IsHigh ? Group / 2 : 0) +
+           (k % 2 ? Count : 0);
+  }
+};
+/// Every other run of two registers.
+template <bool IsOdd> struct EveryOther {
+  static constexpr int at(int i) { return 2 * i + (IsOdd ? 1 : 0); }
+};
+
+/// Rounds of unpacking within groups of `Group` runs, of registers of `Count`
+/// runs: run i of register k becomes run k of register i, in each group of
+/// as many runs as registers; longer groups become one run.
+template <int Group, int Count, int N, typename V>
+TESSERA_INLINE void unpackRegisters(V (&rows)[N]) {
+  if constexpr (N > 1) {
+    TESSERA_UNROLL
+    for (int round = 1; round < N; round *= 2) {
+      V mixed[N];
+      TESSERA_UNROLL
+      for (int k = 0; k < N / 2; ++k) {
+        V a = rows[k], b = rows[k + N / 2];
+        mixed[2 * k] = shuffle<Unpack<Group, Count, false>, Count>(a, b);
+        mixed[2 * k + 1] = shuffle<Unpack<Group, Count, true>, Count>(a, b);
+      }
+      TESSERA_UNROLL
+      for (int k = 0; k < N; ++k)
+        rows[k] = mixed[k];
+    }
+  }
+}
+
+/// The same of runs of a lane, in words of 8 bytes.
+template <int Lanes, bool IsHigh> struct UnpackLanes {
+  static constexpr int at(int i) {
+    return Unpack<Lanes, Lanes, IsHigh>::at(i / 2) * 2 + i % 2;
+  }
+};
+
+/// Whether there is an instruction that shuffles bytes across lanes.
+#if defined(__AVX512VBMI__)
+constexpr bool kHasByteShuffles = true;
+#else
+constexpr bool kHasByteShuffles = false;
+#endif
+
+/// Runs of N registers in turns: register k becomes the k-th part of them all.
+/// Bytes are unpacked within lanes, and then lanes, where no instruction does
+/// both.
+template <int RunBytes, int N, typename V>
+TESSERA_INLINE void interleaveRegisters(V (&rows)[N]) {
+  constexpr int kRuns = sizeof(V) / RunBytes, kLanes = sizeof(V) / kLaneBytes;
+  if constexpr (RunBytes > 1 || kLanes == 1 || kHasByteShuffles) {
+    unpackRegisters<kRuns, kRuns>(rows);
+  } else {
+    using Words = Vector<8, sizeof(V)>;
+    unpackRegisters<kLaneBytes, kRuns>(rows);
+    TESSERA_UNROLL
+    for (int round = 1; round < N; round *= 2) {
+      V mixed[N];
+      TESSERA_UNROLL
+      for (int k = 0; k < N / 2; ++k) {
+        auto a = reinterpret_cast<Words>(rows[k]);
+        auto b = reinterpret_cast<Words>(rows[k + N / 2]);
+        mixed[2 * k] = reinterpret_cast<V>(
+            shuffle<UnpackLanes<kLanes, false>, kLanes * 2>(a, b));
+        mixed[2 * k + 1] = reinterpret_cast<V>(
+            shuffle<UnpackLanes<kLanes, true>, kLanes * 2>(a, b));
+      }
+      TESSERA_UNROLL
+      for (int k = 0; k < N; ++k)
+        rows[k] = mixed[k];
+    }
+  }
+}
+
+/// The way back: register k becomes every N-th run, from number k on.
+template <int Count, int N, typename V>
+TESSERA_INLINE void deinterleaveRegisters(V (&runs)[N]) {
+  TESSERA_UNROLL
+  for (int round = 1; round < N; round *= 2) {
+    V split[N];
+    TESSERA_UNROLL
+    for (int k = 0; k < N / 2; ++k) {
+      V a = runs[2 * k], b = runs[2 * k + 1];
+      split[k] = shuffle<EveryOther<false>, Count>(a, b);
+      split[k + N / 2] = shuffle<EveryOther<true>, Count>(a, b);
+    }
+    TESSERA_UNROLL
+    for (int k = 0; k < N; ++k)
+      runs[k] = split[k];
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Calls `body(src, dst)` at each step of the loops.
+template <typename Body>
+void walk(const Loop *loops, size_t count, const char *src, char *dst,
+          const Body &body) {
+  if (count == 0)
+    return body(src, dst);
+  const Loop loop = loops[0];
+  if (count == 1) {
+    for (int64_t i = 0; i < loop.count; ++i)
+      body(src + i * loop.src, dst + i * loop.dst);
+    return;
+  }
+  for (int64_t i = 0; i < loop.count; ++i)
+    walk(loops + 1, count - 1, src + i * loop.src, dst + i * loop.dst, body);
+}
+
+TESSERA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+TESSERA_INLINE bool isOnLine(int64_t distance) {
+  return distance % kLineBytes == 0;
+}
+/// Bytes up to the next line.
+TESSERA_INLINE int64_t bytesToLine(const char *address) {
+  return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(address) %
+                              kLineBytes);
+}
+
+} // namespace
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_KERNELVECTORS_H
