@@ -11,6 +11,7 @@ Parameters (`lit --param name=value`):
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -93,6 +94,9 @@ if config.tessera_has_python:
     )
 if "clang" in os.path.basename(config.tessera_cxx):
     config.available_features.add("clang")
+# An emulator, and the C library to link with (libc6-dev-arm64-cross).
+if shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a"):
+    config.available_features.add("aarch64-emulator")
 clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
 if os.path.exists(clang_format):
     config.available_features.add("clang-format")
