@@ -19,6 +19,7 @@ from test_counts import test_count, test_seed  # noqa: E402
 
 X = np.zeros((8, 128), np.float32)
 V, M = vector(X.shape), memref(X.shape)
+TILED = "f32[8,128]{1,0:T(8,128)}"
 LOAD, STORE = load("x", "a", X.shape), store("r", "out", X.shape)
 
 
@@ -42,7 +43,7 @@ def of(name, attributes="", operands="%x", types=V, result=V):
     return use(line) if result == V else do(line)
 
 
-def call(body, operands=("f32[8,128]{1,0:T(8,128)}",), result="f32[8,128]{1,0:T(8,128)}", **options):
+def call(body, operands=(TILED,), result=TILED, **options):
     return make_module(operands, result, body, **options)
 
 
@@ -288,6 +289,29 @@ CASES = [
     ),
     (kernel(f"{GRID}, window_params = [{{}}]", INDEXED), "expected arguments for the grid"),
     (kernel("iteration_bounds = array<i64: -5>", INDEXED), "expected arguments for the grid"),
+    *(
+        (
+            call(make_kernel(INDEXED, (), f"iteration_bounds = array<i64: {-(2**63)}>"), (size, TILED)),
+            f"unsupported size of the grid: expected an integer of 32 or 64 bits, found tensor<{found}>",
+        )
+        for size, found in [
+            ("f32[1]", "1xf32"),
+            ("s32[0]", "0xi32"),
+            ("s32[2]", "2xi32"),
+            ("pred[]", "i1"),
+            ("u8[]", "i8"),
+        ]
+    ),
+    # Two results in one place.
+    (
+        call(
+            make_kernel((("a", M), ("b", M), ("c", M)), ()),
+            (TILED,),
+            f"({TILED}, {TILED})",
+            attributes=", output_to_operand_aliasing={{0}: (0, {}), {1}: (0, {})}",
+        ),
+        "unsupported result 1 of the kernel: expected memory that no other result is in, found that of operand 0",
+    ),
     # What the kernel has to agree with its call about, by the rules of docs/hlo.md.
     (kernel("", (("a", memref((8, 64))), ("out", M))), "kernel_c2"),
     # Bodies.

@@ -226,10 +226,15 @@ LogicalResult GridConverter::addArguments() {
   }
   if (!isRight)
     return failure();
+  llvm::SmallDenseSet<unsigned> shared;
   for (auto [i, type] : llvm::enumerate(call.results)) {
     std::optional<unsigned> alias = call.aliases[i];
     bool sharesMemory =
         alias && *alias < arrays.size() && call.operands[*alias] == type;
+    if (sharesMemory && !shared.insert(*alias).second)
+      return c.unsupported("result " + Twine(i) + " of the kernel",
+                           "memory that no other result is in",
+                           "that of operand " + Twine(*alias));
     unsigned array =
         sharesMemory ? arrays[*alias] : c.addArray(c.createMemory(type));
     isRight &= succeeded(
@@ -424,8 +429,11 @@ SmallVector<Value> GridConverter::getBounds() {
 
 LogicalResult GridConverter::emitGrid() {
   for (RankedTensorType type : ArrayRef(call.operands).take_front(numGridSizes))
-    if (!type.getElementType().isInteger() || type.getNumElements() != 1)
-      return c.unsupported("size of the grid", "an integer", debugString(type));
+    if ((!type.getElementType().isInteger(32) &&
+         !type.getElementType().isInteger(64)) ||
+        type.getNumElements() != 1)
+      return c.unsupported("size of the grid", "an integer of 32 or 64 bits",
+                           debugString(type));
   SmallVector<unsigned> carried = getCarried();
   auto getAll = [&] {
     return llvm::map_to_vector(
