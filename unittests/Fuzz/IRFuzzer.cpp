@@ -50,6 +50,7 @@ static const std::vector<StringRef> kPasses = {
     "tessera-assign-layouts{target=tpu_v5e}",
     "tessera-bufferize",
     "tessera-erase-empty-loops",
+    "tessera-split-ranges",
     "tessera-poison-padding",
     "tessera-expand-ops",
     "tessera-explain-slices",

@@ -45,6 +45,9 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
     }
     ```
 
+    Nests that `--tessera-linalg-to-loops` made of operations without reductions
+    run in the order of the memory that they write.
+
     An `scf.for` with constant bounds is an `affine.for` then, and an
     `affine.parallel` without reductions one for each dimension while it is split.
 
@@ -73,7 +76,9 @@ def LowerLayouts : Pass<"tessera-lower-layouts", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numAccesses", "accesses-lowered",
               "Loads and stores that address the axes now">,
-    Statistic<"numSplitLoops", "loops-split", "Loops split at tile sizes">
+    Statistic<"numSplitLoops", "loops-split", "Loops split at tile sizes">,
+    Statistic<"numOrderedNests", "nests-ordered",
+              "Nests of loops put into the order of memory">
   ];
 }
 
@@ -214,6 +219,8 @@ def LinalgToLoops : Pass<"tessera-linalg-to-loops"> {
     What upstream's `convert-linalg-to-affine-loops` does, but where the size of
     a loop is no affine symbol (that of a memref which a loop carries, say) the
     operation becomes `scf.for` loops. Operations on tensors are left alone.
+    Affine loops over arrays with layouts that may run in any order are marked
+    for `--tessera-lower-layouts`.
 
     ```mlir
     func.func @fill(%m: memref<4xf32>, %c: f32) {
@@ -275,6 +282,52 @@ def EraseEmptyLoops : Pass<"tessera-erase-empty-loops"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
     Statistic<"numErased", "loops-erased", "Loops that had no iteration">
+  ];
+}
+
+def SplitRanges : Pass<"tessera-split-ranges"> {
+  let summary = "Split affine loops where conditions change";
+  let description = [{
+    Splits `affine.for` loops with constant bounds where a comparison of loop
+    variables begins or ceases to hold, where another bound of an inner loop
+    becomes the tightest, and where an index crosses from one tile into the
+    next. So the largest part of a nest has no conditions: borders of windows,
+    padding, operands behind one another, and tiles that are not full have parts
+    of their own. Comparisons and divisions whose results are known in a part
+    are left out; `canonicalize` removes what depends on them.
+
+    Nests that would become longer than 1000 operations, and loops with more
+    than four such places, stay as they are.
+
+    ```mlir
+    func.func @f(%m: memref<100xf32>, %x: f32, %y: f32) {
+      %c30 = arith.constant 30 : index
+      affine.for %i = 0 to 100 {
+        %is = arith.cmpi slt, %i, %c30 : index
+        %v = arith.select %is, %x, %y : f32
+        affine.store %v, %m[%i] : memref<100xf32>
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%m: memref<100xf32>, %x: f32, %y: f32) {
+      affine.for %i = 0 to 30 {
+        affine.store %x, %m[%i] : memref<100xf32>
+      }
+      affine.for %i = 30 to 100 {
+        affine.store %y, %m[%i] : memref<100xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numSplit", "loops-split", "Loops that became several">
   ];
 }
 
@@ -695,7 +748,9 @@ def VectorizeContractions : Pass<"tessera-vectorize-contractions"> {
     tiles: all dimensions are split at the tile sizes of all three, so that every
     step is a constant distance. The elements of one factor, which are multiplied
     with whole vectors, are copied in blocks where they have to be converted.
-    Neither padding nor what lies behind an array is read or written.
+    Neither padding nor what lies behind an array is read or written. An index
+    of a factor may be a sum, as those of convolutions are, `2 * x + w`, of a
+    dimension without tiles.
 
     Where both factors have neighbours along the sum, and only there, vectors are
     along it, and are added up at the end. Else each sum is added up in the order

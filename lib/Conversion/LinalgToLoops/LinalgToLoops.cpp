@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/Passes.h"
+#include "tessera/Conversion/TesseraToAffine/OrderLoops.h"
+#include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,6 +68,20 @@ static void repairSymbols(Operation *loop) {
   });
 }
 
+/// Marks the loops of an operation on arrays with layouts that may run in the
+/// order of memory, which is known once layouts are lowered.
+static void markOrder(linalg::LinalgOp op, ArrayRef<Operation *> loops) {
+  auto isLaidOut = [](Type type) {
+    auto memref = dyn_cast<MemRefType>(type);
+    return memref && getLayoutAttr(memref);
+  };
+  if (op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::any_of(op->getOperandTypes(), isLaidOut))
+    return;
+  for (Operation *loop : loops)
+    loop->setAttr(kHasAnyOrder, UnitAttr::get(loop->getContext()));
+}
+
 namespace {
 struct LinalgToLoopsPass : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
   void runOnOperation() override {
@@ -83,6 +99,8 @@ struct LinalgToLoopsPass : tessera::impl::LinalgToLoopsBase<LinalgToLoopsPass> {
       // What has no loops of its own is left for others.
       if (failed(loops))
         continue;
+      if (isAffine)
+        markOrder(op, *loops);
       rewriter.eraseOp(op);
       if (!loops->empty())
         repairSymbols(loops->front());

@@ -80,6 +80,8 @@ static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
   manager.addPass(createEraseEmptyLoops());
   manager.addPass(createSCCPPass());
   manager.addPass(createEraseEmptyLoops());
+  if (vectorOptions)
+    manager.addPass(createSplitRanges());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   if (options.deallocate)

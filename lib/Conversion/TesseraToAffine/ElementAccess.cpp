@@ -191,13 +191,35 @@ ElementAccess::get(AxisList axes, Type elementType, int64_t storageBits) {
       BufferSizes(std::move(axes), physical, storageBits, isFlat), elementType);
 }
 
+/// The same, as affine arithmetic where all variables that `expr` has are loop
+/// variables, symbols, or made of them: divisions that loops were split for are
+/// gone then.
+static Value createAxisIndex(OpBuilder &builder, Location loc,
+                             const IndexExpr &expr, ValueRange variables) {
+  Region *scope =
+      affine::getAffineScope(builder.getInsertionBlock()->getParentOp());
+  SmallVector<AffineExpr> dims;
+  for (auto [i, variable] : llvm::enumerate(variables)) {
+    if (expr.involves(i) && !affine::isValidDim(variable, scope))
+      return createIndexExpr(builder, loc, expr, variables);
+    dims.push_back(builder.getAffineDimExpr(i));
+  }
+  AffineMap map = AffineMap::get(
+      dims.size(), 0, toAffineExpr(expr, dims, builder.getContext()));
+  SmallVector<Value> operands(variables);
+  affine::canonicalizeMapAndOperands(&map, &operands);
+  affine::fullyComposeAffineMapAndOperands(&map, &operands);
+  map = simplifyWithRanges(map, getOperandRanges(operands));
+  return builder.createOrFold<affine::AffineApplyOp>(loc, map, operands);
+}
+
 Subscripts ElementAccess::getAxisSubscripts(OpBuilder &builder, Location loc,
                                             const Subscripts &logical) const {
   if (!logical.isAffine) {
     SmallVector<Value> indices;
     for (const Axis &axis : axisList.axes())
       indices.push_back(
-          createIndexExpr(builder, loc, axis.index, logical.operands));
+          createAxisIndex(builder, loc, axis.index, logical.operands));
     return makeValueSubscripts(builder, std::move(indices));
   }
   SmallVector<AffineExpr> indices;

@@ -16,6 +16,7 @@
 
 #include "tessera/Conversion/TesseraToAffine/ElementAccess.h"
 #include "tessera/Conversion/TesseraToAffine/LowerLayouts.h"
+#include "tessera/Conversion/TesseraToAffine/OrderLoops.h"
 #include "tessera/Conversion/TesseraToAffine/SplitLoops.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/TesseraOps.h"
@@ -171,29 +172,38 @@ static std::optional<LinearSubscript> getLinear(AffineExpr expr,
   return linear;
 }
 
-static bool areAffineOperands(const AccessOp &access) {
+/// The subscript of one dimension as a map of operands that are affine; nothing
+/// where one is not, as an index that was read.
+static std::optional<AccessOp> getAffineSubscript(const AccessOp &access,
+                                                  unsigned dim) {
   Region *scope = affine::getAffineScope(access.op);
-  return llvm::all_of(access.operands, [&](Value operand) {
-    return affine::isValidDim(operand, scope) ||
-           affine::isValidSymbol(operand, scope);
-  });
+  AffineMap map = access.map.getSubMap(dim);
+  SmallVector<Value> operands = access.operands;
+  affine::canonicalizeMapAndOperands(&map, &operands);
+  if (!llvm::all_of(operands, [&](Value operand) {
+        return affine::isValidDim(operand, scope) ||
+               affine::isValidSymbol(operand, scope);
+      }))
+    return std::nullopt;
+  affine::fullyComposeAffineMapAndOperands(&map, &operands);
+  return AccessOp{access.op, access.memref, map, operands, Value()};
 }
 
 /// Adds the splits that the subscripts of one access ask for.
-static void collectSplits(AccessOp access, LoopSplits &splits) {
+static void collectSplits(const AccessOp &access, LoopSplits &splits) {
   llvm::Expected<AxisList> axes = getAxisList(access.type());
   if (!axes)
     return llvm::consumeError(axes.takeError());
-  if (!areAffineOperands(access))
-    return;
-  affine::fullyComposeAffineMapAndOperands(&access.map, &access.operands);
-  for (auto [dim, result] : llvm::enumerate(access.map.getResults())) {
+  for (unsigned dim = 0; dim < access.map.getNumResults(); ++dim) {
     DimensionSplit split = getSplit(dim, {&*axes});
-    std::optional<LinearSubscript> linear = getLinear(result, access.map);
-    if (!split.isChain || !linear)
+    std::optional<AccessOp> subscript = getAffineSubscript(access, dim);
+    if (!split.isChain || !subscript)
       continue;
+    std::optional<LinearSubscript> linear =
+        getLinear(subscript->map.getResult(0), subscript->map);
     for (int64_t divisor : split.divisors)
-      addSplits(*linear, access.operands, divisor, splits);
+      if (linear)
+        addSplits(*linear, subscript->operands, divisor, splits);
   }
 }
 
@@ -455,6 +465,7 @@ AccessStatistics tessera::lowerAccesses(Operation *root) {
     if (apply->use_empty())
       rewriter.eraseOp(apply);
   });
+  statistics.numOrderedNests = orderLoops(root);
   return statistics;
 }
 

@@ -35,6 +35,7 @@ struct LowerLayoutsPass : tessera::impl::LowerLayoutsBase<LowerLayoutsPass> {
     AccessStatistics statistics = lowerAccesses(module);
     numAccesses += statistics.numAccesses;
     numSplitLoops += statistics.numSplitLoops;
+    numOrderedNests += statistics.numOrderedNests;
 
     PhysicalTypeConverter converter;
     RewritePatternSet patterns(&getContext());

@@ -40,6 +40,7 @@ void makeBoundariesStrided(mlir::ModuleOp module);
 struct AccessStatistics {
   int64_t numAccesses = 0;
   int64_t numSplitLoops = 0;
+  int64_t numOrderedNests = 0;
 };
 
 /// Whether lowerAccesses and the type conversion can take everything below
