@@ -265,13 +265,12 @@ public:
                  emit);
 
   /// The same for sums of products of two arrays, `factors`, as an operation of
-  /// linalg. Each dimension of these is the dimension of the iteration that
-  /// `dims` says, or has one index, where that is -1. `emit` takes an element
-  /// of each and the sum.
+  /// linalg. Each is read at `indices`, sums of dimensions of the iteration.
+  /// `emit` takes an element of each and the sum.
   mlir::LogicalResult
   contract(InstructionOp op, llvm::ArrayRef<int64_t> loops, int64_t minor,
            mlir::Value init, llvm::ArrayRef<mlir::Value> factors,
-           llvm::ArrayRef<llvm::SmallVector<int64_t>> dims,
+           llvm::ArrayRef<llvm::SmallVector<mlir::AffineExpr>> indices,
            llvm::function_ref<Elements(mlir::ValueRange elements)> emit);
 
   /// The array that an operand is, or null where its elements are emitted.

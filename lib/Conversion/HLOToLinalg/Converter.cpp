@@ -490,7 +490,7 @@ LogicalResult HLOConverter::accumulate(
 LogicalResult
 HLOConverter::contract(InstructionOp op, ArrayRef<int64_t> loops, int64_t minor,
                        Value init, ArrayRef<Value> factors,
-                       ArrayRef<SmallVector<int64_t>> dims,
+                       ArrayRef<SmallVector<AffineExpr>> indices,
                        llvm::function_ref<Elements(ValueRange)> emit) {
   int64_t rank = getLeafTypes(op.getType()).front().getRank();
   SmallVector<AffineExpr> variables(*llvm::max_element(loops) + 1);
@@ -500,14 +500,15 @@ HLOConverter::contract(InstructionOp op, ArrayRef<int64_t> loops, int64_t minor,
     iterators.push_back(dim < rank ? utils::IteratorType::parallel
                                    : utils::IteratorType::reduction);
   }
-  auto getMap = [&](ArrayRef<int64_t> ofArray) {
-    auto results = llvm::map_to_vector(ofArray, [&](int64_t dim) {
-      return dim < 0 ? b.getAffineConstantExpr(0) : variables[dim];
-    });
+  auto getMap = [&](ArrayRef<AffineExpr> ofArray) {
+    auto results = llvm::map_to_vector(
+        ofArray, [&](AffineExpr expr) { return expr.replaceDims(variables); });
     return AffineMap::get(loops.size(), 0, results, b.getContext());
   };
-  SmallVector<AffineMap> maps = llvm::map_to_vector(dims, getMap);
-  maps.push_back(getMap(llvm::to_vector(llvm::seq(rank))));
+  SmallVector<AffineMap> maps = llvm::map_to_vector(
+      indices, [&](const auto &ofArray) { return getMap(ofArray); });
+  maps.push_back(AffineMap::get(
+      loops.size(), 0, ArrayRef(variables).take_front(rank), b.getContext()));
   SmallVector<Value> sums = createSums(op, minor, init);
   bool isEmitted = true;
   auto generic = linalg::GenericOp::create(

@@ -165,6 +165,14 @@ static Value widenFactor(HLOConverter &c, Value operand, Type type) {
   return failed(array) ? Value() : array->front();
 }
 
+/// Dimensions of the iteration as indices; -1 is 0.
+static SmallVector<AffineExpr> getIndexExprs(HLOConverter &c,
+                                             ArrayRef<int64_t> dims) {
+  return llvm::map_to_vector(dims, [&](int64_t dim) {
+    return dim < 0 ? c.b.getAffineConstantExpr(0) : c.b.getAffineDimExpr(dim);
+  });
+}
+
 /// Adds products as an operation of linalg, in the order of `loops`; nothing
 /// where operands have no arrays, or are read at other indices.
 static std::optional<LogicalResult>
@@ -195,8 +203,10 @@ convertContraction(HLOConverter &c, InstructionOp op, const Products &products,
     return dim < rank || llvm::is_contained(dims[0], dim) ||
            llvm::is_contained(dims[1], dim);
   });
-  return c.contract(op, used, minor, createScalar(c.b, type, 0), factors, dims,
-                    [&](ValueRange elements) {
+  SmallVector<SmallVector<AffineExpr>> indices = {getIndexExprs(c, dims[0]),
+                                                  getIndexExprs(c, dims[1])};
+  return c.contract(op, used, minor, createScalar(c.b, type, 0), factors,
+                    indices, [&](ValueRange elements) {
                       return addProduct(c, op, elements[0], elements[1],
                                         elements[2]);
                     });
@@ -250,8 +260,39 @@ struct Convolution {
 
   int64_t inputFeatures() const { return rhsType.getDimSize(rhs.second); }
   int64_t outputFeatures() const { return rhsType.getDimSize(rhs.first); }
+
+  /// From the first element that a dimension of the window reads to the last,
+  /// padding included.
+  int64_t getReach(size_t number) const {
+    int64_t outputs = outType.getDimSize(out.spatial[number]);
+    return (outputs - 1) * window[number].stride +
+           (window[number].size - 1) * window[number].windowDilation;
+  }
+  bool suitsCopies() const;
 };
 } // namespace
+
+/// Whether a copy with padding is not much larger than the operand: windows
+/// that hardly overlap it have other uses.
+bool Convolution::suitsCopies() const {
+  constexpr int64_t kMostTimes = 4, kMost = int64_t(1) << 31;
+  if (featureGroups != 1 || batchGroups != 1 || lhsType.getNumElements() == 0 ||
+      rhsType.getNumElements() == 0 || outType.getNumElements() == 0)
+    return false;
+  double times = 1;
+  for (auto [number, dimension] : llvm::enumerate(window)) {
+    int64_t size = lhsType.getDimSize(lhs.spatial[number]);
+    int64_t most = std::max({dimension.stride, dimension.windowDilation,
+                             dimension.low, -dimension.low, size,
+                             outType.getDimSize(out.spatial[number])});
+    if (most >= (int64_t(1) << 24) || dimension.size >= (int64_t(1) << 24) ||
+        dimension.baseDilation != 1)
+      return false;
+    times *= double(getReach(number) + 1) / double(size);
+  }
+  return times <= kMostTimes &&
+         times * double(lhsType.getNumElements()) < double(kMost);
+}
 
 /// Whether sizes agree as the groups say.
 static bool isConsistent(const Convolution &conv) {
@@ -441,8 +482,171 @@ static Elements emitConvolution(HLOConverter &c, InstructionOp op,
                              : Elements(failure());
 }
 
+//===----------------------------------------------------------------------===//
+// Convolutions of copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Copies of the operands of a convolution with a window: without tiles, in an
+/// order that suits registers, the left one with its padding. So all elements
+/// of a window are at constant distances.
+struct ConvolutionCopies {
+  HLOConverter &c;
+  InstructionOp op;
+  const Convolution &conv;
+  /// Whether registers are along the batch, not along features.
+  bool isBatchMinor;
+
+  /// Null where elements are none that are computed with.
+  Value copyLhs(Type type);
+  Value copyRhs(Type type);
+
+private:
+  RankedTensorType getType(ArrayRef<int64_t> shape, Type element,
+                           ArrayRef<int64_t> minorToMajor);
+  Value convert(unsigned operand, ValueRange index, Type type);
+  SmallVector<int64_t> orderDims(std::initializer_list<int64_t> minor,
+                                 ArrayRef<int64_t> spatial,
+                                 std::initializer_list<int64_t> major);
+};
+} // namespace
+
+RankedTensorType ConvolutionCopies::getType(ArrayRef<int64_t> shape,
+                                            Type element,
+                                            ArrayRef<int64_t> minorToMajor) {
+  Layout layout;
+  layout.minorToMajor.assign(minorToMajor.begin(), minorToMajor.end());
+  return RankedTensorType::get(
+      shape, element, LayoutAttr::get(c.b.getContext(), std::move(layout)));
+}
+
+Value ConvolutionCopies::convert(unsigned operand, ValueRange index,
+                                 Type type) {
+  Value array = op.getOperand(operand);
+  bool sign = isUnsigned(array);
+  return convertScalar(c.b, c.getElement(array, index), sign, type, sign);
+}
+
+/// Dimensions from minor to major.
+SmallVector<int64_t>
+ConvolutionCopies::orderDims(std::initializer_list<int64_t> minor,
+                             ArrayRef<int64_t> spatial,
+                             std::initializer_list<int64_t> major) {
+  SmallVector<int64_t> order(minor);
+  llvm::append_range(order, llvm::reverse(spatial));
+  llvm::append_range(order, major);
+  return order;
+}
+
+Value ConvolutionCopies::copyLhs(Type type) {
+  SmallVector<int64_t> shape(conv.lhsType.getShape());
+  for (auto [number, window] : llvm::enumerate(conv.window))
+    shape[conv.lhs.spatial[number]] =
+        conv.getReach(number) + 1; // From the first element on.
+  const DimLabels &dims = conv.lhs;
+  RankedTensorType array = getType(
+      shape, type,
+      isBatchMinor ? orderDims({dims.first, dims.second}, dims.spatial, {})
+                   : orderDims({dims.second}, dims.spatial, {dims.first}));
+  Elements copy = c.generate(Type(array), [&](ValueRange index) -> Elements {
+    SmallVector<Value> source(index);
+    Value isElement;
+    for (auto [number, window] : llvm::enumerate(conv.window)) {
+      int64_t dim = dims.spatial[number];
+      WindowDimension one;
+      one.low = window.low;
+      source[dim] =
+          c.getWindowIndex(one, index[dim], c.constantIndex(0),
+                           conv.lhsType.getDimSize(dim), shape[dim], isElement);
+    }
+    auto get = [&]() -> Elements {
+      Value element = convert(0, source, type);
+      return element ? Elements(SmallVector<Value>{element})
+                     : Elements(failure());
+    };
+    if (!isElement)
+      return get();
+    return buildIf(c.b, isElement, get, [&]() -> Elements {
+      return SmallVector<Value>{createScalar(c.b, type, 0)};
+    });
+  });
+  return failed(copy) ? Value() : copy->front();
+}
+
+Value ConvolutionCopies::copyRhs(Type type) {
+  const DimLabels &dims = conv.rhs;
+  RankedTensorType array = getType(
+      conv.rhsType.getShape(), type,
+      isBatchMinor ? orderDims({dims.second}, dims.spatial, {dims.first})
+                   : orderDims({dims.first, dims.second}, dims.spatial, {}));
+  Elements copy = c.generate(Type(array), [&](ValueRange index) -> Elements {
+    SmallVector<Value> source(index);
+    for (auto [number, window] : llvm::enumerate(conv.window))
+      if (window.reversed)
+        source[dims.spatial[number]] =
+            c.affine(window.size - 1 - c.b.getAffineDimExpr(0),
+                     index[dims.spatial[number]]);
+    Value element = convert(1, source, type);
+    return element ? Elements(SmallVector<Value>{element})
+                   : Elements(failure());
+  });
+  return failed(copy) ? Value() : copy->front();
+}
+
+/// A convolution as a contraction of copies of its operands; nothing where it
+/// is better computed otherwise.
+static std::optional<LogicalResult>
+convertCopies(HLOConverter &c, InstructionOp op, const Convolution &conv) {
+  Type type = getAccumulatorType(c.getElementType(op.getResult()));
+  if (!isa<IntegerType, FloatType>(type) || !conv.suitsCopies())
+    return std::nullopt;
+  SmallVector<int64_t> order = getMajorToMinor(conv.outType);
+  ConvolutionCopies copies{c, op, conv, order.back() == conv.out.first};
+  Type types[2];
+  for (unsigned i : {0, 1}) {
+    types[i] = c.getElementType(op.getOperand(i));
+    if (!isa<IntegerType, FloatType>(types[i]))
+      return std::nullopt;
+  }
+  Value lhs = copies.copyLhs(getFactorType(types[0], types[1]));
+  Value rhs = copies.copyRhs(getFactorType(types[1], types[0]));
+  if (!lhs || !rhs)
+    return failure();
+
+  int64_t rank = order.size(), features = rank + conv.window.size();
+  auto dim = [&](int64_t number) { return c.b.getAffineDimExpr(number); };
+  SmallVector<AffineExpr> lhsIndex(rank), rhsIndex(rank);
+  int64_t minor = copies.isBatchMinor ? conv.out.first : conv.out.second;
+  SmallVector<int64_t> loops;
+  for (int64_t outDim : order)
+    if (outDim != minor)
+      loops.push_back(outDim);
+  lhsIndex[conv.lhs.first] = dim(conv.out.first);
+  rhsIndex[conv.rhs.first] = dim(conv.out.second);
+  lhsIndex[conv.lhs.second] = rhsIndex[conv.rhs.second] = dim(features);
+  for (auto [number, window] : llvm::enumerate(conv.window)) {
+    AffineExpr position = dim(rank + number);
+    lhsIndex[conv.lhs.spatial[number]] =
+        dim(conv.out.spatial[number]) * window.stride +
+        position * window.windowDilation;
+    rhsIndex[conv.rhs.spatial[number]] = position;
+    loops.push_back(rank + number);
+  }
+  loops.append({features, minor});
+  return c.contract(op, loops, minor, createScalar(c.b, type, 0), {lhs, rhs},
+                    {lhsIndex, rhsIndex}, [&](ValueRange elements) {
+                      return addProduct(c, op, elements[0], elements[1],
+                                        elements[2]);
+                    });
+}
+
 static LogicalResult convertConvolution(HLOConverter &c, InstructionOp op) {
-  return convertSums(c, op, getConvolutionProducts(c, op));
+  FailureOr<Products> products = getConvolutionProducts(c, op);
+  FailureOr<Convolution> conv = getConvolution(op);
+  if (succeeded(conv) && succeeded(products) && products->dims[0].empty())
+    if (auto done = convertCopies(c, op, *conv))
+      return *done;
+  return convertSums(c, op, products);
 }
 
 //===----------------------------------------------------------------------===//

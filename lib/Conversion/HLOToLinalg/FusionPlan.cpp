@@ -128,6 +128,25 @@ static bool changesSpace(BitcastOp op) {
   return isKnown && from->memorySpace != to->memorySpace;
 }
 
+/// The dimension along which elements are neighbours; -1 for less than two.
+static int64_t getMinorDim(RankedTensorType type) {
+  SmallVector<int64_t> order = getMajorToMinor(type);
+  llvm::erase_if(order, [&](int64_t dim) { return type.getDimSize(dim) == 1; });
+  return order.empty() ? -1 : order.back();
+}
+
+/// Whether neighbours in the operand are none in the result: one of the two
+/// would be touched element by element in a nest, where kernels of relayouts
+/// transpose blocks.
+static bool isTransposition(Operation *op) {
+  auto relayout = dyn_cast<RelayoutOp>(op);
+  if (!relayout || !relayout.isTensorForm())
+    return false;
+  RankedTensorType from = getStaticArray(relayout.getSource().getType());
+  RankedTensorType to = getStaticArray(relayout.getResult().getType());
+  return from && to && getMinorDim(from) != getMinorDim(to);
+}
+
 /// Whether the elements of the result can be emitted one by one.
 bool FusionPlan::hasElements(Operation *op) const {
   if (op->getNumResults() != 1 || !getStaticArray(op->getResult(0).getType()))
@@ -135,6 +154,8 @@ bool FusionPlan::hasElements(Operation *op) const {
   if (auto bitcast = dyn_cast<BitcastOp>(op))
     return bool(
         getBitcastIndexMap(bitcast.getSource().getType(), bitcast.getType()));
+  if (isTransposition(op))
+    return false;
   if (isa<RelayoutOp, ReshapeOp>(op))
     return bool(getStaticArray(op->getOperand(0).getType()));
   auto instruction = dyn_cast<InstructionOp>(op);
@@ -177,7 +198,7 @@ Reads FusionPlan::getReads(OpOperand &use) const {
                 : Reads::Array;
   else if (isa<ReshapeOp>(user) && to)
     reads = Reads::Once;
-  else if (isa<RelayoutOp>(user) && to)
+  else if (isa<RelayoutOp>(user) && to && !isTransposition(user))
     reads = Reads::SameIndex;
   if (reads == Reads::Array || !from)
     return Reads::Array;

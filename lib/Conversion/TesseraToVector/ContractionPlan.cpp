@@ -28,7 +28,7 @@ static int64_t getDistance(const ArrayDim &array, int64_t index) {
     return 0;
   llvm::SmallVector<int64_t> indices(array.axes->dimensions().size(), 0);
   indices[array.dim] = index;
-  return array.axes->linearIndex(indices);
+  return array.axes->linearIndex(indices) * array.step;
 }
 
 /// Drops digits that go on where the one below them ends.
@@ -53,7 +53,8 @@ ContractionDim::get(Kind kind, int64_t size, llvm::ArrayRef<ArrayDim> dims) {
     if (!array.axes)
       continue;
     DimensionSplit split = getSplit(array.dim, {array.axes});
-    if (!split.isChain)
+    bool isWindow = array.step != 1 || array.isShared;
+    if (!split.isChain || (isWindow && !split.divisors.empty()))
       return std::nullopt;
     for (int64_t divisor : split.divisors)
       if (divisor < size)
@@ -74,6 +75,15 @@ ContractionDim::get(Kind kind, int64_t size, llvm::ArrayRef<ArrayDim> dims) {
   }
   mergeDigits(result);
   return result;
+}
+
+bool ContractionDim::goesOn(const ContractionDim &minor) const {
+  if (kind != minor.kind || weights.size() != 1 || minor.weights.size() != 1)
+    return false;
+  return llvm::all_of(llvm::zip_equal(strides, minor.strides), [&](auto pair) {
+    auto &[own, other] = pair;
+    return own[0] == other[0] * minor.size;
+  });
 }
 
 int64_t ContractionDim::getOffset(ContractionArray array, int64_t index) const {

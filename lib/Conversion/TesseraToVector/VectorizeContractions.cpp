@@ -13,6 +13,7 @@
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -81,14 +82,41 @@ static bool matchProduct(Operation *multiply, Block &block,
   return false;
 }
 
+/// The coefficients of all dimensions of the iteration in an index; nothing
+/// where it is no sum of them.
+static std::optional<SmallVector<int64_t>> getCoefficients(AffineExpr index,
+                                                           unsigned numDims) {
+  SmallVector<int64_t> flat;
+  if (failed(getFlattenedAffineExpr(index, numDims, /*numSymbols=*/0, &flat)) ||
+      flat.size() != numDims + 1 || flat.back() != 0 ||
+      llvm::any_of(flat, [](int64_t number) { return number < 0; }))
+    return std::nullopt;
+  flat.pop_back();
+  return flat;
+}
+
+/// Whether indices are sums of dimensions of the iteration, each dimension in
+/// one of them at most.
+static bool hasWindows(AffineMap map) {
+  SmallVector<unsigned> counts(map.getNumDims(), 0);
+  for (AffineExpr index : map.getResults()) {
+    auto coefficients = getCoefficients(index, map.getNumDims());
+    if (!coefficients)
+      return false;
+    for (auto [coefficient, count] : llvm::zip_equal(*coefficients, counts))
+      count += coefficient != 0;
+  }
+  return llvm::all_of(counts, [](unsigned count) { return count <= 1; });
+}
+
 /// Whether two memrefs are combined into a third, each with dimensions of the
-/// iteration.
+/// iteration, or windows that move along them.
 static bool hasOperandsOfContraction(linalg::LinalgOp op) {
   return op.hasPureBufferSemantics() && op->getNumOperands() == 3 &&
          op.getNumDpsInits() == 1 &&
-         llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-           return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-         });
+         llvm::all_of(op.getIndexingMapsArray(), hasWindows) &&
+         op.getIndexingMapsArray().back().isProjectedPermutation(
+             /*allowZeroInResults=*/true);
 }
 
 /// The sum and the product that an operation consists of.
@@ -174,6 +202,28 @@ static std::optional<ContractionDim::Kind> getKind(ArrayRef<ArrayDim> dims) {
   return std::nullopt;
 }
 
+/// The dimension of an array that a dimension of the iteration moves along.
+static ArrayDim findDim(AffineMap map, const AxisList &axes, unsigned loop) {
+  for (auto [dim, index] : llvm::enumerate(map.getResults())) {
+    auto coefficients = *getCoefficients(index, map.getNumDims());
+    size_t count = llvm::count_if(coefficients, [](int64_t c) { return c; });
+    if (coefficients[loop] != 0)
+      return {&axes, unsigned(dim), coefficients[loop], count > 1};
+  }
+  return {};
+}
+
+/// Makes one dimension of those that go on where others end.
+static void mergeDims(SmallVector<ContractionDim> &dims) {
+  for (size_t i = 0; i < dims.size(); ++i)
+    for (size_t j = 0; j < dims.size(); ++j)
+      if (i != j && dims[i].goesOn(dims[j])) {
+        dims[j].size *= dims[i].size;
+        dims.erase(dims.begin() + i);
+        return mergeDims(dims);
+      }
+}
+
 /// The dimensions of the iteration.
 static llvm::Expected<SmallVector<ContractionDim>>
 getDims(linalg::LinalgOp op, ArrayRef<AxisList> axes) {
@@ -182,12 +232,8 @@ getDims(linalg::LinalgOp op, ArrayRef<AxisList> axes) {
   SmallVector<ContractionDim> dims;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     SmallVector<ArrayDim> ofArrays;
-    for (auto [map, list] : llvm::zip_equal(maps, axes)) {
-      auto position =
-          map.getResultPosition(getAffineDimExpr(loop, op.getContext()));
-      ofArrays.push_back(position ? ArrayDim{&list, unsigned(*position)}
-                                  : ArrayDim());
-    }
+    for (auto [map, list] : llvm::zip_equal(maps, axes))
+      ofArrays.push_back(findDim(map, list, loop));
     if (size == 1)
       continue;
     std::optional<ContractionDim::Kind> kind = getKind(ofArrays);
@@ -201,6 +247,7 @@ getDims(linalg::LinalgOp op, ArrayRef<AxisList> axes) {
                                     "others in dimension " + Twine(loop));
     dims.push_back(std::move(*dim));
   }
+  mergeDims(dims);
   return dims;
 }
 

@@ -109,3 +109,19 @@ func.func @fusions(%a: !vmem, %b: !t) -> !t {
   %r = tessera_hlo.instruction "fusion"(%a, %b) {hlo_attributes = {calls = @outer, kind = "kLoop"}} : (!vmem, !t) -> !t
   return %r : !t
 }
+
+// A copy that transposes is a relayout between two nests: in either, one side
+// would be touched element by element.
+// CHECK-LABEL: func.func @transposing_copy(
+// CHECK:       linalg.generic
+// CHECK:       math.exp
+// CHECK:       tessera.relayout
+// CHECK:       linalg.generic
+// CHECK:       arith.negf
+!columns = tensor<16x256xf32, #tessera.layout<{0,1:T(8,128)}>>
+func.func @transposing_copy(%a: !t) -> !columns {
+  %e = tessera_hlo.instruction "exponential"(%a) : (!t) -> !t
+  %c = tessera.relayout %e : !t to !columns
+  %r = tessera_hlo.instruction "negate"(%c) : (!columns) -> !columns
+  return %r : !columns
+}

@@ -121,6 +121,27 @@ func.func @batches(%a: memref<3x4x8xi32>, %b: memref<3x8x16xi32>, %c: memref<3x4
   return
 }
 
+// A window that moves by two; the sum runs through a row of it and its features
+// at once, 3 * 2 of them for each of 4 rows.
+// CHECK-LABEL: @window
+// CHECK-COUNT-24: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: vector.store {{.*}} vector<8xf32>
+// CHECK-NOT: linalg
+#image = affine_map<(x, o, w, i) -> (x * 2 + w, i)>
+#kernel = affine_map<(x, o, w, i) -> (w, i, o)>
+#map = affine_map<(x, o, w, i) -> (x, o)>
+func.func @window(%a: memref<9x2xf32>, %b: memref<3x2x8xf32>, %c: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [#image, #kernel, #map], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%a, %b : memref<9x2xf32>, memref<3x2x8xf32>) outs(%c : memref<4x8xf32>) {
+  ^bb0(%l: f32, %r: f32, %sum: f32):
+    %p = arith.mulf %l, %r fastmath<contract> : f32
+    %s = arith.addf %sum, %p fastmath<contract> : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 //--- left.mlir
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>

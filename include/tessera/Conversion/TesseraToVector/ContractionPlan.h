@@ -54,6 +54,11 @@ enum ContractionArray : unsigned { Lhs, Rhs, Result, Packed, kNumArrays };
 struct ArrayDim {
   const AxisList *axes = nullptr;
   unsigned dim = 0;
+  /// The indices along it that a step moves on.
+  int64_t step = 1;
+  /// Whether other dimensions of the iteration move along it, too, as the
+  /// result and the window of a convolution do.
+  bool isShared = false;
 };
 
 /// One dimension of the iteration. Index i is at the sum, over the digits d, of
@@ -69,9 +74,14 @@ struct ContractionDim {
       {{0}, {0}, {0}, {0}}};
 
   /// The dimension that `dims` of lhs, rhs and result are; nothing where tile
-  /// sizes of two arrays do not divide one another.
+  /// sizes of two arrays do not divide one another, or those of one are in the
+  /// way of longer steps.
   static std::optional<ContractionDim> get(Kind kind, int64_t size,
                                            llvm::ArrayRef<ArrayDim> dims);
+
+  /// Whether the two are of one kind, and this one goes on where `minor` ends,
+  /// so that both are one dimension.
+  bool goesOn(const ContractionDim &minor) const;
 
   /// The position of an index below `size`, in elements.
   int64_t getOffset(ContractionArray array, int64_t index) const;
