@@ -3,7 +3,7 @@
 # Builds the fuzzers of unittests/Fuzz with libFuzzer and sanitizers, and runs
 # each for a number of seconds.
 #
-#   scripts/fuzz.sh SECONDS [shape|hlo|dump|log|ir|relayout|runtime|capi...]
+#   scripts/fuzz.sh SECONDS [shape|hlo|dump|kernel|log|ir|relayout|runtime|capi...]
 #
 # What reaches new code is kept in build/fuzz/corpus, for the next run to start
 # from. A text that ends the process, takes 20 seconds or 4 GB is kept in
@@ -21,7 +21,7 @@ case "$1" in -h | --help) usage && exit ;; esac
 seconds=$1
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(shape hlo dump log ir relayout runtime capi)
+[ ${#targets[@]} -gt 0 ] || targets=(shape hlo dump kernel log ir relayout runtime capi)
 
 # Bytes of the longest text; modules of HLO are long.
 max_length() {

@@ -14,24 +14,10 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
-#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <mutex>
 
 using namespace mlir;
 using namespace tessera;
-
-bool tessera::runRecovering(llvm::function_ref<void()> work) {
-  // Handlers of signals are those of the process.
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
-  llvm::CrashRecoveryContext::Enable();
-  llvm::CrashRecoveryContext recovery;
-  bool survived = recovery.RunSafely(work);
-  llvm::CrashRecoveryContext::Disable();
-  return survived;
-}
 
 //===----------------------------------------------------------------------===//
 // Nesting

@@ -15,8 +15,8 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "Inputs"))
 import test_counts  # noqa: E402
 
 # Texts of each fuzzer in the full run.
-RUNS = {"shape": 200000, "hlo": 20000, "dump": 10000, "log": 100000, "ir": 10000, "relayout": 20000, "runtime": 200000,
-        "capi": 20000}  # fmt: skip
+RUNS = {"shape": 200000, "hlo": 20000, "dump": 10000, "kernel": 20000, "log": 100000, "ir": 10000, "relayout": 20000,
+        "runtime": 200000, "capi": 20000}  # fmt: skip
 
 
 def main():

@@ -5,6 +5,7 @@ usage: make_seeds.py SOURCE_FOLDER OUTPUT_FOLDER
 Writes a file for each seed in OUTPUT_FOLDER/NAME for each fuzzer NAME.
 """
 
+import base64
 import pathlib
 import re
 import sys
@@ -45,6 +46,14 @@ def mlir_modules():
                 yield module + "\n"
 
 
+def kernels():
+    """Bodies of kernels that are text; those of Pallas are bytecode."""
+    for text in read_all(test / "HLO" / "Inputs", ".hlo"):
+        for body in re.findall(r'"body":\s*"([^"]*)"', text):
+            if not body.startswith("TUzvUg"):  # ML\xefR
+                yield base64.b64decode(body).decode()
+
+
 def shape_pairs():
     """Pairs of shapes in the tests of relayouts."""
     pair = re.compile(r'pair\(\s*"([^"]+)",\s*"([^"]+)"\)')
@@ -67,6 +76,8 @@ def main():
     modules += read_all(test / "Target" / "HLO", ".hlo")
     write("hlo", modules)
     write("dump", modules)
+
+    write("kernel", kernels())
 
     write("log", read_all(test / "HLO" / "Inputs" / "oom", ".log"))
 

@@ -75,15 +75,29 @@ static void restoreName(Operation *op) {
   op->erase();
 }
 
-/// The module as it is written, which nothing has verified.
+static llvm::Error unsupportedBody(const Twine &found) {
+  return unsupportedError("kernel body",
+                          "a module of Mosaic that MLIR 22 reads, of version " +
+                              Twine(kNewestVersion) + " or before",
+                          found);
+}
+
+/// The module as it is written, which nothing has verified; null where it
+/// cannot be parsed.
 static llvm::Expected<OwningOpRef<ModuleOp>> parse(StringRef body,
                                                    MLIRContext &context) {
   if (isBytecode(body))
     return readBytecode(body, context);
   if (llvm::Error error = checkParsable(body))
     return std::move(error);
-  ParserConfig config(&context, /*verifyAfterParse=*/false);
-  return parseSourceString<ModuleOp>(quoteMemorySpaces(body), config);
+  OwningOpRef<ModuleOp> module;
+  bool survived = runRecovering([&] {
+    ParserConfig config(&context, /*verifyAfterParse=*/false);
+    module = parseSourceString<ModuleOp>(quoteMemorySpaces(body), config);
+  });
+  if (survived)
+    return module;
+  return unsupportedBody("a fault of its parser");
 }
 
 /// Restores names and verifies.
@@ -103,27 +117,20 @@ llvm::Expected<OwningOpRef<ModuleOp>> mosaic::readKernel(StringRef body,
       message = diagnostic.str();
     return success();
   });
-  auto fail = [](const Twine &found) {
-    return unsupportedError(
-        "kernel body",
-        "a module of Mosaic that MLIR 22 reads, of version " +
-            Twine(kNewestVersion) + " or before",
-        found);
-  };
   auto module = parse(body, context);
   if (!module)
     return module.takeError();
   if (!*module)
-    return fail(message);
+    return unsupportedBody(message);
   int64_t version = getInteger(**module, kVersion, 0);
   if (version > kNewestVersion)
-    return fail("version " + Twine(version));
+    return unsupportedBody("version " + Twine(version));
   bool isVerified = false;
   if (!runRecovering([&] { isVerified = succeeded(restore(**module)); })) {
     (void)module->release(); // Which may be in any state.
-    return fail("a fault of its verifier");
+    return unsupportedBody("a fault of its verifier");
   }
   if (!isVerified)
-    return fail(message);
+    return unsupportedBody(message);
   return module;
 }
