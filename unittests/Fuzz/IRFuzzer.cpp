@@ -51,6 +51,7 @@ static const std::vector<StringRef> kPasses = {
     "tessera-bufferize",
     "tessera-erase-empty-loops",
     "tessera-split-ranges",
+    "tessera-jam-loops",
     "tessera-poison-padding",
     "tessera-expand-ops",
     "tessera-explain-slices",

@@ -331,6 +331,52 @@ def SplitRanges : Pass<"tessera-split-ranges"> {
   ];
 }
 
+def JamLoops : Pass<"tessera-jam-loops"> {
+  let summary = "Add up sums of neighbours in memory side by side";
+  let description = [{
+    Unrolls `affine.for` loops of at most 8 iterations, each with sums of its
+    own, and makes one loop of those over the terms, where the terms of
+    different sums lie side by side: rows in `T(8,128)(2,1)`, of which two
+    alternate. Vectors of terms are then read from end to end.
+
+    ```mlir
+    func.func @f(%m: memref<100x2xf32>, %sums: memref<2xf32>, %zero: f32) {
+      affine.for %i = 0 to 2 {
+        %sum = affine.for %j = 0 to 100 iter_args(%s = %zero) -> f32 {
+          %v = affine.load %m[%j, %i] : memref<100x2xf32>
+          %t = arith.addf %s, %v : f32
+          affine.yield %t : f32
+        }
+        affine.store %sum, %sums[%i] : memref<2xf32>
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%m: memref<100x2xf32>, %sums: memref<2xf32>, %zero: f32) {
+      %both:2 = affine.for %j = 0 to 100
+          iter_args(%s = %zero, %t = %zero) -> (f32, f32) {
+        %v = affine.load %m[%j, 0] : memref<100x2xf32>
+        %u = arith.addf %s, %v : f32
+        %w = affine.load %m[%j, 1] : memref<100x2xf32>
+        %x = arith.addf %t, %w : f32
+        affine.yield %u, %x : f32, f32
+      }
+      affine.store %both#0, %sums[0] : memref<2xf32>
+      affine.store %both#1, %sums[1] : memref<2xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect"];
+  let statistics = [
+    Statistic<"numJammed", "loops-jammed", "Loops that were unrolled so">
+  ];
+}
+
 def PoisonPadding : Pass<"tessera-poison-padding"> {
   let summary = "Fill new buffers with numbers that nobody expects";
   let description = [{

@@ -83,6 +83,8 @@ static void addToAffine(OpPassManager &manager, const ToAffineOptions &options,
   if (vectorOptions)
     manager.addPass(createSplitRanges());
   manager.addPass(createCanonicalizerPass());
+  if (vectorOptions)
+    manager.addPass(createJamLoops());
   manager.addPass(createCSEPass());
   if (options.deallocate)
     addDeallocation(manager);

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Separate.h"
+
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 
@@ -83,9 +85,7 @@ static Value getBuffer(Value memref) {
   return isOwn ? memref : Value();
 }
 
-/// Whether memrefs that are written share no memory with others that the loop
-/// accesses.
-static bool areSeparate(AffineForOp loop) {
+bool tessera::areSeparate(AffineForOp loop) {
   llvm::DenseMap<Value, llvm::SmallDenseSet<Value, 2>> memrefs;
   llvm::DenseSet<Value> written;
   bool isKnown = true;

@@ -230,7 +230,8 @@ static void addBreaks(const ValueSum &sum, AffineForOp loop,
     return;
   int64_t step = term->second;
   std::optional<IntegerRange> rest = getRest(sum, loop.getInductionVar());
-  if (!rest || rest->min == INT64_MIN || rest->max == INT64_MIN)
+  // The least and the largest number have no negative, or none behind them.
+  if (!rest || rest->min <= -INT64_MAX || rest->max == INT64_MAX)
     return;
   for (int64_t value : {rest->min, rest->max}) {
     // From here on, `step * i + value` has another sign.

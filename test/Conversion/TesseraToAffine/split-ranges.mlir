@@ -121,3 +121,21 @@ func.func @others(%m: memref<?xf32>, %x: f32, %y: f32, %n: index) {
   }
   return
 }
+
+// Bounds as large as they can be are no harm.
+
+// CHECK-LABEL: func.func @huge
+// CHECK: affine.for %{{.*}} = 0 to 9223372036854775807 {
+func.func @huge(%m: memref<?xf32>, %x: f32, %y: f32) {
+  %c0 = arith.constant 0 : index
+  affine.for %i = 0 to 9223372036854775807 {
+    %p = affine.apply affine_map<(i) -> (9223372036854775807 - i)>(%i)
+    %q = affine.apply affine_map<(i) -> (i * 4611686018427387904 + 3)>(%i)
+    %low = arith.cmpi sgt, %p, %c0 : index
+    %high = arith.cmpi sge, %q, %c0 : index
+    %is = arith.andi %low, %high : i1
+    %v = arith.select %is, %x, %y : f32
+    affine.store %v, %m[%c0] : memref<?xf32>
+  }
+  return
+}
