@@ -2,12 +2,13 @@
 # Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the plan that the rule chooses against plans with other parameters.
+"""Times the plan that costs least against plans with other parameters.
 
-Prints a Markdown table: for each case the ratio of the rule's plan to the best
+Prints a Markdown table: for each case the ratio of the chosen plan to the best
 of all variants (1 is best), and the options of that best one. Variants overrule
-the rule by tessera-compile's hidden --plan options: bytes of a block along the
-destination and the source, order of loops, stores and prefetch. Those that give
+the choice by tessera-compile's hidden --plan options: the kind of a transpose,
+bytes of a block along the destination and the source, order of loops, stores
+and prefetch. Those that give
 a plan already tried are left out. All take turns; the best of --reps counts.
 """
 
@@ -59,6 +60,7 @@ CASES = [
     ("bf16[200,300]{1,0:T(8,128)(2,1)}", "bf16[200,300]{1,0}"),
     ("f32[30,50,60]{2,1,0:PD(30,50,64)}", "f32[30,50,60]{2,0,1}"),
 ]
+KINDS = ("cached", "direct", "dense", "panels", "ragged-panels", "carried")
 BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
 
@@ -72,28 +74,26 @@ def aligned(size):
     """Bytes that begin at a page and have been touched."""
     raw = np.zeros(size + 4096, np.uint8)
     skip = -raw.ctypes.data % 4096
-    return raw[skip:skip + size]
+    return raw[skip : skip + size]
 
 
 def all_options(is_large, is_wide):
-    """The rule, then every variant, as lists of options."""
+    """What is chosen, then every variant, as lists of options."""
     yield []
     bytes_of_rows = (64, 128, 192, 256, 512) if is_wide else (64, 128, 192, 256)
     bytes_of_columns = (64, 128, 256, 512) if is_wide else (64, 256)
-    for rows, columns, source in itertools.product(
-            bytes_of_rows, bytes_of_columns, (0, 1)):
-        block = [f"--plan-row-bytes={rows}", f"--plan-column-bytes={columns}",
-                 f"--plan-by-source={source}"]
+    for rows, columns, source in itertools.product(bytes_of_rows, bytes_of_columns, (0, 1)):
+        block = [f"--plan-row-bytes={rows}", f"--plan-column-bytes={columns}", f"--plan-by-source={source}"]
         yield block
         if is_large and rows == 128 and columns == 64:
             yield block + ["--plan-nontemporal=0"]
-            yield block + ["--plan-stages=1"]
     if is_large:
+        for kind, rows in itertools.product(KINDS, bytes_of_rows):
+            yield [f"--plan-transpose={kind}", f"--plan-row-bytes={rows}"]
         for prefetch in (0, 1, 4, 6, 8):
             yield [f"--plan-prefetch={prefetch}"]
             for rows in (64, 128, 192, 256) if is_wide else ():
-                yield [f"--plan-row-bytes={rows}",
-                       f"--plan-prefetch={prefetch}"]
+                yield [f"--plan-row-bytes={rows}", f"--plan-prefetch={prefetch}"]
 
 
 class Variants:
@@ -118,8 +118,9 @@ class Variants:
             self.functions.append(function)
 
     def run(self, *options):
-        return subprocess.run([self.tool, "relayout", *self.shapes, *options],
-                              check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            [self.tool, "relayout", *self.shapes, *options], check=True, capture_output=True, text=True
+        ).stdout
 
     def compile(self, options, key):
         plan = self.run(*options, "--emit=plan", "-o", "-")
@@ -133,11 +134,9 @@ class Variants:
     def best(self, reps, micros):
         """The least time of each variant."""
         width = BYTES[self.shapes[0].split("[")[0]]
-        sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)",
-                         self.plans[0])
+        sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)", self.plans[0])
         arrays = [aligned(int(n) * width) for n in sizes.groups()]
-        arrays[0][:] = np.random.default_rng(0).integers(
-            0, 256, arrays[0].size, dtype=np.uint8)
+        arrays[0][:] = np.random.default_rng(0).integers(0, 256, arrays[0].size, dtype=np.uint8)
         pointers = [a.ctypes.data for a in arrays]
         want, best = None, [float("inf")] * len(self.functions)
         for function in self.functions:
@@ -145,8 +144,7 @@ class Variants:
             want = arrays[1].copy() if want is None else want
             assert np.array_equal(arrays[1], want), "variants disagree"
             arrays[1][:] = 0
-        for _, (i, function) in itertools.product(range(reps),
-                                                  enumerate(self.functions)):
+        for _, (i, function) in itertools.product(range(reps), enumerate(self.functions)):
             begin = time.perf_counter()
             function(*pointers)
             count = max(1, int(micros * 1e-6 / (time.perf_counter() - begin)))
@@ -161,23 +159,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tessera-compile", default="tessera-compile")
     parser.add_argument("--reps", type=int, default=7)
-    parser.add_argument("--micros", type=float, default=200,
-                        help="least time of a repetition, in microseconds")
+    parser.add_argument("--micros", type=float, default=200, help="least time of a repetition, in microseconds")
     parser.add_argument("--cases", default=".", help="pattern of shapes")
-    parser.add_argument("--folder", help="keeps compiled variants here, so that "
-                        "another run need not compile")
-    parser.add_argument("--wide", action="store_true", help="more variants: a "
-                        "minute a case to compile")
+    parser.add_argument("--folder", help="keeps compiled variants here, so that another run need not compile")
+    parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
     parser.add_argument("--compile-only", action="store_true")
     args = parser.parse_args()
     cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
-    keeper = (contextlib.nullcontext(args.folder) if args.folder else
-              tempfile.TemporaryDirectory())
+    keeper = contextlib.nullcontext(args.folder) if args.folder else tempfile.TemporaryDirectory()
     with keeper as folder:
         pathlib.Path(folder).mkdir(exist_ok=True)
         if not args.compile_only:
-            print("| from | to | GB/s | rule / best | plans | best |\n"
-                  "| --- | --- | --- | --- | --- | --- |")
+            print("| from | to | GB/s | chosen / best | plans | best |\n| --- | --- | --- | --- | --- | --- |")
         for case in cases:
             variants = Variants(args.tessera_compile, *case, folder, args.wide)
             if not args.compile_only:
@@ -186,11 +179,14 @@ def main():
 
 def report(variants, times):
     least = min(times)
-    options = " ".join(variants.options[times.index(least)]) or "the rule"
+    options = " ".join(variants.options[times.index(least)]) or "the one chosen"
     source, destination = variants.shapes
-    print(f"| `{source}` | `{destination}` "
-          f"| {2 * variants.useful / times[0] / 1e9:.1f} "
-          f"| {least / times[0]:.2f} | {len(times)} | {options} |", flush=True)
+    print(
+        f"| `{source}` | `{destination}` "
+        f"| {2 * variants.useful / times[0] / 1e9:.1f} "
+        f"| {least / times[0]:.2f} | {len(times)} | {options} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -100,6 +100,17 @@ struct ChoiceReader {
     if (!isValid)
       path.field(key).report("a value that is neither true nor false");
   }
+  void operator()(llvm::StringRef key, std::optional<std::string> &choice) {
+    const json::Value *value = next(key);
+    if (!value)
+      return;
+    std::optional<llvm::StringRef> name = value->getAsString();
+    isValid = name && isTransposeKind(*name);
+    if (isValid)
+      choice = name->str();
+    else
+      path.field(key).report("a value that names no kind of transposes");
+  }
   void operator()(llvm::StringRef key, std::optional<int64_t> &choice) {
     const json::Value *value = next(key);
     // Blocks have bytes; nothing need be prefetched.

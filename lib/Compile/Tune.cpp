@@ -13,6 +13,7 @@
 #include "tessera/Layout/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +32,8 @@ static constexpr int kRounds = 9;
 static constexpr int kFirstRounds = 2;
 /// Plans that are this much slower than the fastest are given up at once.
 static constexpr double kMuchSlower = 1.3;
+/// Candidates of a nest that are timed, the cheapest ones.
+static constexpr size_t kMaxChoices = 48;
 /// The rule stays where a variant is faster by less.
 static constexpr double kRuleMargin = 0.99;
 /// A coefficient stays where another value is faster by less.
@@ -118,31 +121,19 @@ static void race(llvm::MutableArrayRef<Contestant> contestants,
 // Plans of one relayout
 //===----------------------------------------------------------------------===//
 
-/// The rule, then what overrules it: blocks and orders of loops, and how large
-/// arrays are stored and prefetched.
-static std::vector<RelayoutTuning> getVariants() {
+/// What was chosen, then what overrules it: the cheapest candidates of each
+/// nest, orders of loops, and how large arrays are stored and prefetched.
+static std::vector<RelayoutTuning> getVariants(const RelayoutPlan &plan) {
   std::vector<RelayoutTuning> variants(1);
+  for (const NestTrials &nest : plan.trials)
+    llvm::append_range(variants,
+                       llvm::ArrayRef(nest.choices).take_front(kMaxChoices));
   auto add = [&](auto set) { set(variants.emplace_back()); };
-  for (int64_t rows : {64, 128, 192, 256, 512})
-    for (int64_t columns : {64, 128, 256, 512})
-      for (bool bySource : {false, true})
-        add([&](RelayoutTuning &tuning) {
-          tuning.rowBytes = rows;
-          tuning.columnBytes = columns;
-          tuning.bySource = bySource;
-        });
   for (bool bySource : {false, true})
     add([&](RelayoutTuning &tuning) { tuning.bySource = bySource; });
   add([](RelayoutTuning &tuning) { tuning.nontemporal = false; });
-  add([](RelayoutTuning &tuning) { tuning.isStaged = true; });
-  for (int64_t prefetch : {0, 1, 4, 6, 8}) {
+  for (int64_t prefetch : {0, 1, 4, 6, 8})
     add([&](RelayoutTuning &tuning) { tuning.prefetch = prefetch; });
-    for (int64_t rows : {64, 128, 192, 256})
-      add([&](RelayoutTuning &tuning) {
-        tuning.rowBytes = rows;
-        tuning.prefetch = prefetch;
-      });
-  }
   return variants;
 }
 
@@ -162,7 +153,11 @@ compileVariants(const ArrayPart &source, const ArrayPart &destination,
                 CompileOptions options) {
   std::vector<Contestant> contestants;
   llvm::StringSet<> plans;
-  for (const RelayoutTuning &tuning : getVariants()) {
+  RelayoutPlan chosen;
+  if (llvm::Error error =
+          getRelayoutPlan(source, destination, options).moveInto(chosen))
+    llvm::consumeError(std::move(error));
+  for (const RelayoutTuning &tuning : getVariants(chosen)) {
     options.tuning = tuning;
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -247,12 +242,37 @@ static std::vector<Trial> getTrials() {
   TextPair odd16 = {"bf16[6016,4032]{1,0}", "bf16[6016,4032]{0,1}"};
   TextPair square8 = {"s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}"};
   TextPair odd8 = {"s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}"};
-  TextPair longRows8 = {"s8[5056,12032]{1,0}", "s8[5056,12032]{0,1}"};
+  TextPair pitch32 = {"f32[4096,4032]{1,0}", "f32[4096,4032]{0,1}"};
+  TextPair wide64 = {"f64[3008,2000]{1,0}", "f64[3008,2000]{0,1}"};
   TextPair odder8 = {"s8[7001,7003]{1,0}", "s8[7001,7003]{0,1}"};
+  TextPair odder16 = {"bf16[5001,4999]{1,0}", "bf16[5001,4999]{0,1}"};
+  TextPair odder32 = {"f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}"};
+  TextPair apart8 = {"s8[8192,4096]{1,0:PD(8192,8192)}", "s8[8192,4096]{0,1}"};
+  TextPair apart16 = {"bf16[4096,4096]{1,0:PD(4096,8192)}",
+                      "bf16[4096,4096]{0,1}"};
   TextPair tiles = {"f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}"};
   TextPair rows = {"f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]{1,0}"};
   TextPair heads = {"bf16[8,4096,32,64]{3,2,1,0}",
                     "bf16[8,4096,32,64]{3,1,2,0}"};
+  llvm::SmallVector<TextPair> rowsOfPages = {square32, odd32, pitch32, wide64};
+  llvm::SmallVector<TextPair> narrow = {square16, odd16, square8, odd8};
+  llvm::SmallVector<TextPair> ragged = {odder8, odder16, odder32};
+  llvm::SmallVector<TextPair> apart = {apart8, apart16};
+  llvm::SmallVector<TextPair> cached = {
+      {"f32[256,256]{1,0}", "f32[256,256]{0,1}"},
+      {"f32[200,300]{1,0}", "f32[200,300]{0,1}"},
+      {"bf16[256,256]{1,0}", "bf16[256,256]{0,1}"},
+      {"s8[300,400]{1,0}", "s8[300,400]{0,1}"},
+      {"s8[128,1024]{1,0}", "s8[128,1024]{0,1}"}};
+  // Half as much and twice as much.
+  Costs costs = MachineProfile::getHost().costs;
+  auto scaled = [&](llvm::StringRef key, int64_t Costs::*cost,
+                    llvm::ArrayRef<TextPair> relayouts) {
+    return Trial{key,
+                 cost,
+                 {costs.*cost / 2, costs.*cost, 2 * (costs.*cost)},
+                 llvm::SmallVector<TextPair>(relayouts)};
+  };
   return {
       {"copy-streams", &Costs::copyStreams, {1, 2, 4, 8}, {tiles, rows, heads}},
       {"copy-prefetch-bytes",
@@ -262,39 +282,28 @@ static std::vector<Trial> getTrials() {
       {"first-level-conflicts",
        &Costs::firstLevelConflicts,
        {0, 3, 64},
-       {odd8, longRows8, odd16, odd32}},
-      {"direct-run-bytes",
-       &Costs::directRunBytes,
-       {64, 128, 256},
-       {odd32,
-        odd16,
-        {"f64[3008,2000]{1,0}", "f64[3008,2000]{0,1}"},
-        {"f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}"}}},
-      {"panel-run-bytes",
-       &Costs::panelRunBytes,
-       {0, 1, 2},
-       {square8, odd8, longRows8, odder8, square16}},
-      {"panel-row-bytes",
-       &Costs::panelRowBytes,
-       {0, 128, 256, 512},
-       {{"bf16[131072,256]{1,0}", "bf16[131072,256]{0,1}"},
-        {"bf16[262144,128]{1,0}", "bf16[262144,128]{0,1}"},
-        {"f32[262144,60]{1,0}", "f32[262144,60]{0,1}"}}},
-      {"gathered-bytes",
-       &Costs::gatheredBytes,
-       {0, 2, 4},
-       {square8, square16, {"s8[512,512]{1,0}", "s8[512,512]{0,1}"}}},
+       {odd8, odd16, odd32}},
       {"prefetch-conflicts",
        &Costs::prefetchConflicts,
        {0, 3, 64},
        {square32, odd32, odd16}},
-      {"cached-load-bytes",
-       &Costs::cachedLoadBytes,
-       {16, 64},
-       {{"f32[256,256]{1,0}", "f32[256,256]{0,1}"},
-        {"f32[200,300]{1,0}", "f32[200,300]{0,1}"},
-        {"bf16[256,256]{1,0}", "bf16[256,256]{0,1}"},
-        {"s8[300,400]{1,0}", "s8[300,400]{0,1}"}}},
+      scaled("jump-ps", &Costs::jumpPs, rowsOfPages),
+      scaled("stream-ps", &Costs::streamPs, rowsOfPages),
+      scaled("wide-ps", &Costs::widePs, rowsOfPages),
+      scaled("column-conflict-ps", &Costs::columnConflictPs, rowsOfPages),
+      scaled("panel-ps", &Costs::panelPs, narrow),
+      scaled("visit-ps", &Costs::visitPs, narrow),
+      scaled("reload-ps", &Costs::reloadPs, narrow),
+      scaled("buffer-ps", &Costs::bufferPs, apart),
+      scaled("carry-ps", &Costs::carryPs, ragged),
+      scaled("ragged-ps", &Costs::raggedPs, ragged),
+      scaled("allocate-ps", &Costs::allocatePs, ragged),
+      {"cached-load-bytes", &Costs::cachedLoadBytes, {16, 64}, cached},
+      scaled("cached-run-ps", &Costs::cachedRunPs, cached),
+      scaled("cached-visit-ps", &Costs::cachedVisitPs, cached),
+      scaled("cached-gather-ps", &Costs::cachedGatherPs, cached),
+      scaled("cached-conflict-ps", &Costs::cachedConflictPs, cached),
+      scaled("cached-column-ps", &Costs::cachedColumnPs, cached),
       {"nontemporal-bytes",
        &Costs::nontemporalBytes,
        {1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20},
@@ -307,18 +316,47 @@ static std::vector<Trial> getTrials() {
   };
 }
 
-/// Compiles one relayout by each of the values, and times all.
-static llvm::Expected<std::vector<Contestant>>
+/// What code depends on: its plan, and what kernels take from the costs
+/// besides.
+static std::string getCodeKey(const Shape &source, const Shape &destination,
+                              const CompileOptions &options) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  if (auto plan = getRelayoutPlan(source, destination, options))
+    plan->print(os);
+  else
+    llvm::consumeError(plan.takeError());
+  const ProcessorCosts &costs = options.machine->costs;
+  os << costs.cachedLoadBytes << ' ' << costs.nontemporalBytes;
+  return key;
+}
+
+/// The times of one relayout by each of the values; all 1 where none of them
+/// makes other code.
+static llvm::Expected<std::vector<double>>
 raceValues(const Trial &trial, const TextPair &texts,
            const MachineProfile &profile) {
   Shape source = llvm::cantFail(parseShape(texts.first));
   Shape destination = llvm::cantFail(parseShape(texts.second));
-  std::vector<Contestant> contestants;
+  llvm::StringMap<size_t> numbers;
+  std::vector<size_t> codes;
+  std::vector<CompileOptions> distinct;
   for (int64_t value : trial.values) {
     auto machine = std::make_shared<MachineProfile>(profile);
     machine->costs.*trial.cost = value;
     CompileOptions options;
     options.machine = std::move(machine);
+    auto [known, isNew] = numbers.try_emplace(
+        getCodeKey(source, destination, options), distinct.size());
+    codes.push_back(known->second);
+    if (isNew)
+      distinct.push_back(std::move(options));
+  }
+  std::vector<double> seconds(codes.size(), 1);
+  if (distinct.size() == 1)
+    return seconds;
+  std::vector<Contestant> contestants;
+  for (const CompileOptions &options : distinct) {
     auto function = getRelayoutFunction(source, destination, options);
     if (!function)
       return function.takeError();
@@ -328,7 +366,9 @@ raceValues(const Trial &trial, const TextPair &texts,
   if (!arrays)
     return arrays.takeError();
   race(contestants, *arrays, kRounds);
-  return contestants;
+  for (auto [time, code] : llvm::zip_equal(seconds, codes))
+    time = contestants[code].plan.seconds;
+  return seconds;
 }
 
 /// Measures one coefficient and puts the best value into `profile`.
@@ -340,12 +380,11 @@ static llvm::Expected<CalibrationStep> measure(Trial trial,
   // Logarithms of times relative to those of the current value.
   std::vector<double> sums(trial.values.size());
   for (const TextPair &texts : trial.relayouts) {
-    auto contestants = raceValues(trial, texts, profile);
-    if (!contestants)
-      return contestants.takeError();
-    for (auto [sum, contestant] : llvm::zip_equal(sums, *contestants))
-      sum +=
-          std::log(contestant.plan.seconds / contestants->front().plan.seconds);
+    auto seconds = raceValues(trial, texts, profile);
+    if (!seconds)
+      return seconds.takeError();
+    for (auto [sum, time] : llvm::zip_equal(sums, *seconds))
+      sum += std::log(time / seconds->front());
   }
   size_t best = llvm::min_element(sums) - sums.begin();
   double ratio = std::exp(sums[best] / trial.relayouts.size());

@@ -107,7 +107,7 @@ static cl::opt<bool>
                   "does not have yet, and add the best one to it"),
          cl::sub(command));
 
-// What the rule for plans would choose otherwise; to measure it by.
+// What overrules the choice of plans; to measure it by.
 static cl::opt<int64_t> planRows("plan-row-bytes", cl::Hidden,
                                  cl::desc("Bytes of a block's runs"),
                                  cl::sub(command));
@@ -123,9 +123,13 @@ static cl::opt<bool>
                     cl::desc("Stores of large arrays bypass the "
                              "cache"),
                     cl::sub(command));
-static cl::opt<bool> planStages("plan-stages", cl::Hidden,
-                                cl::desc("Blocks are staged in a buffer"),
-                                cl::sub(command));
+static cl::opt<std::string> planTranspose("plan-transpose", cl::Hidden,
+                                          cl::desc("The kind of transposes"),
+                                          cl::value_desc("name"),
+                                          cl::sub(command));
+static cl::opt<bool> planGathers("plan-gathers", cl::Hidden,
+                                 cl::desc("Rows are copied side by side first"),
+                                 cl::sub(command));
 static cl::opt<int64_t> planPrefetch("plan-prefetch", cl::Hidden,
                                      cl::desc("Blocks to prefetch"),
                                      cl::sub(command));
@@ -145,7 +149,8 @@ static RelayoutTuning getTuning() {
   set(tuning.columnBytes, planColumns);
   set(tuning.bySource, planBySource);
   set(tuning.nontemporal, planNontemporal);
-  set(tuning.isStaged, planStages);
+  set(tuning.transpose, planTranspose);
+  set(tuning.gathers, planGathers);
   set(tuning.prefetch, planPrefetch);
   set(tuning.costsOf, planCostsOf);
   return tuning;
@@ -391,6 +396,9 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
     return error;
   if (llvm::Error error = checkThreads(numThreads, "--threads"))
     return error;
+  if (planTranspose.getNumOccurrences() && !isTransposeKind(planTranspose))
+    return invalidError("", "--plan-transpose", kTransposeKinds,
+                        "`" + planTranspose + "`");
   auto requests = readRequests(shapes);
   if (!requests)
     return requests.takeError();

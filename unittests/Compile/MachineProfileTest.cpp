@@ -114,7 +114,10 @@ TEST(MachineProfile, RefusesPlansThatAreNone) {
          threads + R"(, "plan": )" + plan + "}]")
             .str()));
   };
-  EXPECT_EQ(getPlanError("1", R"({"prefetch": 0, "stages": true})"), "");
+  EXPECT_EQ(getPlanError("1", R"({"prefetch": 0, "gathers": true})"), "");
+  EXPECT_EQ(getPlanError("1", R"({"transpose": "staged"})"), "");
+  for (const char *plan : {R"({"transpose": "abacus"})", R"({"transpose": 1})"})
+    EXPECT_THAT(getPlanError("1", plan), HasSubstr("no kind of transposes"));
   EXPECT_THAT(getPlanError("0", "{}"), HasSubstr("threads"));
   EXPECT_THAT(getPlanError("1025", "{}"), HasSubstr("threads"));
   EXPECT_THAT(getPlanError("1", "[]"), HasSubstr("plan"));

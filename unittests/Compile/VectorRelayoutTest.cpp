@@ -25,6 +25,19 @@ static bool gathersRows(const NestSchedule &nest) {
   return transpose && transpose->rows == TransposeKernel::Rows::Gathered;
 }
 
+/// Half of the time another kind of transposes than what costs least.
+static void overruleTransposes(RelayoutTuning &tuning,
+                               std::mt19937_64 &engine) {
+  const char *kinds[] = {"cached",        "direct",  "dense", "panels",
+                         "ragged-panels", "carried", "staged"};
+  tuning.transpose.reset();
+  tuning.gathers.reset();
+  if (engine() % 2)
+    return;
+  tuning.transpose = kinds[engine() % std::size(kinds)];
+  tuning.gathers = engine() % 2 == 0;
+}
+
 TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
   ShapePairs pairs(testSeed());
   std::mt19937_64 engine(testSeed());
@@ -53,6 +66,11 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
       auto [source, destination] = batch.size() < kernelPairs.size()
                                        ? kernelPairs[batch.size()]
                                        : pairs.next();
+      overruleTransposes(options.tuning, engine);
+      bool isRagged = batch.size() >= getKernelPairs().size() &&
+                      batch.size() < kernelPairs.size();
+      if (isRagged && number % 4 != 0)
+        options.tuning.transpose = "carried";
       auto plan = getRelayoutPlan(source, destination, options);
       if (!plan) {
         std::string error = llvm::toString(plan.takeError());
@@ -116,14 +134,17 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
 // parts of columns, and shared among threads.
 TEST(VectorRelayout, PanelsInLongBuffers) {
   std::mt19937_64 engine(testSeed());
-  for (auto [source, destination, threads] :
-       {std::tuple("s8[1344,1024]{1,0}", "s8[1344,1024]{0,1}", 1),
-        std::tuple("s8[2,576,1024]{2,1,0}", "s8[2,576,1024]{1,2,0}", 1),
-        std::tuple("s8[2,1088,1024]{2,1,0}", "s8[2,1088,1024]{1,2,0}", 3),
-        std::tuple("bf16[640,768]{1,0}", "bf16[640,768]{0,1}", 2),
-        std::tuple("s8[256,33100]{1,0}", "s8[256,33100]{0,1}", 1),
-        std::tuple("s8[2601,601]{1,0}", "s8[2601,601]{0,1}", 2),
-        std::tuple("s8[1281,33003]{1,0}", "s8[1281,33003]{0,1}", 1)}) {
+  const char *kRagged = "ragged-panels";
+  for (auto [source, destination, threads, kind] :
+       {std::tuple("s8[1344,1024]{1,0}", "s8[1344,1024]{0,1}", 1, "panels"),
+        std::tuple("s8[2,576,1024]{2,1,0}", "s8[2,576,1024]{1,2,0}", 1,
+                   "panels"),
+        std::tuple("s8[2,1088,1024]{2,1,0}", "s8[2,1088,1024]{1,2,0}", 3,
+                   "panels"),
+        std::tuple("bf16[640,768]{1,0}", "bf16[640,768]{0,1}", 2, "panels"),
+        std::tuple("s8[256,33100]{1,0}", "s8[256,33100]{0,1}", 1, "panels"),
+        std::tuple("s8[2601,601]{1,0}", "s8[2601,601]{0,1}", 2, kRagged),
+        std::tuple("s8[1281,33003]{1,0}", "s8[1281,33003]{0,1}", 1, kRagged)}) {
     SCOPED_TRACE(source);
     CompileOptions options;
     options.vectorBytes = 64;
@@ -131,6 +152,7 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
     options.parallelBytes = 1;
     options.threads = threads;
     options.tuning.costsOf = "znver5";
+    options.tuning.transpose = kind;
     Shape from = llvm::cantFail(parseShape(source));
     Shape to = llvm::cantFail(parseShape(destination));
     auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));

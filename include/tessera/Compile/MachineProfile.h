@@ -12,7 +12,7 @@
 //   {
 //     "schema": "tessera.machine", "version": 1,
 //     "cpu": "znver4",
-//     "costs": {"copy-streams": 8, "panel-run-bytes": 2},
+//     "costs": {"copy-streams": 8, "panel-ps": 4250},
 //     "relayouts": [
 //       {"source": "f32[512,512]{1,0}", "destination": "f32[512,512]{0,1}",
 //        "threads": 1, "plan": {"row-bytes": 128, "by-source": true}}

@@ -138,15 +138,6 @@ int64_t Draft::countCarried(size_t depth) const {
   return size;
 }
 
-int64_t Draft::countConflicts() const {
-  std::array<int64_t, RelayoutTarget::kPageBytes / RelayoutTarget::kLineBytes>
-      sets = {};
-  for (int64_t begin : getOffsets(Role::DstContiguous, /*inSource=*/true))
-    ++sets[begin * bytes % RelayoutTarget::kPageBytes /
-           RelayoutTarget::kLineBytes];
-  return *llvm::max_element(sets);
-}
-
 bool Draft::isReadInOrder(int64_t partBytes) const {
   int64_t length = runElements;
   for (const PlanLoop &loop : llvm::reverse(loops)) {

@@ -49,9 +49,9 @@ struct Draft : NestSchedule {
     loops = nest.loops;
   }
 
-  /// What the draft moves, and schedules of what it leaves of the nest.
+  /// What the draft moves, and what it leaves of the nest.
   StridedNest strided;
-  std::vector<NestSchedule> remainders;
+  std::vector<StridedNest> leftovers;
   /// Bytes of an element.
   int64_t bytes;
 
@@ -82,10 +82,6 @@ struct Draft : NestSchedule {
   size_t findPanels() const;
   /// Bytes of the lines that wait for the next iteration of loop `depth`.
   int64_t countCarried(size_t depth) const;
-  /// The most rows of a block that fall into one set of the first-level cache,
-  /// by the lines at which they begin. Powers of two as pitches put all into
-  /// one.
-  int64_t countConflicts() const;
   /// Whether a copy reads the source from end to end, but for small gaps; or
   /// parts of so many bytes.
   bool isReadInOrder(int64_t partBytes) const;

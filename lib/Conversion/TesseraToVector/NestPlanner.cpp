@@ -20,8 +20,6 @@ static constexpr int64_t kMaskedRunBytes = 512;
 /// of those that are prefetched.
 static constexpr int64_t kPrefetchBytes = 8 << 10;
 static constexpr int64_t kMaxPrefetchedRun = 1024;
-/// Longer pieces of rows need no help: the processor prefetches them itself.
-static constexpr int64_t kMaxPrefetched = 256;
 /// Parts of the source that are so many times as long as what is prefetched
 /// may be prefetched as one.
 static constexpr int64_t kMinParts = 8;
@@ -44,8 +42,7 @@ bool NestPlanner::planCoalescedCopy(Draft &draft) const {
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == draft.runElements;
   };
-  if (target.vectorBytes != RelayoutTarget::kLineBytes ||
-      target.tuning.isStaged.has_value() || !copy ||
+  if (target.vectorBytes != RelayoutTarget::kLineBytes || !copy ||
       draft.runBytes() < RelayoutTarget::kLineBytes ||
       llvm::none_of(draft.loops, continues))
     return false;
@@ -65,7 +62,7 @@ void NestPlanner::planRaggedCopy(Draft &draft) const {
   if (planCoalescedCopy(draft))
     return;
   if (target.vectorBytes == RelayoutTarget::kLineBytes &&
-      draft.runBytes() >= kMaskedRunBytes && !target.tuning.isStaged) {
+      draft.runBytes() >= kMaskedRunBytes) {
     take("copy with masked ends",
          "runs of " + llvm::Twine(draft.runBytes()) + " bytes");
     draft.kernel = CopyKernel{StoreKind::Staged};
@@ -159,31 +156,6 @@ void NestPlanner::readSideBySide(Draft &draft) const {
   std::rotate(streams, streams + 1, draft.loops.end());
 }
 
-/// Prefetches rows where the innermost loop moves on along them, and where
-/// the cache has room for what is prefetched.
-void NestPlanner::planPrefetch(Draft &draft, int64_t blocks) const {
-  if (draft.loops.empty() || !isLarge)
-    return;
-  const PlanLoop &inner = draft.loops.back();
-  int64_t width = draft.blockColumns() * draft.runElements;
-  if (inner.srcStride * inner.step != width || width * bytes > kMaxPrefetched)
-    return;
-  int64_t distance = target.tuning.prefetch.value_or(blocks);
-  if (auto *interleave = std::get_if<InterleaveKernel>(&draft.kernel))
-    interleave->prefetch = distance;
-  auto *transpose = std::get_if<TransposeKernel>(&draft.kernel);
-  if (!transpose)
-    return;
-  int64_t conflicts = draft.countConflicts();
-  if (transpose->stores != StoreKind::Staged &&
-      conflicts > target.costs.prefetchConflicts)
-    return;
-  transpose->prefetch = distance;
-  transpose->prefetchesToL2 = distance &&
-                              transpose->stores == StoreKind::Nontemporal &&
-                              conflicts > target.costs.firstLevelConflicts;
-}
-
 /// Why stores bypass the cache, or do not.
 void NestPlanner::noteStores() const {
   std::string most =
@@ -197,17 +169,27 @@ void NestPlanner::noteStores() const {
                : "the processor has none that are of use");
 }
 
+/// The schedule, and behind it those of what it leaves: ends of rows, which go
+/// through the cache, and rows or columns that make no block.
+std::vector<NestSchedule> NestPlanner::planLeftovers(Draft draft) const {
+  std::vector<StridedNest> leftovers = std::move(draft.leftovers);
+  std::vector<NestSchedule> schedules = {std::move(draft)};
+  for (const StridedNest &nest : leftovers) {
+    NestPlanner planner(nest, bytes, target, isLarge);
+    planner.mayUseNontemporal &=
+        nest.loops.empty() || !nest.loops.back().isEnds;
+    planner.mayCarry = false;
+    llvm::append_range(schedules, planner.plan());
+  }
+  return schedules;
+}
+
 std::vector<NestSchedule> NestPlanner::plan() const {
   noteStores();
   Draft draft(strided, bytes);
   draft.takeRun(/*bothSides=*/true);
   bool fitsRegisters =
       draft.runBytes() <= kLaneBytes && llvm::isPowerOf2_64(draft.runBytes());
-  auto finish = [](const Draft &done) {
-    std::vector<NestSchedule> schedules = {done};
-    llvm::append_range(schedules, done.remainders);
-    return schedules;
-  };
   Chain rows, columns;
   if (Draft permuted = draft;
       fitsRegisters && permuted.takePermutedRun(kLaneBytes)) {
@@ -215,7 +197,7 @@ std::vector<NestSchedule> NestPlanner::plan() const {
     if (!rows.empty() && !columns.empty()) {
       take("permuted runs", "elements of " + llvm::Twine(permuted.runBytes()) +
                                 " bytes change positions within");
-      return finish(planAnyTranspose(permuted, rows, columns));
+      return planLeftovers(planTranspose(permuted, rows, columns));
     }
   }
   rows.clear();
@@ -223,29 +205,15 @@ std::vector<NestSchedule> NestPlanner::plan() const {
   if (fitsRegisters)
     std::tie(rows, columns) = draft.findRowsAndColumns();
   if (Trial interleaved = planInterleaves(draft, rows, columns))
-    return finish(*interleaved);
+    return planLeftovers(*interleaved);
   if (rows.empty() || columns.empty()) {
     refuse("transpose", fitsRegisters
                             ? "one side has no neighbouring runs"
                             : "runs of " + llvm::Twine(draft.runBytes()) +
                                   " bytes are no power of two up to 16");
-    return finish(planCopy(draft));
+    return planLeftovers(planCopy(draft));
   }
-  return finish(planAnyTranspose(draft, rows, columns));
-}
-
-Draft NestPlanner::planAnyTranspose(const Draft &draft, const Chain &rows,
-                                    const Chain &columns) const {
-  if (mayUseNontemporal)
-    return planNontemporalTranspose(draft, rows, columns);
-  if (isLarge)
-    if (Trial ragged = planRaggedTranspose(draft, rows, columns)) {
-      take("transpose in panels of lines", "stores go through the cache");
-      planPrefetch(*ragged, kPrefetchBlocks);
-      return *ragged;
-    }
-  take("transpose in the cache", "blocks follow the destination");
-  return planTranspose(draft, rows, columns);
+  return planLeftovers(planTranspose(draft, rows, columns));
 }
 
 NestSchedule NestPlanner::planBits(const PackedNest &packed,

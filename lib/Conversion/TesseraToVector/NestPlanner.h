@@ -10,13 +10,12 @@
 // execution of the kernel moves, and the order of the loops around the block.
 //
 //   nest of f32[4096,4096]{1,0} to {0,1}    plan
-//     for 4096  src 1 dst 4096                for 4096 by 32  src 4096 dst 1
+//     for 4096  src 1 dst 4096                for 4096 by 48  src 4096 dst 1
 //       for 4096  src 4096 dst 1                for 4096 by 16  src 1 dst 4096
-//                                                 transpose 32x16 runs of 1,
+//                                                 transpose 48x16 runs of 1,
 //                                                   nontemporal
 //
-// The rule, in the order in which it is applied (docs/performance.md has the
-// figures behind it):
+// In order (docs/performance.md has the figures behind it):
 //
 //   1. A loop that is contiguous on both sides is the contiguous *run*, which
 //      moves as one. Runs of at most 16 bytes can be shuffled in
@@ -28,12 +27,10 @@
 //      columns is gathered.
 //   3. Where both sides outgrow the cache, stores bypass it, but only as whole
 //      lines: directly where lines are complete and aligned, else through a
-//      small buffer. Loops then follow the source, so that it is read in long
-//      runs, unless the destination is one sequential run. Panels of rows
-//      that lie one behind another are gathered where blocks are read slowly.
-//      Where the destination may begin anywhere, rows are taken from the first
-//      one that begins a line.
-//   4. In cache, loops follow the destination.
+//      small buffer.
+//   4. A transpose is searched: each kind makes a schedule of a choice, or
+//      nothing where there is none, and the cheapest one is taken
+//      (PlanTransposes.cpp, CostModel.h).
 //   5. Padding behind runs is filled by the nest that writes them, and nests
 //      that walk along the same loops share them.
 //
@@ -42,6 +39,7 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 
+#include "CostModel.h"
 #include "Draft.h"
 
 #include "tessera/Conversion/TesseraToVector/PackedNests.h"
@@ -63,8 +61,21 @@ inline constexpr int64_t kRaggedRunBytes = 1024;
 /// A lane of a register. Runs that are shuffled fit into it, and at least so
 /// much of a row is loaded at once.
 inline constexpr int64_t kLaneBytes = 16;
-/// Blocks between the prefetch of a line and its use.
-inline constexpr int64_t kPrefetchBlocks = 2;
+/// Longer pieces of rows need no prefetches: the processor has its own.
+inline constexpr int64_t kMaxPrefetched = 256;
+
+/// A nest that is transposed: the loops of its rows and columns.
+struct TransposedNest {
+  Draft draft;
+  Chain rows, columns;
+};
+
+/// A schedule that may be taken, and what it costs.
+struct Candidate {
+  TransposeChoice choice;
+  Draft draft;
+  PlanCost cost;
+};
 
 /// Plans one nest: takes loops into its block, chooses a kernel and how it
 /// stores, and orders the loops that are left. What each function makes of a
@@ -90,7 +101,8 @@ public:
 
   /// What was tried for it.
   NestTrials takeTrials() {
-    return {strided.srcOffset, strided.dstOffset, std::move(trials)};
+    return {strided.srcOffset, strided.dstOffset, std::move(trials),
+            std::move(choices)};
   }
 
 private:
@@ -113,38 +125,39 @@ private:
   bool planCoalescedCopy(Draft &draft) const;
   int64_t getCopyPrefetch(const Draft &draft, int64_t bytesAhead) const;
 
-  Draft planAnyTranspose(const Draft &draft, const Chain &rows,
-                         const Chain &columns) const;
-  Draft planTranspose(Draft draft, const Chain &rows,
+  /// Transposes, by search.
+  Draft planTranspose(const Draft &draft, const Chain &rows,
                       const Chain &columns) const;
-  Draft planNontemporalTranspose(const Draft &draft, const Chain &rows,
-                                 const Chain &columns) const;
-  Trial planPanelTranspose(Draft draft, const Chain &rows, const Chain &columns,
-                           StoreKind stores) const;
-  bool mayPackPanels(const Draft &draft, const PlanLoop &row,
-                     const Chain &columns, StoreKind stores) const;
-  int64_t getPanelRun(const Draft &draft, int64_t rowBytes) const;
-  Trial planDirectTranspose(const Draft &draft, const Chain &rows,
-                            const Chain &columns) const;
-  Trial planDirectBlock(Draft draft, const Chain &rows, const Chain &columns,
-                        int64_t high) const;
-  Trial planDenseTranspose(Draft draft, const Chain &rows,
-                           const Chain &columns) const;
-  Trial planCarriedTranspose(Draft draft, const Chain &rows,
-                             const Chain &columns) const;
+  void addTransposes(const TransposedNest &nest, const RelayoutTuning &tuning,
+                     std::vector<Candidate> &candidates) const;
+  Trial planKind(const TransposedNest &nest,
+                 const TransposeChoice &choice) const;
+  Trial planCached(const TransposedNest &nest,
+                   const TransposeChoice &choice) const;
+  Trial planDirect(const TransposedNest &nest,
+                   const TransposeChoice &choice) const;
+  Trial planDense(const TransposedNest &nest,
+                  const TransposeChoice &choice) const;
+  Trial planPanels(const TransposedNest &nest,
+                   const TransposeChoice &choice) const;
+  Trial planCarried(const TransposedNest &nest,
+                    const TransposeChoice &choice) const;
+  Trial planStaged(const TransposedNest &nest,
+                   const TransposeChoice &choice) const;
+  bool gatherRows(Draft &draft) const;
+  void planPrefetch(Draft &draft, TransposeKind kind) const;
   bool orderCarried(Draft &draft) const;
-  void splitCarried(Draft &draft) const;
+  bool hasLineRegisters() const;
+  void noteCandidates(llvm::ArrayRef<Candidate> candidates) const;
+  Trial shiftRows(Draft draft, const PlanLoop &row) const;
   void splitLoop(Draft &draft, size_t depth, int64_t fewest,
                  size_t outside) const;
-  void leaveRemainder(Draft &draft, PlanLoop &loop, int64_t count) const;
-  Trial planRaggedTranspose(Draft draft, const Chain &rows,
-                            const Chain &columns) const;
-  Draft planStagedTranspose(const Draft &draft, const Chain &rows,
-                            const Chain &columns) const;
-  bool mayShiftBatches() const;
-  Trial planShiftedTranspose(Draft draft, const PlanLoop &row) const;
-  void planPrefetch(Draft &draft, int64_t blocks) const;
+  void finishCarried(Draft &draft) const;
+  void finishPanels(Draft &draft) const;
+  void finish(Draft &draft) const;
+  std::vector<NestSchedule> planLeftovers(Draft draft) const;
 
+  void prefetchRows(Draft &draft) const;
   Draft planInterleave(Draft draft, const Chain &rows,
                        const Chain &columns) const;
   Draft planDeinterleave(Draft draft, const Chain &rows,
@@ -166,14 +179,6 @@ private:
   Draft planPackedTranspose(Draft draft, const Chain &rows,
                             const Chain &columns) const;
 
-  int64_t getWholeLines(const Draft &draft, const Chain &rows,
-                        int64_t wanted) const;
-  int64_t getDirectRun(const Draft &draft) const;
-  int64_t getDirectRun(const Draft &draft, const Chain &rows,
-                       const Chain &columns) const;
-  /// Whether narrow runs so far apart are neighbours, as those of a tile are,
-  /// which do not conflict.
-  bool isNear(const Draft &draft, int64_t stride) const;
   /// Runs of a block along the destination and the source, of `wanted` bytes
   /// unless the tuning has others.
   int64_t rowRuns(const Draft &draft, int64_t wanted) const {
@@ -212,6 +217,7 @@ private:
   bool mayFill;
   /// A log of what the functions do, which decides nothing.
   mutable std::vector<PlanTrial> trials;
+  mutable std::vector<RelayoutTuning> choices;
 };
 
 } // namespace tessera

@@ -106,6 +106,17 @@ NestPlanner::planShiftedInterleave(Draft draft, const PlanLoop &column) const {
   return draft;
 }
 
+/// Prefetches rows to interleave where the innermost loop moves on along them.
+void NestPlanner::prefetchRows(Draft &draft) const {
+  if (draft.loops.empty() || !isLarge)
+    return;
+  const PlanLoop &inner = draft.loops.back();
+  int64_t width = draft.blockColumns() * draft.runElements;
+  if (inner.srcStride * inner.step == width && width * bytes <= kMaxPrefetched)
+    std::get<InterleaveKernel>(draft.kernel).prefetch =
+        target.tuning.prefetch.value_or(kInterleavePrefetchBlocks);
+}
+
 Draft NestPlanner::planInterleave(Draft draft, const Chain &rows,
                                   const Chain &columns) const {
   InterleaveKernel interleave;
@@ -129,7 +140,7 @@ Draft NestPlanner::planInterleave(Draft draft, const Chain &rows,
       block = *shifted;
   }
   orderLoops(block, followsSource());
-  planPrefetch(block, kInterleavePrefetchBlocks);
+  prefetchRows(block);
   return block;
 }
 

@@ -341,7 +341,12 @@ tessera::planVersions(const PlanSide &src, const PlanSide &dst,
     if (versions.back().plan.getAlignment() == 1)
       break;
   }
+  auto getStores = [&](size_t version) {
+    llvm::ArrayRef<NestSchedule> nests = versions[version].plan.nests;
+    return nests.empty() ? StoreKind::Plain : nests.front().stores();
+  };
   if (versions.size() > 1 && !versions[0].plan.hasWholeLines() &&
+      getStores(0) == getStores(1) &&
       versions[1].plan.numNontemporal() >=
           versions[0].plan.numNontemporal() / kMaxLost * (kMaxLost - 1))
     versions.erase(versions.begin());

@@ -546,6 +546,11 @@ llvm::Error Verifier::verifyTranspose(const TransposeKernel &transpose) {
   if (!nest.packedBytes.empty() && transpose.stores != StoreKind::Plain &&
       transpose.stores != StoreKind::Nontemporal)
     return invalid("stores of packed bytes", "plain or nontemporal", "others");
+  if (transpose.rows == TransposeKernel::Rows::Gathered &&
+      transpose.stores != StoreKind::Plain &&
+      transpose.stores != StoreKind::Nontemporal)
+    return invalid("stores of rows that are gathered", "plain or nontemporal",
+                   "others");
   if (transpose.rows == TransposeKernel::Rows::Panel)
     if (llvm::Error error = verifyPanels(transpose))
       return error;

@@ -7,21 +7,21 @@
 
 // Rows that lie one behind another are copied into tiles of a line of each, 512
 // at a time, and prefetched past the caches. The buffer has room for one line
-// more in each tile: 16 * (512 + 1) * 64, and as much as makes a power of two.
+// more in each tile: 64 * (512 + 1) * 64, and as much as makes a power of two.
 // It is made before all loops; what is left of the rows has the same one. Where
 // there is no memory for it, everything is moved without.
 
 // CHECK-LABEL: func @panels
-// CHECK: %[[STRIP:.+]] = memref.alloc() {alignment = 64 : i64, bufferization.manual_deallocation} : memref<1048576xi8>
+// CHECK: %[[STRIP:.+]] = memref.alloc() {alignment = 64 : i64, bufferization.manual_deallocation} : memref<4194304xi8>
 // CHECK: %[[ADDRESS:.+]] = memref.extract_aligned_pointer_as_index %[[STRIP]]
 // CHECK: %[[IS_THERE:.+]] = arith.cmpi ne, %[[ADDRESS]]
 // CHECK: scf.if %[[IS_THERE]] {
 // CHECK: affine.for %{{.+}} = 0 to 2 {
 // CHECK: affine.for %{{.+}} = 0 to 512 {
-// CHECK: affine.for %{{.+}} = 0 to 16 {
+// CHECK: affine.for %{{.+}} = 0 to 64 {
 // CHECK: memref.prefetch %{{.+}}, read, locality<0>
 // CHECK: vector.store %{{.+}}, %[[STRIP]]{{.+}} vector<64xi8>
-// CHECK: affine.for %{{.+}} = 0 to 16 {
+// CHECK: affine.for %{{.+}} = 0 to 64 {
 // CHECK: vector.load %[[STRIP]]{{.+}} vector<16xi8>
 // CHECK: vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 // CHECK-NOT: memref.alloc(
@@ -36,10 +36,10 @@
 // OTHERS-LABEL: func @panels
 // OTHERS-NOT: memref.alloc(
 // OTHERS: return
-func.func @panels(%src: memref<1344x1024xi8>,
-    %dst: memref<1344x1024xi8, #tessera.layout<{0,1}>>) {
+func.func @panels(%src: memref<1344x4096xi8>,
+    %dst: memref<1344x4096xi8, #tessera.layout<{0,1}>>) {
   tessera.relayout %src into %dst
-      : memref<1344x1024xi8>, memref<1344x1024xi8, #tessera.layout<{0,1}>>
+      : memref<1344x4096xi8>, memref<1344x4096xi8, #tessera.layout<{0,1}>>
   return
 }
 

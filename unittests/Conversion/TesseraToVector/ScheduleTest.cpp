@@ -273,6 +273,14 @@ TEST(ScheduleTest, verifiesEachRule) {
                           "panels packed\n"),
               StartsWith("invalid panels of a transpose"));
   expectError(2, ", nontemporal", "", "invalid stores of panels");
+  EXPECT_THAT(
+      verifyError("relayout of 8-bit elements, 256 to 256\n"
+                  "nest src 0 dst 0\n"
+                  "  transpose 16x16 runs of 1, staged and nontemporal, "
+                  "rows gathered\n"
+                  "    rows 16 by 1  src 16 dst 1  rows\n"
+                  "    columns 16 by 1  src 1 dst 16  columns\n"),
+      StartsWith("invalid stores of rows that are gathered"));
   expectError(3, "for 992 by 16", "for 991 by 16",
               "invalid panels that are carried of a transpose");
   expectError(3, "src 1001 dst 1  rows", "src 1001 dst 0  rows",

@@ -10,9 +10,9 @@
 // each with a kernel, a block and an order of loops. It is computed from the
 // two axis lists. Every dimension is split at all divisors of both sides; a
 // piece is a loop with a constant stride on either side, and pieces that are
-// neighbours on both sides are merged (StridedNests.h). NestPlanner.h has the
-// rule by which kernels and blocks are chosen, and docs/performance.md the cost
-// model.
+// neighbours on both sides are merged (StridedNests.h). NestPlanner.h chooses
+// kernels, and transposes among many schedules by what they cost;
+// docs/performance.md has the terms of the cost.
 //
 // Example 1: a transpose, f32[512,512]{1,0} to {0,1}
 //
@@ -53,23 +53,41 @@
 
 namespace tessera {
 
-/// Parameters of a plan that the rule chooses; what is given here overrules it.
-/// For measuring what the rule is worth: benchmarks/relayout_variants.py.
+/// How a transpose moves its blocks.
+enum class TransposeKind : uint8_t {
+  Cached,       ///< Stores go through the cache.
+  Direct,       ///< Registers write whole lines that bypass it.
+  Dense,        ///< A block is one run of the destination, through a buffer.
+  Panels,       ///< Rows are copied from end to end into a buffer first.
+  RaggedPanels, ///< The same for columns that begin anywhere in a line.
+  Carried,      ///< What a panel of rows leaves of a line waits for the next.
+  Staged,       ///< Blocks go through a buffer.
+};
+
+llvm::StringRef getName(TransposeKind kind);
+/// All names, for those who read one; and whether `name` is one.
+inline constexpr llvm::StringLiteral kTransposeKinds =
+    "cached, direct, dense, panels, ragged-panels, carried or staged";
+bool isTransposeKind(llvm::StringRef name);
+
+/// Parameters of a plan that are chosen; what is given here overrules that.
+/// For measuring what the choice is worth: benchmarks/relayout_variants.py.
 struct RelayoutTuning {
   /// Bytes of a block along the destination and along the source.
   std::optional<int64_t> rowBytes, columnBytes;
   /// Whether loops follow the source.
   std::optional<bool> bySource;
-  /// Whether stores to large buffers are nontemporal, and whether they go
-  /// through the buffer of a block.
+  /// Whether stores to large buffers are nontemporal.
   std::optional<bool> nontemporal;
-  std::optional<bool> isStaged;
+  /// The kind of transposes, by name, and whether their rows are gathered.
+  std::optional<std::string> transpose;
+  std::optional<bool> gathers;
   /// Blocks from a prefetch of rows to their use.
   std::optional<int64_t> prefetch;
   /// LLVM's name of a processor whose costs are taken.
   std::optional<std::string> costsOf;
 
-  /// Whether everything is as the rule has it, by the costs of some processor.
+  /// Whether nothing is overruled but the costs.
   bool isRule() const;
 
   /// Calls `visit(name, field)` for each parameter of the plan.
@@ -79,8 +97,31 @@ struct RelayoutTuning {
     visit("column-bytes", tuning.columnBytes);
     visit("by-source", tuning.bySource);
     visit("nontemporal", tuning.nontemporal);
-    visit("stages", tuning.isStaged);
+    visit("transpose", tuning.transpose);
+    visit("gathers", tuning.gathers);
     visit("prefetch", tuning.prefetch);
+  }
+};
+
+/// One way to transpose a nest.
+struct TransposeChoice {
+  TransposeKind kind = TransposeKind::Cached;
+  /// Bytes of a block along the destination and along the source.
+  int64_t rowBytes = 0, columnBytes = 0;
+  /// Whether loops follow the source, and rows are gathered.
+  bool bySource = false, gathers = false;
+
+  /// What makes this choice and no other.
+  RelayoutTuning toTuning() const;
+};
+
+/// What a schedule costs beyond others of the same nest: terms in picoseconds
+/// for a line of 64 bytes.
+struct PlanCost {
+  int64_t jumps = 0, streams = 0, conflicts = 0, buffers = 0, cache = 0;
+
+  int64_t total() const {
+    return jumps + streams + conflicts + buffers + cache;
   }
 };
 
@@ -151,12 +192,15 @@ struct PlanTrial {
   std::string reason;
 };
 
-/// The trials for one strided nest, in the order of the rule. Nests that it
-/// leaves to others, at the ends of rows and columns, are not part of it.
+/// The trials for one strided nest, in order; of transposes the cheapest of
+/// each kind, the one that was taken last. Nests that it leaves to others, at
+/// the ends of rows and columns, are not part of it.
 struct NestTrials {
   int64_t srcOffset = 0;
   int64_t dstOffset = 0;
   std::vector<PlanTrial> trials;
+  /// Choices of transposes among which the search took one, cheapest first.
+  std::vector<RelayoutTuning> choices;
 
   /// A line for each.
   void print(llvm::raw_ostream &os) const;

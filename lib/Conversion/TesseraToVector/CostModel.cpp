@@ -1,0 +1,240 @@
+//===- CostModel.cpp - What a schedule of a transpose costs ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CostModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace tessera;
+using Role = PlanLoop::Role;
+
+static constexpr int64_t kLine = RelayoutTarget::kLineBytes;
+static constexpr int64_t kPage = RelayoutTarget::kPageBytes;
+/// Rows that are prefetched side by side without help.
+static constexpr int64_t kFreeStreams = 16;
+/// Rows of which a block may take several lines each for nothing.
+static constexpr int64_t kFewRows = 8;
+/// Rows and columns of a block of which lines may share a set for nothing.
+static constexpr int64_t kFreeRows = 6, kFreeColumns = 2;
+/// Panels of fewer bytes stay in the first-level cache, and those of more do
+/// not; blocks that stay there.
+static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
+static constexpr int64_t kBlockRegisters = 256;
+/// Runs whose ragged ends count once.
+static constexpr int64_t kRaggedBytes = 1 << 10;
+/// Bytes of a row that a block in the cache reads in vain where rows conflict.
+static constexpr int64_t kConflictBytes = 128;
+
+int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
+                                Role role) {
+  std::array<int64_t, kPage / kLine> sets = {};
+  bool inSource = role == Role::DstContiguous;
+  for (uint64_t begin : nest.getOffsets(role, inSource))
+    ++sets[begin * elementBytes % kPage / kLine];
+  return *llvm::max_element(sets);
+}
+
+namespace {
+/// Prices one schedule.
+class Pricer {
+public:
+  Pricer(const NestSchedule &nest, int64_t bytes, const RelayoutTarget &target)
+      : nest(nest), transpose(*nest.get<TransposeKernel>()), bytes(bytes),
+        target(target), costs(target.costs), runBytes(nest.runElements * bytes),
+        rows(std::max<int64_t>(nest.blockRows(), 1)),
+        columns(std::max<int64_t>(nest.blockColumns(), 1)),
+        high(getMeanRows() * runBytes), wide(columns * runBytes),
+        rowConflicts(countConflicts(nest, bytes, Role::DstContiguous)),
+        columnConflicts(countConflicts(nest, bytes, Role::SrcContiguous)) {}
+
+  PlanCost priceLarge() const;
+  PlanCost priceCached() const;
+
+private:
+  int64_t priceJumps() const;
+  int64_t priceStreams() const;
+  int64_t priceConflicts() const;
+  int64_t priceBuffers() const;
+  int64_t priceCache() const;
+
+  /// Rows of a block, of which the last one of a loop has what is left.
+  int64_t getMeanRows() const {
+    const PlanLoop *loop = findLoop(Role::DstContiguous);
+    if (!loop || loop->count == 0)
+      return rows;
+    return std::max<int64_t>(
+        rows / loop->step * (loop->count / loop->numBlocks()), 1);
+  }
+  /// Bytes between neighbouring rows in the source, or columns in the
+  /// destination; a page where it is more.
+  int64_t getPitch(Role role) const;
+  /// The loop that continues the rows, or columns, of a block.
+  const PlanLoop *findLoop(Role role) const {
+    const auto *it = llvm::find_if(
+        nest.loops, [&](const PlanLoop &loop) { return loop.role == role; });
+    return it == nest.loops.end() ? nullptr : it;
+  }
+  bool followsColumns() const {
+    return !nest.loops.empty() &&
+           nest.loops.back().role == Role::DstContiguous && !isPanel();
+  }
+  bool isPanel() const { return nest.packsPanels(); }
+  bool isGathered() const {
+    return transpose.rows == TransposeKernel::Rows::Gathered;
+  }
+  /// Whether a block is one run of the destination.
+  bool isDense() const {
+    return transpose.stores == StoreKind::Staged &&
+           getPitch(Role::SrcContiguous) == std::min(high, kPage);
+  }
+  /// Loads in which the columns of narrow elements take a line of a row.
+  int64_t countLoads() const {
+    return runBytes >= 4 ? 1 : runBytes == 2 ? 2 : 4;
+  }
+
+  const NestSchedule &nest;
+  const TransposeKernel &transpose;
+  int64_t bytes;
+  const RelayoutTarget &target;
+  const ProcessorCosts &costs;
+  /// Bytes of a run; runs of a block; bytes that it writes to a column, and
+  /// reads from a row.
+  int64_t runBytes, rows, columns, high, wide;
+  int64_t rowConflicts, columnConflicts;
+};
+} // namespace
+
+int64_t Pricer::getPitch(Role role) const {
+  bool isRow = role == Role::DstContiguous;
+  const auto &inner = isRow ? nest.rows : nest.columns;
+  const PlanLoop *loop = inner.empty() ? findLoop(role) : &inner.front();
+  if (!loop)
+    return 0;
+  int64_t stride = isRow ? loop->srcStride : loop->dstStride;
+  return std::min(stride, kPage / bytes) * bytes;
+}
+
+/// Runs that are written to columns, which the next block continues in other
+/// columns where loops follow the source: each jumps to a page of its own,
+/// unless neighbours share one. Where loops follow the destination, rows are
+/// read so, which is worse, as nothing prefetches them.
+int64_t Pricer::priceJumps() const {
+  int64_t visit = isPanel() ? 0 : costs.visitPs * kLine / wide;
+  if (followsColumns()) {
+    int64_t pitch = getPitch(Role::DstContiguous);
+    return visit +
+           costs.jumpPs * (kPage + 4 * pitch) / (2 * kPage) * kLine / wide;
+  }
+  int64_t pitch = getPitch(Role::SrcContiguous);
+  int64_t run = isDense() ? high * columns : high;
+  return visit +
+         costs.jumpPs * (5 * kPage + 3 * pitch) / (8 * kPage) * kLine / run;
+}
+
+/// Rows beyond those that are prefetched, and lines of each beyond the first.
+/// Lines that wait take room besides; short rows that lie one behind another
+/// are half as bad, and the rows of a page are none where blocks go on in them.
+/// Blocks that go through a buffer read few rows at a time.
+int64_t Pricer::priceStreams() const {
+  if (isPanel() || (transpose.stores == StoreKind::Staged && !isDense()))
+    return 0;
+  int64_t pitch = getPitch(Role::DstContiguous);
+  bool isByRow = !followsColumns() || pitch == kPage;
+  int64_t streams =
+      std::max<int64_t>((isByRow ? rows : columns) - kFreeStreams, 0);
+  int64_t width = std::min(nest.panelColumns(), kPage) * runBytes;
+  bool isShort = pitch < kPage && pitch <= width + width / 8;
+  int64_t halves = transpose.stores == StoreKind::Carried ? 4 : isShort ? 1 : 2;
+  int64_t lines = rows > kFewRows ? std::max<int64_t>(wide - kLine, 0) : 0;
+  return costs.widePs * lines / kLine + costs.streamPs * streams * halves / 2;
+}
+
+/// Lines of rows that are gone before the next of several loads takes its part,
+/// and short runs to columns that share a set. Panels are read in order, and
+/// write one column after another.
+int64_t Pricer::priceConflicts() const {
+  if (isPanel())
+    return 0;
+  int64_t gone = std::max<int64_t>(rowConflicts - kFreeRows, 0);
+  int64_t reloads = isGathered() ? 0
+                                 : costs.reloadPs * gone *
+                                       (2 * countLoads() - 1) / (2 * rows);
+  int64_t shared = std::max<int64_t>(columnConflicts - kFreeColumns, 0);
+  bool isPlain = transpose.stores == StoreKind::Plain;
+  return reloads + costs.columnConflictPs * shared / columns *
+                       getPitch(Role::SrcContiguous) / kPage *
+                       (isPlain ? 3 : 1) * kLine / std::max(high, kLine);
+}
+
+int64_t Pricer::priceBuffers() const {
+  bool isStaged = transpose.stores == StoreKind::Staged;
+  int64_t cost = isStaged || isGathered() ? costs.bufferPs : 0;
+  if (isStaged && !isDense() && !isPanel() && !nest.isOnLines(bytes))
+    cost += costs.raggedPs * kRaggedBytes / high;
+  if (transpose.stores == StoreKind::Carried)
+    cost += costs.carryPs * countLoads();
+  if (!isPanel())
+    return cost;
+  int64_t width = std::min(nest.panelColumns() * runBytes, kLargePanel);
+  int64_t beyond = std::min(rows * width, kLargePanel) - kSmallPanel;
+  return cost + costs.panelPs * std::max<int64_t>(beyond, 0) /
+                    (kLargePanel - kSmallPanel);
+}
+
+/// Stores through the cache read lines of the destination first, as those of
+/// columns do that carried blocks leave, and they are short.
+int64_t Pricer::priceCache() const {
+  if (transpose.stores == StoreKind::Plain)
+    return costs.allocatePs;
+  const PlanLoop *column = findLoop(Role::SrcContiguous);
+  if (transpose.stores != StoreKind::Carried || !column || !column->count)
+    return 0;
+  int64_t left = std::min<int64_t>(column->count % column->step, kPage);
+  return 2 * costs.allocatePs * left / std::min(column->count, kPage);
+}
+
+PlanCost Pricer::priceLarge() const {
+  return {priceJumps(), priceStreams(), priceConflicts(), priceBuffers(),
+          priceCache()};
+}
+
+/// In the cache, what counts is how much code without loops moves at once, and
+/// that the lines it needs stay in the first level.
+PlanCost Pricer::priceCached() const {
+  PlanCost cost;
+  int64_t loads =
+      std::max(countLoads(),
+               kLine / std::min(target.vectorBytes, costs.cachedLoadBytes));
+  cost.jumps = costs.cachedRunPs * kLine / high +
+               (loads == 1 ? costs.cachedVisitPs * kLine / wide : 0);
+  int64_t gone = std::max<int64_t>(rowConflicts - kFreeRows, 0);
+  if (isGathered())
+    cost.buffers = costs.cachedGatherPs;
+  else
+    cost.conflicts = 2 * costs.cachedConflictPs * gone * (loads - 1) / rows;
+  if (gone)
+    cost.conflicts += costs.cachedConflictPs * loads *
+                      std::max<int64_t>(wide - kConflictBytes, 0) /
+                      kConflictBytes;
+  int64_t shared = std::max<int64_t>(columnConflicts - kFreeRows, 0);
+  cost.conflicts += costs.cachedColumnPs * shared / columns * kLine / high;
+  int64_t most = kBlockRegisters * target.vectorBytes;
+  cost.cache = costs.cachedConflictPs *
+               std::clamp<int64_t>(rows * wide - most, 0, most) / most;
+  return cost;
+}
+
+PlanCost tessera::getTransposeCost(const NestSchedule &nest,
+                                   int64_t elementBytes,
+                                   const RelayoutTarget &target, bool isLarge) {
+  Pricer pricer(nest, elementBytes, target);
+  return isLarge ? pricer.priceLarge() : pricer.priceCached();
+}
