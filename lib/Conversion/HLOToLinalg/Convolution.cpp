@@ -29,12 +29,13 @@ static Value multiplyAdd(ImplicitLocOpBuilder &b, Value sum, Value lhs,
   return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, lhs, rhs));
 }
 
-/// The sum and the product of an element of each operand, as ones of the sum's
-/// type.
+/// The sum and the product of an element of each of the first two operands, as
+/// ones of the sum's type.
 static Elements addProduct(HLOConverter &c, InstructionOp op, Value lhs,
                            Value rhs, Value sum) {
   SmallVector<Value, 2> factors = {lhs, rhs};
-  for (auto [factor, array] : llvm::zip_equal(factors, op.getOperands())) {
+  for (auto [factor, array] :
+       llvm::zip_equal(factors, op.getOperands().take_front(2))) {
     factor = convertScalar(c.b, factor, isUnsigned(array), sum.getType(),
                            isUnsigned(op.getResult()));
     if (!factor)
