@@ -72,16 +72,3 @@ func.func @element(%n: index) {
 
 // expected-error @+1 {{unsupported element type: expected one that a memref may have, found !tessera_hlo.token}}
 func.func private @argument(tensor<4x!tessera_hlo.token>)
-
-// -----
-
-// A function that does not return is upstream's to refuse.
-
-// expected-error@+1 {{cannot bufferize func.func without func.return}}
-func.func private @never(%t: tensor<4xi32>) -> tensor<4xi32> {
-  ub.unreachable
-}
-func.func @of_never(%t: tensor<4xi32>) -> tensor<4xi32> {
-  %0 = call @never(%t) : (tensor<4xi32>) -> tensor<4xi32>
-  return %0 : tensor<4xi32>
-}
