@@ -31,6 +31,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/OptBisect.h"
@@ -162,6 +163,38 @@ static void fenceShuffles(llvm::BasicBlock &block) {
   }
 }
 
+/// Whether a vector has elements of bf16, of a number that is no power of two.
+static bool isOddBFloatVector(const llvm::Value *value) {
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return type && type->getElementType()->isBFloatTy() &&
+         !llvm::isPowerOf2_32(type->getNumElements());
+}
+
+/// Shuffles bf16 as integers where vectors have odd numbers of them, as those
+/// of every third element do: the code generator (LLVM 22, AVX512_BF16) splits
+/// those and ends the process at what is left.
+static void shuffleAsIntegers(llvm::Function &function) {
+  llvm::SmallVector<llvm::ShuffleVectorInst *> shuffles;
+  for (llvm::Instruction &op : llvm::instructions(function))
+    if (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&op))
+      if (isOddBFloatVector(shuffle) ||
+          isOddBFloatVector(shuffle->getOperand(0)))
+        shuffles.push_back(shuffle);
+  for (llvm::ShuffleVectorInst *shuffle : shuffles) {
+    llvm::IRBuilder<> b(shuffle);
+    auto *from =
+        llvm::cast<llvm::FixedVectorType>(shuffle->getOperand(0)->getType());
+    auto *integers =
+        llvm::FixedVectorType::get(b.getInt16Ty(), from->getNumElements());
+    llvm::Value *result =
+        b.CreateShuffleVector(b.CreateBitCast(shuffle->getOperand(0), integers),
+                              b.CreateBitCast(shuffle->getOperand(1), integers),
+                              shuffle->getShuffleMask());
+    shuffle->replaceAllUsesWith(b.CreateBitCast(result, shuffle->getType()));
+    shuffle->eraseFromParent();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Pipeline
 //===----------------------------------------------------------------------===//
@@ -205,6 +238,7 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
     if (function.isDeclaration())
       continue;
     unrollLast(function, functions);
+    shuffleAsIntegers(function);
     if (isX86)
       for (llvm::BasicBlock &block : function)
         fenceShuffles(block);
