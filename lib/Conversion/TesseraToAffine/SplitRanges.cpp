@@ -225,7 +225,7 @@ static std::optional<IntegerRange> getRest(const ValueSum &sum,
 /// on other loops.
 static void addBreaks(const ValueSum &sum, AffineForOp loop,
                       std::set<int64_t> &breaks) {
-  auto term = sum.terms.find(loop.getInductionVar());
+  const auto *term = sum.terms.find(loop.getInductionVar());
   if (term == sum.terms.end() || term->second == 0 || term->second == INT64_MIN)
     return;
   int64_t step = term->second;
