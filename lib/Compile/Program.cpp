@@ -275,6 +275,10 @@ static std::string addWrapper(ModuleOp module, func::FuncOp entry,
     types.push_back(MemRefType::get(array.bytes, builder.getI8Type()));
   auto wrapper = func::FuncOp::create(loc, "tessera_program",
                                       builder.getFunctionType(types, {}));
+  // Each array has memory of its own.
+  for (unsigned i = 0; i < arrays.size(); ++i)
+    wrapper.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                       builder.getUnitAttr());
   // Gives it another name where this one is taken.
   SymbolTable(module).insert(wrapper);
   builder.setInsertionPointToStart(wrapper.addEntryBlock());

@@ -159,7 +159,8 @@ static void *allocate(size_t bytes) {
 
 static void *allocateZeros(size_t count, size_t size) {
   size_t bytes = llvm::SaturatingMultiply(count, size);
-  return std::memset(allocate(bytes), 0, bytes);
+  void *memory = allocate(bytes);
+  return memory ? std::memset(memory, 0, bytes) : nullptr;
 }
 
 static void deallocate(void *memory) {

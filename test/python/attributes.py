@@ -104,9 +104,7 @@ def others():
     # CHECK-NEXT: ValueError: invalid memory space: {{.*}} [memory_space_c1]
     refused(lambda: tessera.MemorySpaceAttr.get(128))
 
-    sram = tessera.SpaceAttr.get(
-        1, "sram", capacity=65536, alignment=32, address_space=3
-    )
+    sram = tessera.SpaceAttr.get(1, "sram", capacity=65536, alignment=32, address_space=3)
     # CHECK-NEXT: 1 sram 65536 32 3
     print(sram.number, sram.name, sram.capacity, sram.alignment, sram.address_space)
     # CHECK-NEXT: ValueError: invalid alignment: {{.*}} [space_c1]
@@ -135,9 +133,7 @@ def types():
     print(tensor, Type.parse(str(tensor)) == tensor)
     # CHECK-NEXT: LayoutAttr {0,1:T(8,128)}
     print(type(tensor.encoding).__name__, tensor.encoding.text)
-    memref = MemRefType.get(
-        [40, 256], F32Type.get(), layout, tessera.MemorySpaceAttr.get(1)
-    )
+    memref = MemRefType.get([40, 256], F32Type.get(), layout, tessera.MemorySpaceAttr.get(1))
     # CHECK-NEXT: memref<40x256xf32, #tessera.layout<{0,1:T(8,128)}>, #tessera.memory_space<1>> True
     print(memref, Type.parse(str(memref)) == memref)
     # CHECK-NEXT: LayoutAttr MemorySpaceAttr
@@ -154,9 +150,7 @@ def types():
     # A layout that does not fit the array is refused where the type is made.
     # CHECK-NEXT: MLIRError: Invalid type:
     # CHECK-NEXT: error: {{.*}}: invalid {{.*}}
-    refused(
-        lambda: RankedTensorType.get([40], F32Type.get(), encoding=layout), MLIRError
-    )
+    refused(lambda: RankedTensorType.get([40], F32Type.get(), encoding=layout), MLIRError)
     # An element type that is missing or unknown, in front of a layout.
     # CHECK-NEXT: MLIRError: Unable to parse type:
     # CHECK-NEXT: error: {{.*}} expected non-function type

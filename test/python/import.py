@@ -33,9 +33,7 @@ with tessera.ir.Context() as context:
     for name in DIALECTS:
         module = importlib.import_module("tessera.dialects." + name)
         operations = [
-            value
-            for value in vars(module).values()
-            if isinstance(value, type) and issubclass(value, tessera.ir.OpView)
+            value for value in vars(module).values() if isinstance(value, type) and issubclass(value, tessera.ir.OpView)
         ]
         if not any(op.OPERATION_NAME.startswith(name + ".") for op in operations):
             print("no operations in", name)

@@ -62,9 +62,7 @@ def test_buffers():
     for _ in range(test_count(20)):
         text = random_case(rng)[0]
         command = ["tessera-opt", "--tessera-expand-ops", "--tessera-bufferize"]
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, check=True, env=environment
-        )
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.count("memref.alloc") <= 1 and "tessera.relayout" not in done.stdout, text
 
 

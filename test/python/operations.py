@@ -9,9 +9,7 @@ from tessera.ir import *
 def build():
     f32 = F32Type.get()
     plain = RankedTensorType.get([40, 256], f32)
-    tiled = RankedTensorType.get(
-        [40, 256], f32, encoding=tessera.LayoutAttr.get("{1,0:T(8,128)}")
-    )
+    tiled = RankedTensorType.get([40, 256], f32, encoding=tessera.LayoutAttr.get("{1,0:T(8,128)}"))
     module = Module.create()
     module.operation.attributes["tessera.target"] = tessera.TargetAttr.get("tpu_v5e")
     with InsertionPoint(module.body):
@@ -22,9 +20,7 @@ def build():
             return tessera.RelayoutOp(tiled, pinned).result
 
         source = MemRefType.get([8], f32)
-        destination = MemRefType.get(
-            [8], f32, memory_space=tessera.MemorySpaceAttr.get(1)
-        )
+        destination = MemRefType.get([8], f32, memory_space=tessera.MemorySpaceAttr.get(1))
 
         @func.FuncOp.from_py_func(source, destination)
         def move(a, b):

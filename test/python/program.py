@@ -88,9 +88,7 @@ def test_types():
         layout = text[text.index("]") + 1 :]
         encoding = ", #tessera.layout<%s>" % layout if layout else ""
         tensor = "tensor<%s%s%s>" % (dims, element, encoding)
-        program = ts.Program(
-            "func.func @same(%%a: %s) -> %s { return %%a : %s }" % (tensor, tensor, tensor)
-        )
+        program = ts.Program("func.func @same(%%a: %s) -> %s { return %%a : %s }" % (tensor, tensor, tensor))
         assert program.inputs == program.outputs == (shape,), text
         values = [-1, 0, 1, -8] if element == "i4" else [0, 1]
         array = rng.choice(values, shape.dimensions).astype(shape.dtype)

@@ -154,14 +154,10 @@ def test_errors():
     expect(ts.InvalidError, "u32", lambda: ts.Relayout("s32[2,3]", "u32[2,3]"))
     expect(ts.InvalidError, "threads", lambda: ts.Relayout("s32[2]", "s32[2]", threads=0))
     expect(ts.InvalidError, "1024", lambda: ts.Relayout("s32[2]", "s32[2]", threads=2**32 + 1))
-    expect(
-        ts.InvalidError, "zero", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:1\0x")
-    )
+    expect(ts.InvalidError, "zero", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:1\0x"))
     expect(ts.InvalidError, "no zero characters", lambda: run.emit("plan", "a\0b"))
     expect(ts.UnsupportedError, "s32[?]", lambda: ts.Relayout("s32[?]", "s32[?]"))
-    expect(
-        ts.InvalidError, "source box", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:3")
-    )
+    expect(ts.InvalidError, "source box", lambda: ts.Relayout("s32[2]", "s32[2]", source_box="0:3"))
     expect(
         ts.InvalidError,
         "boxes must have the same sizes",

@@ -5,14 +5,15 @@
 refused before anything recurses over them.
 """
 
-import base64
 import io
-import json
 import os
+import sys
 import threading
 
-import tessera as ts
 from tessera import ir
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "Inputs"))
+from kernel_text import get_error, make_module  # noqa: E402
 
 # What a kernel of these arguments says that it lacks, once it is read.
 READ, REFUSED = "kernel_c1", "at most 512 levels of regions and attributes"
@@ -73,24 +74,10 @@ def make_bytecode(add, depth):
     return body.getvalue()
 
 
-def make_module(body):
-    config = json.dumps({"custom_call_config": {"body": base64.b64encode(body).decode()}})
-    call = f'custom-call(%p), custom_call_target="tpu_custom_call", backend_config={config}'
-    return f"HloModule m\n\nENTRY %e {{\n  %p = f32[8] parameter(0)\n  ROOT %k = f32[8] {call}\n}}\n"
-
-
-def get_error(text):
-    try:
-        ts.Program(text)
-    except (ts.UnsupportedError, ts.InvalidError) as error:
-        return str(error)
-    return "no error"
-
-
 def make_texts(texts):
     with ir.Context() as context, ir.Location.unknown():
         context.allow_unregistered_dialects = True
-        texts += [make_module(make_bytecode(add, depth)) for add, depth, _ in CASES]
+        texts += [make_module(["f32[8]"], "f32[8]", make_bytecode(add, depth)) for add, depth, _ in CASES]
 
 
 def main():

@@ -10,11 +10,10 @@ import random
 import sys
 
 import numpy as np
-import tessera as ts
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
 sys.path.append(os.path.join(os.path.dirname(__file__), "Inputs"))
-from kernel_text import BF16, load, make_kernel, make_module, make_program, memref, store, vector  # noqa: E402
+from kernel_text import BF16, get_error, load, make_kernel, make_module, make_program, memref, store, vector  # noqa: E402
 from test_counts import test_count, test_seed  # noqa: E402
 
 X = np.zeros((8, 128), np.float32)
@@ -325,14 +324,6 @@ CASES = [
         "found version 99",
     ),
 ]
-
-
-def get_error(text):
-    try:
-        ts.Program(text)
-    except (ts.UnsupportedError, ts.InvalidError) as error:
-        return str(error)
-    return "no error"
 
 
 def check_together():

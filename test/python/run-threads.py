@@ -4,6 +4,8 @@
 """Programs on arrays that are large enough to be shared among threads have the same bits
 with any number of these as with one."""
 
+import os
+
 import numpy as np
 import tessera as ts
 
@@ -31,6 +33,22 @@ LOOP = """
   %j = s32[] add(%i, %one)
   %y = f32[520,1030]{1,0:T(8,128)} multiply(%x, %x)
   ROOT %r = (s32[], f32[520,1030]{1,0:T(8,128)}) tuple(%j, %y)
+}
+"""
+QUOTIENTS = """
+func.func @main(%x: tensor<4096xi32>, %divisor: i32) -> tensor<4096xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 4096 : index
+  %from = bufferization.to_buffer %x : tensor<4096xi32> to memref<4096xi32>
+  %to = memref.alloc() : memref<4096xi32>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %e = memref.load %from[%i] : memref<4096xi32>
+    %q = arith.divsi %e, %divisor : i32
+    memref.store %q, %to[%i] : memref<4096xi32>
+  }
+  %r = bufferization.to_tensor %to restrict writable : memref<4096xi32> to tensor<4096xi32>
+  return %r : tensor<4096xi32>
 }
 """
 
@@ -124,16 +142,35 @@ def main():
             if found.tobytes() != expected.tobytes():
                 wrong += 1
                 print(f"{threads} threads: other bits\n{text}")
+    # Those of OpenMP wait for more work.
+    if len(os.listdir("/proc/self/task")) < 7:
+        wrong += 1
+        print("nothing was shared")
     print(f"programs: {len(PROGRAMS)}, {'all right' if not wrong else f'{wrong} wrong'}")
 
 
+def check_failing_loop():
+    """A loop of the input that is parallel, and in which an assertion fails."""
+    program = ts.Program(QUOTIENTS, threads=2)
+    numbers = np.arange(4096, dtype=np.int32)
+    print("quotients:", *program(numbers, np.int32(5))[4093:])
+    try:
+        program(numbers, np.int32(0))
+        print("no error")
+    except ts.InvalidError as error:
+        print(error)
+
+
 main()
+check_failing_loop()
 for threads in (-1, 0, 1025):
     try:
         ts.Program(PROGRAMS[0], threads=threads)
         print("no error")
     except ts.InvalidError as error:
         print(error)
+# CHECK: quotients: 818 818 819
+# CHECK: expected all assertions to hold, found {{.*}}division by zero
 # CHECK: invalid threads: expected a number from 1 to 1024, found -1
 # CHECK: invalid threads: expected a number of at least 1, found 0
 # CHECK: invalid threads: expected a number from 1 to 1024, found 1025

@@ -82,9 +82,7 @@ def test_pictures_and_words():
     assert "\033[" in shape.draw(color=True)
     assert "f32[3,5]{0,1}" in shape.draw("f32[3,5]{0,1}")
     assert ElementTree.fromstring(shape.draw(svg=True)).tag.endswith("svg")
-    assert len(ts.Shape("f32[64,64]").draw(rows=4, columns=4)) < len(
-        ts.Shape("f32[64,64]").draw(rows=32, columns=32)
-    )
+    assert len(ts.Shape("f32[64,64]").draw(rows=4, columns=4)) < len(ts.Shape("f32[64,64]").draw(rows=32, columns=32))
     assert "2 x 3 tiles of 2 x 2" in shape.explain()
     assert len(shape.explain(verbose=True)) > len(shape.explain())
 
@@ -95,9 +93,7 @@ def test_pairs():
     answer = columns.may_bitcast(ts.Shape("f32[2,3]"), "relayout")
     assert not answer and answer.answer == "no" and "position" in answer.reason
     assert not columns.may_bitcast("f32[3,2]", kind="reshape")
-    assert str(ts.Shape("f32[4096,129]").with_default_layout("tpu_v5e")) == (
-        "f32[4096,129]{0,1:T(8,128)}"
-    )
+    assert str(ts.Shape("f32[4096,129]").with_default_layout("tpu_v5e")) == ("f32[4096,129]{0,1:T(8,128)}")
 
 
 def test_slices():

@@ -60,8 +60,7 @@ def elementwise(operation, types, result, layout=""):
     else:
         kind = "%s to %s" % (sizes[0], out)
     return ts.Program(
-        "func.func @f(%s) -> %s { %%r = %s %s : %s return %%r : %s }"
-        % (arguments, out, operation, operands, kind, out)
+        "func.func @f(%s) -> %s { %%r = %s %s : %s return %%r : %s }" % (arguments, out, operation, operands, kind, out)
     )
 
 

@@ -52,6 +52,7 @@ static const std::vector<StringRef> kPasses = {
     "tessera-erase-empty-loops",
     "tessera-split-ranges",
     "tessera-jam-loops",
+    "tessera-serialize-loops",
     "tessera-poison-padding",
     "tessera-expand-ops",
     "tessera-explain-slices",

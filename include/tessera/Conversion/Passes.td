@@ -337,10 +337,12 @@ def JamLoops : Pass<"tessera-jam-loops"> {
     Unrolls `affine.for` loops of at most 8 iterations, each with sums of its
     own, and makes one loop of those over the terms, where the terms of
     different sums lie side by side: rows in `T(8,128)(2,1)`, of which two
-    alternate. Vectors of terms are then read from end to end.
+    alternate. Vectors of terms are then read from end to end. Memrefs must be
+    known to be separate, as for `--tessera-parallelize-loops`.
 
     ```mlir
-    func.func @f(%m: memref<100x2xf32>, %sums: memref<2xf32>, %zero: f32) {
+    func.func private @f(%m: memref<100x2xf32>, %sums: memref<2xf32>,
+                         %zero: f32) {
       affine.for %i = 0 to 2 {
         %sum = affine.for %j = 0 to 100 iter_args(%s = %zero) -> f32 {
           %v = affine.load %m[%j, %i] : memref<100x2xf32>
@@ -356,7 +358,8 @@ def JamLoops : Pass<"tessera-jam-loops"> {
     becomes
 
     ```mlir
-    func.func @f(%m: memref<100x2xf32>, %sums: memref<2xf32>, %zero: f32) {
+    func.func private @f(%m: memref<100x2xf32>, %sums: memref<2xf32>,
+                         %zero: f32) {
       %both:2 = affine.for %j = 0 to 100
           iter_args(%s = %zero, %t = %zero) -> (f32, f32) {
         %v = affine.load %m[%j, 0] : memref<100x2xf32>
@@ -898,10 +901,12 @@ def ParallelizeLoops : Pass<"tessera-parallelize-loops"> {
     looked at, too; what is inside a shared one stays as it is.
 
     Upstream's analysis takes different memrefs for different memory. Loops are
-    left alone where memrefs that they access may be views of one buffer and one
-    of them is written, where a buffer is neither allocated in the function nor
-    one of its arguments, which must not overlap where one of them is written,
-    and where they allocate or free memory, carry values, or call functions.
+    left alone where memrefs that they access may share memory and one of them
+    is written: views of one buffer, arguments of a public function that are not
+    `llvm.noalias`, and what is neither allocated in the function, nor a
+    constant, nor an argument. Those of a private function must not overlap
+    where one of them is written. Loops that
+    allocate or free memory, carry values, or call functions stay, too.
 
     ```mlir
     func.func @double(%x: memref<1024x1024xf32>) {
@@ -941,6 +946,46 @@ def ParallelizeLoops : Pass<"tessera-parallelize-loops"> {
   let dependentDialects = ["::mlir::affine::AffineDialect"];
   let statistics = [
     Statistic<"numShared", "loops-shared", "Loops that became parallel">
+  ];
+}
+
+def SerializeLoops : Pass<"tessera-serialize-loops"> {
+  let summary = "Make parallel loops serial that a thread might have to leave";
+  let description = [{
+    Turns `scf.parallel` into `scf.for` where an assertion may fail in it, a
+    function is called, or memory is allocated that may not be there, before
+    `--convert-scf-to-openmp`: OpenMP cannot end a loop from within. Reductions
+    with such operations are *unsupported*.
+
+    ```mlir
+    func.func @f(%x: memref<8xi32>, %n: index, %ok: i1, %v: i32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+        cf.assert %ok, "not right"
+        memref.store %v, %x[%i] : memref<8xi32>
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: memref<8xi32>, %n: index, %ok: i1, %v: i32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        cf.assert %ok, "not right"
+        memref.store %v, %x[%i] : memref<8xi32>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numSerialized", "loops-serialized", "Loops that became serial">
   ];
 }
 

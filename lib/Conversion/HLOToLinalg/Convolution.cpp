@@ -612,7 +612,7 @@ convertCopies(HLOConverter &c, InstructionOp op, const Convolution &conv) {
   Value lhs = copies.copyLhs(getFactorType(types[0], types[1]));
   Value rhs = copies.copyRhs(getFactorType(types[1], types[0]));
   if (!lhs || !rhs)
-    return failure();
+    return std::nullopt;
 
   int64_t rank = order.size(), features = rank + conv.window.size();
   auto dim = [&](int64_t number) { return c.b.getAffineDimExpr(number); };

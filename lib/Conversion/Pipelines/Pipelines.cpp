@@ -112,12 +112,13 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   vectorOptions.contractions.vectorBytes = options.vectorBytes;
   vectorOptions.contractions.vectorRegisters = options.vectorRegisters;
   vectorOptions.contractions.bf16Pairs = options.bf16Pairs;
-  vectorOptions.loops.threads = options.threads;
-  vectorOptions.loops.parallelBytes = options.parallelBytes;
-  vectorOptions.relayouts.threads = options.threads;
-  vectorOptions.relayouts.parallelBytes = options.parallelBytes;
-  vectorOptions.contractions.threads = options.threads;
-  vectorOptions.contractions.parallelBytes = options.parallelBytes;
+  auto share = [&](auto &passOptions) {
+    passOptions.threads = options.threads;
+    passOptions.parallelBytes = options.parallelBytes;
+  };
+  share(vectorOptions.loops);
+  share(vectorOptions.relayouts);
+  share(vectorOptions.contractions);
   addToAffine(manager, options, addressSpaces, &vectorOptions);
   AffineToLLVMOptions toLLVMOptions;
   // Passes before say what is wrong with a number.
@@ -145,6 +146,7 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   // Functions of complex numbers; what is left has a form in LLVM.
   manager.addPass(createConvertComplexToStandardPass());
   if (options.threads > 1) {
+    manager.addPass(createSerializeLoops());
     ConvertSCFToOpenMPPassOptions parallelOptions;
     parallelOptions.numThreads = options.threads;
     manager.addPass(createConvertSCFToOpenMPPass(parallelOptions));

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Separate.h"
+#include "LoopAccesses.h"
 
 #include "tessera/Conversion/Passes.h"
 
-#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Affine/Analysis/AffineAnalysis.h"
 #include "mlir/Dialect/Affine/Analysis/LoopAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,34 +25,10 @@ using namespace tessera;
 
 using affine::AffineForOp;
 
-/// How far a step of a loop moves in memory; nothing where that is not known.
 static std::optional<int64_t> getStep(affine::AffineLoadOp load,
                                       AffineForOp loop) {
-  SmallVector<int64_t> strides, flat;
-  int64_t offset, step = 0;
-  AffineMap map = load.getAffineMap();
-  SmallVector<Value> operands(load.getMapOperands());
-  affine::fullyComposeAffineMapAndOperands(&map, &operands);
-  if (failed(load.getMemRefType().getStridesAndOffset(strides, offset)))
-    return std::nullopt;
-  for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides)) {
-    // More columns are those of divisions.
-    if (failed(getFlattenedAffineExpr(index, map.getNumDims(),
-                                      map.getNumSymbols(), &flat)) ||
-        flat.size() != operands.size() + 1)
-      return std::nullopt;
-    for (auto [operand, coefficient] : llvm::zip(operands, flat)) {
-      if (affine::getForInductionVarOwner(operand) != loop || coefficient == 0)
-        continue;
-      int64_t moved;
-      if (ShapedType::isDynamic(stride) ||
-          llvm::MulOverflow(stride, coefficient, moved) ||
-          llvm::AddOverflow(step, moved, step) || step == INT64_MIN)
-        return std::nullopt;
-    }
-    flat.clear();
-  }
-  return step;
+  return getStep(load.getMemRefType(), load.getAffineMap(),
+                 load.getMapOperands(), loop);
 }
 
 /// Whether some element that a sum in the loop reads is nearer to that of the
@@ -90,7 +65,7 @@ struct JamLoopsPass : tessera::impl::JamLoopsBase<JamLoopsPass> {
     // Inner loops first: what is jammed is the body of the loop around it.
     getOperation()->walk([&](AffineForOp loop) { loops.push_back(loop); });
     for (AffineForOp loop : loops) {
-      if (loop.getNumResults() != 0 || !canJam(loop))
+      if (!canJam(loop))
         continue;
       uint64_t count = *affine::getConstantTripCount(loop);
       if (succeeded(affine::loopUnrollJamByFactor(loop, count)))

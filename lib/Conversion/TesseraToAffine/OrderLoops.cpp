@@ -8,7 +8,8 @@
 
 #include "tessera/Conversion/TesseraToAffine/OrderLoops.h"
 
-#include "mlir/Dialect/Affine/Analysis/AffineStructures.h"
+#include "LoopAccesses.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/LoopUtils.h"
 #include "llvm/ADT/STLExtras.h"
@@ -67,27 +68,15 @@ static SmallVector<AffineForOp> getNest(AffineForOp loop) {
 /// where that is no constant.
 static std::optional<SmallVector<int64_t>>
 getSteps(affine::AffineStoreOp store, ArrayRef<AffineForOp> nest) {
-  SmallVector<int64_t> strides, flat;
-  int64_t offset;
-  AffineMap map = store.getAffineMap();
-  SmallVector<Value> operands(store.getMapOperands());
-  affine::fullyComposeAffineMapAndOperands(&map, &operands);
-  if (failed(store.getMemRefType().getStridesAndOffset(strides, offset)) ||
-      llvm::any_of(strides, ShapedType::isDynamic))
-    return std::nullopt;
-  AffineExpr position = getAffineConstantExpr(0, store.getContext());
-  for (auto [index, stride] : llvm::zip_equal(map.getResults(), strides))
-    position = position + index * stride;
-  // More columns are those of divisions.
-  if (failed(getFlattenedAffineExpr(position, map.getNumDims(),
-                                    map.getNumSymbols(), &flat)) ||
-      flat.size() != operands.size() + 1)
-    return std::nullopt;
-  SmallVector<int64_t> steps(nest.size(), 0);
-  for (auto [operand, step] : llvm::zip(operands, flat))
-    for (auto [i, loop] : llvm::enumerate(nest))
-      if (affine::getForInductionVarOwner(operand) == loop)
-        steps[i] += step;
+  SmallVector<int64_t> steps;
+  for (AffineForOp loop : nest) {
+    std::optional<int64_t> step =
+        getStep(store.getMemRefType(), store.getAffineMap(),
+                store.getMapOperands(), loop);
+    if (!step)
+      return std::nullopt;
+    steps.push_back(*step);
+  }
   return steps;
 }
 

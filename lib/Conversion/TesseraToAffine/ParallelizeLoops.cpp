@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Separate.h"
+#include "LoopAccesses.h"
 
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
@@ -14,9 +14,7 @@
 #include "mlir/Dialect/Affine/Analysis/AffineAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tessera {
@@ -67,43 +65,6 @@ static int64_t countBytes(Operation *op) {
                                              uint64_t(countIterations(loop))),
                     INT64_MAX))
               : bytes;
-}
-
-/// The buffer that a memref is a view of; null where it is none of the
-/// function's own.
-static Value getBuffer(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  if (auto argument = dyn_cast<BlockArgument>(memref)) {
-    Block *block = argument.getOwner();
-    bool isOfFunction =
-        block->isEntryBlock() && isa<FunctionOpInterface>(block->getParentOp());
-    return isOfFunction ? memref : Value();
-  }
-  bool isOwn = isa<memref::AllocOp, memref::AllocaOp, memref::GetGlobalOp>(
-      memref.getDefiningOp());
-  return isOwn ? memref : Value();
-}
-
-bool tessera::areSeparate(AffineForOp loop) {
-  llvm::DenseMap<Value, llvm::SmallDenseSet<Value, 2>> memrefs;
-  llvm::DenseSet<Value> written;
-  bool isKnown = true;
-  auto add = [&](Value memref) {
-    Value buffer = getBuffer(memref);
-    isKnown &= bool(buffer);
-    memrefs[buffer].insert(memref);
-    return buffer;
-  };
-  loop.walk([&](Operation *op) {
-    if (auto read = dyn_cast<affine::AffineReadOpInterface>(op))
-      add(read.getMemRef());
-    else if (auto write = dyn_cast<affine::AffineWriteOpInterface>(op))
-      written.insert(add(write.getMemRef()));
-  });
-  return isKnown && llvm::all_of(written, [&](Value buffer) {
-           return memrefs.lookup(buffer).size() == 1;
-         });
 }
 
 static bool allocates(AffineForOp loop) {

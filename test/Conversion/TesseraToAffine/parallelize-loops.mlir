@@ -3,10 +3,10 @@
 // ONE-NOT: affine.parallel
 
 // The outermost loop whose iterations are independent; what is inside stays.
-// CHECK-LABEL: func @rows
+// CHECK-LABEL: func private @rows
 // CHECK:         affine.parallel (%{{.*}}) = (0) to (8)
 // CHECK:           affine.for
-func.func @rows(%x: memref<8x16xf32>, %y: memref<8x16xf32>) {
+func.func private @rows(%x: memref<8x16xf32>, %y: memref<8x16xf32>) {
   affine.for %i = 0 to 8 {
     affine.for %j = 0 to 16 {
       %e = affine.load %x[%i, %j] : memref<8x16xf32>
@@ -31,9 +31,9 @@ func.func @inner(%x: memref<9x64xf32>) {
 }
 
 // 128 + 64 bytes: of the elements read and written, where blocks run short.
-// CHECK-LABEL: func @small
+// CHECK-LABEL: func private @small
 // CHECK-NOT:     affine.parallel
-func.func @small(%x: memref<16xf64>, %y: memref<16xf32>) {
+func.func private @small(%x: memref<16xf64>, %y: memref<16xf32>) {
   affine.for %i = 0 to 2 {
     affine.for %j = 0 to min affine_map<(d0) -> (8, 13 - d0 * 8)>(%i) {
       %e = affine.load %x[%i * 8 + %j] : memref<16xf64>
@@ -129,4 +129,47 @@ func.func @others(%x: memref<256xf32>, %init: f32) -> f32 {
     affine.yield %s : f32
   }
   return %r : f32
+}
+
+// Callers that are not known may give one buffer twice.
+// CHECK-LABEL: func @public
+// CHECK-NOT:     affine.parallel
+func.func @public(%x: memref<256xf32>, %y: memref<256xf32>) {
+  affine.for %i = 0 to 256 {
+    %e = affine.load %x[%i] : memref<256xf32>
+    affine.store %e, %y[255 - %i] : memref<256xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func @separate
+// CHECK:         affine.parallel
+func.func @separate(%x: memref<256xf32> {llvm.noalias},
+                    %y: memref<256xf32> {llvm.noalias}) {
+  affine.for %i = 0 to 256 {
+    %e = affine.load %x[%i] : memref<256xf32>
+    affine.store %e, %y[255 - %i] : memref<256xf32>
+  }
+  return
+}
+
+// Two names of one global; a constant is nobody else's memory.
+// CHECK-LABEL: func @globals
+// CHECK:         affine.for
+// CHECK:         affine.parallel
+memref.global "private" @variable : memref<256xf32>
+memref.global "private" constant @constant : memref<256xf32> = dense<1.0>
+func.func @globals(%x: memref<256xf32>) {
+  %a = memref.get_global @variable : memref<256xf32>
+  %b = memref.get_global @variable : memref<256xf32>
+  %c = memref.get_global @constant : memref<256xf32>
+  affine.for %i = 0 to 256 {
+    %e = affine.load %a[%i] : memref<256xf32>
+    affine.store %e, %b[255 - %i] : memref<256xf32>
+  }
+  affine.for %i = 0 to 256 {
+    %e = affine.load %c[%i] : memref<256xf32>
+    affine.store %e, %x[255 - %i] : memref<256xf32>
+  }
+  return
 }

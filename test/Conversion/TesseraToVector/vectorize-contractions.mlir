@@ -4,6 +4,8 @@
 // RUN:   | FileCheck %t/blocks.mlir --check-prefix=WIDE
 // RUN: tessera-opt %t/blocks.mlir -tessera-vectorize-contractions=enabled=false \
 // RUN:   | FileCheck %t/blocks.mlir --check-prefix=OFF
+// RUN: tessera-opt %t/blocks.mlir -tessera-vectorize-contractions="threads=2 parallel-bytes=262144" \
+// RUN:   | FileCheck %t/blocks.mlir --check-prefix=SHARED
 // RUN: tessera-opt %t/left.mlir -tessera-vectorize-contractions -o /dev/null \
 // RUN:   --remarks-filter-missed=tessera-vectorize-contractions \
 // RUN:   --remark-format=emitRemark 2>&1 | FileCheck %t/left.mlir
@@ -20,6 +22,12 @@
 
 // Blocks of registers of whole tiles have no mask. Loops step through tiles, so
 // that nothing is divided.
+// Blocks of columns are shared where there is so much work: 8 * 256 * 32 sums
+// of four bytes, and fewer in what follows.
+// SHARED-LABEL: @tiles
+// SHARED: affine.parallel (%{{.*}}) = (0) to (2)
+// SHARED-LABEL: @pairs
+// SHARED-NOT: affine.parallel
 // CHECK-LABEL: @tiles
 // CHECK-NOT: arith.div
 // CHECK-NOT: arith.rem

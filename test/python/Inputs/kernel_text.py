@@ -5,6 +5,7 @@ import json
 
 import ml_dtypes
 import numpy as np
+import tessera as ts
 
 NAMES = {"float32": "f32", "bfloat16": "bf16", "int32": "s32", "int16": "s16", "int8": "s8"}
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -54,10 +55,11 @@ def make_kernel(arguments, lines, attributes=""):
 
 
 def make_module(operands, result, kernel, attributes=""):
-    """A module that calls the kernel with its parameters; texts of shapes."""
+    """A module that calls the kernel, text or bytecode, with its parameters; texts of shapes."""
+    body = kernel if isinstance(kernel, bytes) else kernel.encode()
     parameters = [f"  %p{i} = {shape} parameter({i})" for i, shape in enumerate(operands)]
     names = ", ".join(f"%p{i}" for i in range(len(operands)))
-    config = {"custom_call_config": {"body": base64.b64encode(kernel.encode()).decode()}}
+    config = {"custom_call_config": {"body": base64.b64encode(body).decode()}}
     call = (
         f'custom-call({names}), custom_call_target="tpu_custom_call"{attributes}, backend_config={json.dumps(config)}'
     )
@@ -70,3 +72,12 @@ def make_program(inputs, output, lines, attributes=""):
     kernel = make_kernel([(name, memref(a.shape, a.dtype)) for name, a in arrays], lines, attributes)
     shapes = [get_shape(a.shape, a.dtype) for _, a in arrays]
     return make_module(shapes[:-1], shapes[-1], kernel)
+
+
+def get_error(text):
+    """What is wrong with a module."""
+    try:
+        ts.Program(text)
+    except (ts.UnsupportedError, ts.InvalidError) as error:
+        return str(error)
+    return "no error"
