@@ -166,6 +166,32 @@ template <int Lanes, bool IsHigh> struct UnpackLanes {
   }
 };
 
+/// Every other lane of two registers, in words of 8 bytes.
+template <bool IsOdd> struct EveryOtherLane {
+  static constexpr int at(int i) { return i / 2 * 4 + i % 2 + (IsOdd ? 2 : 0); }
+};
+
+/// Register k becomes every N-th lane of them all, from number k on.
+template <int N, typename V> TESSERA_INLINE void splitLanes(V (&lanes)[N]) {
+  using Words = Vector<8, sizeof(V)>;
+  TESSERA_UNROLL
+  for (int round = 1; round < N; round *= 2) {
+    V split[N];
+    TESSERA_UNROLL
+    for (int k = 0; k < N / 2; ++k) {
+      auto a = reinterpret_cast<Words>(lanes[2 * k]);
+      auto b = reinterpret_cast<Words>(lanes[2 * k + 1]);
+      split[k] = reinterpret_cast<V>(
+          shuffle<EveryOtherLane<false>, sizeof(V) / 8>(a, b));
+      split[k + N / 2] = reinterpret_cast<V>(
+          shuffle<EveryOtherLane<true>, sizeof(V) / 8>(a, b));
+    }
+    TESSERA_UNROLL
+    for (int k = 0; k < N; ++k)
+      lanes[k] = split[k];
+  }
+}
+
 /// Whether there is an instruction that shuffles bytes across lanes.
 #if defined(__AVX512VBMI__)
 constexpr bool kHasByteShuffles = true;
@@ -220,6 +246,59 @@ TESSERA_INLINE void deinterleaveRegisters(V (&runs)[N]) {
       runs[k] = split[k];
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// The same value, of which the compiler knows nothing: it makes no variable of
+/// each sum with it, which would be more than there are registers.
+template <typename T> TESSERA_INLINE T hide(T value) {
+  __asm__("" : "+r"(value));
+  return value;
+}
+
+/// Rows so many bytes apart. Eight of them are reached from one address by
+/// four multiples, which processors scale.
+class Pitch {
+public:
+  TESSERA_INLINE explicit Pitch(int64_t bytes)
+      : one(bytes), three(hide(3 * bytes)), five(hide(5 * bytes)),
+        seven(hide(7 * bytes)) {}
+
+  template <typename T> TESSERA_INLINE T *getRow(T *first, int row) const {
+    constexpr int kOdd[] = {1, 1, 1, 3, 1, 5, 3, 7};
+    constexpr int kScale[] = {0, 1, 2, 1, 4, 1, 2, 1};
+    int64_t odd = kOdd[row] == 1   ? one
+                  : kOdd[row] == 3 ? three
+                  : kOdd[row] == 5 ? five
+                                   : seven;
+    return first + kScale[row] * odd;
+  }
+  int64_t getBytes() const { return one; }
+
+private:
+  int64_t one, three, five, seven;
+};
+
+/// `Count` rows from an address on.
+template <typename T, int Count> class Rows {
+public:
+  TESSERA_INLINE Rows(T *first, const Pitch &pitch) : pitch(pitch) {
+    begins[0] = hide(first);
+    TESSERA_UNROLL
+    for (int i = 1; i < kGroups; ++i)
+      begins[i] = hide(begins[i - 1] + kGroup * pitch.getBytes());
+  }
+  TESSERA_INLINE T *operator[](int row) const {
+    return pitch.getRow(begins[row / kGroup], row % kGroup);
+  }
+
+private:
+  static constexpr int kGroup = 8, kGroups = (Count + kGroup - 1) / kGroup;
+  const Pitch &pitch;
+  T *begins[kGroups];
+};
 
 //===----------------------------------------------------------------------===//
 // Loops

@@ -18,33 +18,65 @@ namespace {
 // Transposes of tiles
 //===----------------------------------------------------------------------===//
 
-/// Sixteen bytes of each of `Lanes` rows, `pitch` apart, in one register.
-template <int RunBytes, int Bytes>
-TESSERA_INLINE Vector<RunBytes, Bytes> loadLanes(const char *src,
-                                                 int64_t pitch) {
-  Bytes16 lanes[Bytes / kLaneBytes];
+/// `LoadBytes` of each of some rows, `Step` rows apart, in one register.
+template <int RunBytes, int Bytes, int LoadBytes, int Step, typename Rows>
+TESSERA_INLINE Vector<RunBytes, Bytes> loadRows(const Rows &rows, int first) {
+  using Part = Vector<8, LoadBytes>;
+  Part parts[Bytes / LoadBytes];
   TESSERA_UNROLL
-  for (int i = 0; i < Bytes / kLaneBytes; ++i)
-    lanes[i] = load<Bytes16>(src + i * pitch);
-  return load<Vector<RunBytes, Bytes>>(reinterpret_cast<const char *>(lanes));
+  for (int i = 0; i < Bytes / LoadBytes; ++i)
+    parts[i] = load<Part>(rows[first + i * Step]);
+  return load<Vector<RunBytes, Bytes>>(reinterpret_cast<const char *>(parts));
 }
 
-/// A tile of `Bytes` bytes of each column: register k has row k of each lane,
-/// and rounds of unpacking within lanes make it column k.
-template <int RunBytes, int Bytes, bool IsStreamed>
-TESSERA_INLINE void transposeTile(const char *src, int64_t srcPitch, char *dst,
-                                  int64_t dstPitch) {
+/// Prefetches a line of each of some rows to the second-level cache: the first
+/// one has room for what is used at once.
+template <int Count>
+TESSERA_INLINE void prefetchRows(const Rows<const char, Count> &rows) {
+  TESSERA_UNROLL
+  for (int k = 0; k < Count; ++k)
+    __builtin_prefetch(rows[k], /*rw=*/0, /*locality=*/2);
+}
+TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r)
+    __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
+}
+
+/// A tile of `LoadBytes` of each row and `Bytes` of each column. Rounds of
+/// unpacking within lanes make row k of each lane column k of it; then lanes
+/// of the same columns are put together. Streamed tiles prefetch what lies
+/// `prefetch` bytes behind their rows, unless that is 0.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
+                                  char *dst, const Pitch &dstPitch,
+                                  int64_t prefetch) {
   constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
+  constexpr int kLanes = LoadBytes / kLaneBytes, kRows = kRuns / kLanes;
+  const Rows<const char, kRuns> rows(src, srcPitch);
+  const Rows<char, kLanes * kColumns> columns(dst, dstPitch);
   using V = Vector<RunBytes, Bytes>;
-  V rows[kColumns];
+  V tile[kLanes][kColumns];
   TESSERA_UNROLL
-  for (int k = 0; k < kColumns; ++k)
-    rows[k] =
-        loadLanes<RunBytes, Bytes>(src + k * srcPitch, kColumns * srcPitch);
-  unpackRegisters<kColumns, kRuns>(rows);
+  for (int i = 0; i < kLanes; ++i) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      tile[i][k] =
+          loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
+    unpackRegisters<kColumns, kRuns>(tile[i]);
+  }
+  if (IsStreamed && prefetch > 0)
+    prefetchRows(Rows<const char, kRuns>(src + prefetch, srcPitch));
   TESSERA_UNROLL
-  for (int k = 0; k < kColumns; ++k)
-    write<IsStreamed>(dst + k * dstPitch, rows[k]);
+  for (int k = 0; k < kColumns; ++k) {
+    V lanes[kLanes];
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      lanes[i] = tile[i][k];
+    splitLanes(lanes);
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      write<IsStreamed>(columns[i * kColumns + k], lanes[i]);
+  }
 }
 
 /// Some rows and columns: where they begin, and how far apart they lie.
@@ -56,7 +88,7 @@ struct Block {
 };
 
 template <int RunBytes>
-TESSERA_INLINE void transposeOneByOne(const Block &block) {
+__attribute__((noinline)) void transposeOneByOne(const Block &block) {
   for (int64_t c = 0; c < block.columns; ++c)
     for (int64_t r = 0; r < block.rows; ++r)
       copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
@@ -74,72 +106,116 @@ template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
   return sets == 0 || kLineRuns<RunBytes> / sets > kWays;
 }
 
-/// Tiles over all rows, of a line of each or, where `Tiles` is 1, of 16 bytes.
-template <int RunBytes, int Bytes, bool IsStreamed, int Tiles>
-TESSERA_INLINE void transposeRows(const Block &block) {
-  constexpr int64_t kRows = Bytes / RunBytes, kColumns = kLaneBytes / RunBytes;
+/// The most bytes of a row that a tile takes: what it has fits into the
+/// registers.
+template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
+  constexpr int kRegisters = kVectorBytes == 64 ? 32 : 16;
+  int size = kLaneBytes;
+  while (size < Bytes && 2 * size / RunBytes <= kRegisters)
+    size *= 2;
+  return size;
+}
+
+/// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
+/// those before where rows are no multiple.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
+TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
+                                  const Pitch &dstPitch, int64_t prefetch) {
+  constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
+    const char *src = block.src + r * srcPitch.getBytes();
+    char *dst = block.dst + r * RunBytes;
     for (int i = 0; i < Tiles; ++i)
-      transposeTile<RunBytes, Bytes, IsStreamed>(
-          block.src + r * block.srcPitch + i * kLaneBytes, block.srcPitch,
-          block.dst + i * kColumns * block.dstPitch + r * RunBytes,
-          block.dstPitch);
+      transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
+          src + i * LoadBytes, srcPitch,
+          dst + i * kColumns * dstPitch.getBytes(), dstPitch, prefetch);
   }
 }
 
-constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
-
-/// Prefetches a line of each of some rows to the second-level cache: the first
-/// one has room for what is used at once.
-TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
-  for (int64_t r = 0; r < rows; ++r)
-    __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
+/// Columns of `LoadBytes` of each row, from `column` on; the last ones overlap
+/// those before.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeColumns(const Block &whole, int64_t column,
+                                     int64_t prefetch) {
+  constexpr int64_t kColumns = LoadBytes / RunBytes;
+  const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
+  Block block = whole;
+  for (; column < whole.columns; column += kColumns) {
+    int64_t c = least(column, whole.columns - kColumns);
+    block.src = whole.src + c * RunBytes;
+    block.dst = whole.dst + c * whole.dstPitch;
+    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(
+        block, srcPitch, dstPitch, prefetch);
+  }
 }
 
-/// A line of each row, and a line of each column at most.
-template <int RunBytes, int Bytes, bool IsStreamed>
-TESSERA_INLINE void transposeLines(Block block, bool isGathered) {
+/// As many rows as a line has, a line of each, that were gathered before
+/// where they evict one another.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeLines(Block block, bool isGathered,
+                                   const Pitch &srcPitch,
+                                   const Pitch &dstPitch) {
+  constexpr int kTiles = kLineBytes / LoadBytes;
+  if (!isGathered)
+    return transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
+        block, srcPitch, dstPitch, 0);
   char buffer[kLineRuns<RunBytes> * kLineBytes];
-  // The line after the next of each row: more rows than a processor foresees.
-  if ((IsStreamed || isGathered) && RunBytes > 1)
-    prefetchRows(block.src + kPrefetchBytes, block.srcPitch, block.rows);
-  if (isGathered) {
-    for (int64_t r = 0; r < block.rows; ++r)
-      copyFixed<kLineBytes>(block.src + r * block.srcPitch,
-                            buffer + r * kLineBytes);
-    block.src = buffer;
-    block.srcPitch = kLineBytes;
-  }
-  transposeRows<RunBytes, Bytes, IsStreamed, kLineBytes / kLaneBytes>(block);
+  for (int64_t r = 0; r < block.rows; ++r)
+    copyFixed<kLineBytes>(block.src + r * block.srcPitch,
+                          buffer + r * kLineBytes);
+  block.src = buffer;
+  transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
+      block, Pitch(kLineBytes), dstPitch, 0);
 }
 
-/// Tiles of `Bytes` bytes of each column. The last ones overlap those before
-/// where sides are no multiple; both sides have a whole tile.
-template <int RunBytes, int Bytes, bool IsStreamed>
-void transposeTiles(const Block &whole) {
-  constexpr int64_t kColumns = kLaneBytes / RunBytes,
-                    kLine = kLineRuns<RunBytes>;
+/// Lines of rows, in tiles that take a part of one.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   bool isGathered = isInOneSet<RunBytes>(whole.srcPitch);
   Block block = whole;
-  auto moveTo = [&](int64_t row, int64_t column) {
-    block.src = whole.src + row * whole.srcPitch + column * RunBytes;
-    block.dst = whole.dst + column * whole.dstPitch + row * RunBytes;
-  };
   int64_t column = 0;
   for (; column + kLine <= whole.columns; column += kLine) {
+    const char *src = whole.src + column * RunBytes;
+    if (prefetch > 0)
+      prefetchRows(src + prefetch, whole.srcPitch, whole.rows);
     for (int64_t row = 0; row < whole.rows; row += kLine) {
       int64_t r = least(row, whole.rows - Bytes / RunBytes);
       block.rows = least(kLine, whole.rows - r);
-      moveTo(r, column);
-      transposeLines<RunBytes, Bytes, IsStreamed>(block, isGathered);
+      block.src = src + r * whole.srcPitch;
+      block.dst = whole.dst + column * whole.dstPitch + r * RunBytes;
+      transposeLines<RunBytes, Bytes, LoadBytes, IsStreamed>(
+          block, isGathered, srcPitch, dstPitch);
     }
   }
-  block.rows = whole.rows;
-  for (; column < whole.columns; column += kColumns) {
-    moveTo(0, least(column, whole.columns - kColumns));
-    transposeRows<RunBytes, Bytes, IsStreamed, 1>(block);
-  }
+  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column, 0);
+}
+
+/// Tiles of `Bytes` of each column, of a line of each row if there is one.
+/// Both sides have a whole tile. Arguments that come in registers are there at
+/// once; a block in memory that was just written is not.
+template <int RunBytes, int Bytes, bool IsStreamed>
+__attribute__((noinline)) void
+transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
+               int64_t srcPitch, int64_t dstPitch, int64_t prefetch) {
+  constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  if (columns * RunBytes < kLineBytes)
+    return transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, 0,
+                                                                     0);
+  if constexpr (kLoad == kLineBytes)
+    transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(block, 0, prefetch);
+  else
+    transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block, prefetch);
+}
+
+template <int RunBytes, int Bytes, bool IsStreamed>
+TESSERA_INLINE void transposeTiles(const Block &block, int64_t prefetch) {
+  transposeTiles<RunBytes, Bytes, IsStreamed>(block.src, block.dst, block.rows,
+                                              block.columns, block.srcPitch,
+                                              block.dstPitch, prefetch);
 }
 
 /// By the widest tiles that there is room for.
@@ -148,133 +224,215 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
       block.rows * RunBytes < kLaneBytes)
     return transposeOneByOne<RunBytes>(block);
   if (block.rows * RunBytes >= kVectorBytes)
-    return transposeTiles<RunBytes, kVectorBytes, false>(block);
+    return transposeTiles<RunBytes, kVectorBytes, false>(block, 0);
   if constexpr (kVectorBytes > 32)
     if (block.rows * RunBytes >= 32)
-      return transposeTiles<RunBytes, 32, false>(block);
-  transposeTiles<RunBytes, kLaneBytes, false>(block);
+      return transposeTiles<RunBytes, 32, false>(block, 0);
+  transposeTiles<RunBytes, kLaneBytes, false>(block, 0);
 }
 
-/// Bytes of a block along the destination and along the source, that both are
-/// in the first-level cache.
-constexpr int64_t kBlockRowBytes = 256, kBlockColumnBytes = 128;
+/// Rows of which lines next to those in use wait in the second-level cache,
+/// even where all are in a few sets; and rows that begin anywhere in a line, of
+/// which two lines each are in use, in the first-level cache.
+constexpr int64_t kBandRows = 256, kRaggedBandRows = 64;
 /// As much of a side as a block takes; what is left is no less than `smallest`.
 TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
                                  int64_t smallest) {
   return left - block < smallest ? left : block;
 }
 
-/// In blocks that fit into the first-level cache, along the destination.
-template <int RunBytes> void transposeBlocks(const Block &whole) {
-  constexpr int64_t kRows = kBlockRowBytes / RunBytes;
-  constexpr int64_t kColumns = kBlockColumnBytes / RunBytes;
+/// In bands of rows, along the source.
+template <int RunBytes>
+TESSERA_INLINE void transposeBlocks(const Block &whole) {
+  int64_t rows = isOnLine(whole.srcPitch) ? kBandRows : kRaggedBandRows;
   Block block = whole;
-  for (int64_t c = 0; c < whole.columns; c += block.columns) {
-    block.columns =
-        takeBlock(whole.columns - c, kColumns, kLaneBytes / RunBytes);
-    for (int64_t r = 0; r < whole.rows; r += block.rows) {
-      block.rows = takeBlock(whole.rows - r, kRows, kVectorBytes / RunBytes);
-      block.src = whole.src + r * whole.srcPitch + c * RunBytes;
-      block.dst = whole.dst + c * whole.dstPitch + r * RunBytes;
-      transposeBlock<RunBytes>(block);
-    }
+  for (int64_t r = 0; r < whole.rows; r += block.rows) {
+    block.rows = takeBlock(whole.rows - r, rows, kVectorBytes / RunBytes);
+    block.src = whole.src + r * whole.srcPitch;
+    block.dst = whole.dst + r * RunBytes;
+    transposeBlock<RunBytes>(block);
   }
 }
 
-/// Rows of whole lines of the destination, those of one line at a time along
-/// the source, or of two where rows are gathered.
+//===----------------------------------------------------------------------===//
+// Transposes past the caches
+//===----------------------------------------------------------------------===//
+
+/// Rows of up to so many bytes are prefetched from those that come so many
+/// bytes later; longer ones along the row, as more of them are read at a time
+/// than a processor foresees.
+constexpr int64_t kShortRow = 1024, kRowsAhead = 32768;
+constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
+/// The smallest page of memory.
+constexpr int64_t kPageBytes = 4096;
+
+template <int RunBytes> TESSERA_INLINE bool isShortRow(const Block &block) {
+  return block.columns * RunBytes <= kShortRow;
+}
+template <int RunBytes> TESSERA_INLINE int64_t getPrefetch(const Block &block) {
+  return isShortRow<RunBytes>(block)
+             ? kRowsAhead / (block.columns * RunBytes) * block.srcPitch
+             : kPrefetchBytes;
+}
+
+/// Short rows, a line of each at a time: what is asked for at once lies close
+/// together.
+template <int RunBytes> void streamShortRows(const Block &whole) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  int64_t prefetch = getPrefetch<RunBytes>(whole);
+  Block block = whole;
+  for (int64_t c = 0; c < whole.columns; c += block.columns) {
+    block.columns = takeBlock(whole.columns - c, kLine, kLaneBytes / RunBytes);
+    block.src = whole.src + c * RunBytes;
+    block.dst = whole.dst + c * whole.dstPitch;
+    prefetchRows(block.src + prefetch, block.srcPitch, block.rows);
+    transposeTiles<RunBytes, kVectorBytes, true>(block, 0);
+  }
+}
+
+/// Rows of whole lines of the destination, along the source: two lines of each
+/// column at a time, or one where columns share pages.
 template <int RunBytes> void streamRows(const Block &whole) {
-  int64_t rows =
-      kLineRuns<RunBytes> * (isInOneSet<RunBytes>(whole.srcPitch) ? 2 : 1);
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  bool isShort = isShortRow<RunBytes>(whole);
+  bool isClose = !isShort && kLine * whole.dstPitch <= kPageBytes;
+  int64_t rows = kLine * (isClose ? 1 : 2);
   Block block = whole;
   for (int64_t r = 0; r < whole.rows; r += rows) {
     block.rows = least(rows, whole.rows - r);
     block.src = whole.src + r * whole.srcPitch;
     block.dst = whole.dst + r * RunBytes;
-    transposeTiles<RunBytes, kVectorBytes, true>(block);
+    if (isShort)
+      streamShortRows<RunBytes>(block);
+    else
+      transposeTiles<RunBytes, kVectorBytes, true>(block, kPrefetchBytes);
   }
 }
 
-/// Columns of which the last line is kept, and their lines.
-constexpr int64_t kCarriedColumns = 512, kWindowBytes = 2 * kLineBytes;
-
-/// Columns that begin anywhere in a line. As many rows as a line has are
-/// transposed into a window for each column, behind those before them; each
-/// window then has a whole line of the destination, which is streamed:
+/// Columns that begin anywhere in a line. Some lines of each are transposed
+/// into a window, behind the last line before them; whole lines of the
+/// destination are streamed from there, and the last line of the window is
+/// kept:
 ///
 ///   window   | 5  6  7  8 | 9 10 11 12 |
 ///   line            | 7  8  9 10 |
+///
+/// There are windows for a line of each row alone, which stay in the
+/// first-level cache; kept lines are in the second-level one.
 template <int RunBytes> class CarriedColumns {
 public:
-  CarriedColumns(const Block &whole) : whole(whole) {}
+  /// At most so many columns.
+  static constexpr int64_t kColumns = RunBytes == 1 ? 512 : 1024;
 
+  CarriedColumns(const Block &whole)
+      : whole(whole), prefetch(getPrefetch<RunBytes>(whole)) {}
+
+  /// Rows in whole lines. Windows of a group are written out when those of the
+  /// next one are full: processors wait for loads of several stores just done.
   void run() {
-    int64_t blocks = whole.rows / kLineRuns<RunBytes>;
-    for (int64_t i = 0; i < blocks; ++i) {
-      transposeRows(i);
-      for (int64_t c = 0; c < whole.columns; ++c)
-        writeLine(c, i);
+    int64_t blocks = whole.rows / kLine, step = getLines();
+    Group last = {};
+    for (int64_t i = 0; i < blocks; i += step) {
+      Group group = {windows, 0, 0, i, least(step, blocks - i)};
+      for (; group.column < whole.columns; group.column += group.columns) {
+        group.columns = takeBlock(whole.columns - group.column, kLine,
+                                  kLaneBytes / RunBytes);
+        group.windows = windows + (last.windows == windows ? kGroupBytes : 0);
+        transposeGroup(group);
+        writeGroup(last);
+        last = group;
+      }
     }
+    writeGroup(last);
     for (int64_t c = 0; c < whole.columns; ++c)
       writeEnd(c, blocks);
   }
 
 private:
-  char *getWindow(int64_t c) { return windows + c * kWindowBytes; }
+  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+  /// Lines of a column at a time, those of 96 rows about.
+  static constexpr int64_t kLines = RunBytes <= 2 ? 4 : RunBytes == 4 ? 6 : 12;
+  static constexpr int64_t kWindowBytes = (kLines + 1) * kLineBytes;
+  /// A group has less than two lines of a row.
+  static constexpr int64_t kGroupBytes =
+      (kLine + kLaneBytes / RunBytes) * kWindowBytes;
+
+  /// Neighbouring columns, and lines from number `line` on.
+  struct Group {
+    char *windows;
+    int64_t column, columns;
+    int64_t line, lines;
+  };
+
+  /// Of short rows fewer: they are read nearly from end to end.
+  int64_t getLines() const { return isShortRow<RunBytes>(whole) ? 2 : kLines; }
+  char *getKept(int64_t c) { return kept + c * kLineBytes; }
   char *getColumn(int64_t c) const { return whole.dst + c * whole.dstPitch; }
 
-  /// Block `i` of rows, into the second halves of the windows.
-  void transposeRows(int64_t i) {
-    constexpr int64_t kLine = kLineRuns<RunBytes>;
+  /// Its rows, behind what is kept of those before.
+  void transposeGroup(const Group &group) {
     Block block = whole;
+    block.src += group.line * kLine * whole.srcPitch + group.column * RunBytes;
+    block.dst = group.windows + kLineBytes;
+    block.rows = group.lines * kLine;
+    block.columns = group.columns;
     block.dstPitch = kWindowBytes;
-    block.rows = kLine;
-    const char *src = whole.src + i * kLine * whole.srcPitch;
-    for (int64_t c = 0; c < whole.columns; c += block.columns) {
-      block.columns =
-          takeBlock(whole.columns - c, kLine, kLaneBytes / RunBytes);
-      block.src = src + c * RunBytes;
-      block.dst = getWindow(c) + kLineBytes;
-      prefetchRows(block.src + kLine * whole.srcPitch, whole.srcPitch, kLine);
-      transposeBlock<RunBytes>(block);
-    }
+    prefetchRows(block.src + prefetch, block.srcPitch, block.rows);
+    for (int64_t c = 0; c < group.columns; ++c)
+      copyFixed<kLineBytes>(getKept(group.column + c),
+                            group.windows + c * kWindowBytes);
+    transposeBlock<RunBytes>(block);
+    for (int64_t c = 0; c < group.columns; ++c)
+      copyFixed<kLineBytes>(group.windows + c * kWindowBytes +
+                                group.lines * kLineBytes,
+                            getKept(group.column + c));
   }
 
-  /// The line that ends in block `i`, or what comes before the first one.
-  TESSERA_INLINE void writeLine(int64_t c, int64_t i) {
+  void writeGroup(const Group &group) {
+    for (int64_t c = 0; c < group.columns; ++c)
+      writeLines(group.windows + c * kWindowBytes,
+                 getColumn(group.column + c) + group.line * kLineBytes,
+                 group.line == 0, group.lines);
+  }
+
+  /// The lines that end in those of a window, which come at `dst`; of the
+  /// first one, what comes before the next.
+  TESSERA_INLINE void writeLines(const char *window, char *dst, bool isFirst,
+                                 int64_t lines) {
     using V = Vector<8, kVectorBytes>;
-    char *window = getWindow(c), *dst = getColumn(c) + i * kLineBytes;
     int64_t head = bytesToLine(dst);
-    if (i == 0 && head > 0) {
+    bool isPart = isFirst && head > 0;
+    if (isPart)
       copyRun(window + kLineBytes, dst, head);
-    } else {
-      const char *line = window + (head > 0 ? head : kLineBytes);
-      dst += line - window - kLineBytes;
-      TESSERA_UNROLL
-      for (int k = 0; k < kLineBytes; k += kVectorBytes)
-        stream(dst + k, load<V>(line + k));
-    }
-    copyFixed<kLineBytes>(window + kLineBytes, window);
+    const char *line = window + (head > 0 ? head : kLineBytes);
+    dst += line - window - kLineBytes;
+    for (int64_t i = isPart ? kLineBytes : 0; i < lines * kLineBytes;
+         i += kVectorBytes)
+      stream(dst + i, load<V>(line + i));
   }
 
-  /// What is left of the last block.
+  /// What is left of the last line.
   void writeEnd(int64_t c, int64_t blocks) {
     char *dst = getColumn(c) + blocks * kLineBytes;
     int64_t head = bytesToLine(dst);
     if (head > 0)
-      copyRun(getWindow(c) + head, dst + head - kLineBytes, kLineBytes - head);
+      copyRun(getKept(c) + head, dst + head - kLineBytes, kLineBytes - head);
   }
 
   const Block &whole;
-  alignas(kLineBytes) char windows[kCarriedColumns * kWindowBytes];
+  const int64_t prefetch;
+  /// Those of two groups.
+  alignas(kLineBytes) char windows[2 * kGroupBytes];
+  alignas(kLineBytes) char kept[kColumns * kLineBytes];
 };
 
 template <int RunBytes> void carryRows(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
+  constexpr int64_t kColumns = CarriedColumns<RunBytes>::kColumns;
   Block block = whole;
   block.rows = whole.rows / kLine * kLine;
   for (int64_t c = 0; block.rows > 0 && c < whole.columns; c += block.columns) {
-    block.columns = least(kCarriedColumns, whole.columns - c);
+    block.columns = least(kColumns, whole.columns - c);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
     CarriedColumns<RunBytes>(block).run();
@@ -287,12 +445,15 @@ template <int RunBytes> void carryRows(const Block &whole) {
 }
 
 /// Rows up to where lines begin and behind the last whole one go through the
-/// caches.
+/// caches. Registers that are shorter than a line go through windows, so that
+/// all of a line is written at once: processors write what waits for the rest
+/// of a line part by part.
 template <int RunBytes> void transposeStreamed(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   int64_t head = bytesToLine(whole.dst);
   int64_t lines = whole.rows - head / RunBytes;
-  if (!isOnLine(whole.dstPitch) || head % RunBytes != 0 || lines < kLine ||
+  if (kVectorBytes < kLineBytes || !isOnLine(whole.dstPitch) ||
+      head % RunBytes != 0 || lines < kLine ||
       whole.columns * RunBytes < kLaneBytes)
     return carryRows<RunBytes>(whole);
   auto part = [&](int64_t begin, int64_t count) {
@@ -414,17 +575,10 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
 template <typename Body>
 TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,
                                const Body &body) {
-  Block block = {src,
-                 dst,
-                 job.rows.count,
-                 job.columns.count,
-                 job.rows.src,
-                 job.columns.dst};
-  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
-    Block at = block;
-    at.src = src;
-    at.dst = dst;
-    body(at);
+  int64_t rows = job.rows.count, columns = job.columns.count;
+  int64_t srcPitch = job.rows.src, dstPitch = job.columns.dst;
+  walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
+    body(Block{src, dst, rows, columns, srcPitch, dstPitch});
   });
 }
 

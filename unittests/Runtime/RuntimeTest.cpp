@@ -95,6 +95,28 @@ TEST(Runtime, StreamedColumns) {
     }
 }
 
+// Bands of rows, in the caches and past them: rows of whole lines and others,
+// short ones and long ones, of elements of each width, and columns that follow
+// one another closely.
+TEST(Runtime, TransposesOfSeveralBands) {
+  Runner runner(testSeed());
+  for (const char *array :
+       {"u8[320,128]", "u8[521,201]", "u8[641,1100]", "bf16[288,64]",
+        "bf16[300,97]", "bf16[128,576]", "bf16[397,530]", "f32[272,48]",
+        "f32[321,37]", "f32[64,512]", "f32[16,600]", "f32[221,300]",
+        "f64[264,24]", "f64[201,21]", "f64[16,160]", "f64[197,140]",
+        "c128[132,8]", "c128[103,9]", "c128[97,70]"})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
+      for (bool isForward : {false, true}) {
+        Shape rows = parse(array),
+              columns = parse(std::string(array) + "{0,1}");
+        runner.check(isForward ? rows : columns, isForward ? columns : rows,
+                     streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+}
+
 // Nested tiles, which zip and split the bits of a byte, at sizes of registers
 // of all widths, whole and odd.
 TEST(Runtime, PackedPairsOfEachKernel) {
