@@ -11,8 +11,9 @@
 //
 // For each pair (without any: those of runtime_cases.txt) libtessera-runtime,
 // the compiled relayout and memcpy of as many bytes as the destination has take
-// turns on the same buffers, one thread each. The least time of all turns
-// counts: other work on the machine only adds to it.
+// turns on the same buffers, one thread each. Their order is another one each
+// time, as each finds the caches as the one before left them. The least time of
+// all turns counts: other work on the machine only adds to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +29,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <sys/mman.h>
 
 using namespace tessera;
@@ -107,12 +110,14 @@ static void measure(const Case &pair, double seconds, bool withCompiled) {
     compiled.body = [&, function] { function(src, dst); };
   }
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  llvm::SmallVector<Contestant *> order = {&planning, &running, &copying};
+  if (withCompiled)
+    order.push_back(&compiled);
+  std::mt19937 engine; // NOLINT(cert-msc51-cpp): the same orders each time.
   for (int round = 0; round < 8 || Clock::now() < end; ++round) {
-    planning.turn();
-    running.turn();
-    if (withCompiled)
-      compiled.turn();
-    copying.turn();
+    std::shuffle(order.begin(), order.end(), engine);
+    for (Contestant *contestant : order)
+      contestant->turn();
   }
   llvm::outs() << llvm::left_justify(pair.name, 24)
                << llvm::format("%9.1f %9.1f %11.3f %9.2f %9.2f\n",

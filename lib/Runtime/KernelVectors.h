@@ -304,20 +304,24 @@ private:
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Calls `body(src, dst)` at each step of the loops.
+/// Calls `body(src, dst)` at each step of the loops. The two innermost ones are
+/// one piece of code, so that what a body needs is made ready once for both.
 template <typename Body>
 void walk(const Loop *loops, size_t count, const char *src, char *dst,
           const Body &body) {
-  if (count == 0)
-    return body(src, dst);
-  const Loop loop = loops[0];
-  if (count == 1) {
+  constexpr Loop kOnce = {1, 0, 0};
+  if (count > 2) {
+    const Loop loop = loops[0];
     for (int64_t i = 0; i < loop.count; ++i)
-      body(src + i * loop.src, dst + i * loop.dst);
+      walk(loops + 1, count - 1, src + i * loop.src, dst + i * loop.dst, body);
     return;
   }
-  for (int64_t i = 0; i < loop.count; ++i)
-    walk(loops + 1, count - 1, src + i * loop.src, dst + i * loop.dst, body);
+  const Loop outer = count == 2 ? loops[0] : kOnce;
+  const Loop inner = count > 0 ? loops[count - 1] : kOnce;
+  for (int64_t i = 0; i < outer.count; ++i)
+    for (int64_t j = 0; j < inner.count; ++j)
+      body(src + i * outer.src + j * inner.src,
+           dst + i * outer.dst + j * inner.dst);
 }
 
 TESSERA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

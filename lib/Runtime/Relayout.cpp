@@ -276,35 +276,49 @@ static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
   return nullptr;
 }
 
+static bool isEmpty(const Job &job) {
+  return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
+         llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
+                      [](const Loop &loop) { return loop.count == 0; });
+}
+
 void Relayout::runMove(const Move &move, const char *from, char *to,
                        Share share) const {
-  PartialMove part(move);
-  if (share.of > 1)
-    part.takeShare(move, share);
-  bool isEmpty = part.runBytes == 0 || part.rows.count == 0 ||
-                 part.columns.count == 0 ||
-                 llvm::any_of(part.loops,
-                              [](const Loop &loop) { return loop.count == 0; });
-  if (isEmpty)
-    return;
   Job job = {};
-  job.loops = part.loops.data();
-  job.numLoops = part.loops.size();
-  job.runBytes = part.runBytes;
-  job.rows = part.rows;
-  job.columns = part.columns;
+  job.loops = move.loops.data();
+  job.numLoops = move.loops.size();
+  job.runBytes = move.runBytes;
+  job.rows = move.rows;
+  job.columns = move.columns;
   job.isStreamed = move.isStreamed;
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
   job.signedBits = move.signedBits;
   job.value = padding ? padding->data() : nullptr;
-  getKernel(*kernels, move.kind)(job, from + part.src, to + part.dst);
+  Kernel *kernel = getKernel(*kernels, move.kind);
+  if (share.of == 1) { // The loops as they are: a small move is soon done.
+    if (!isEmpty(job))
+      kernel(job, from + move.srcOffset, to + move.dstOffset);
+    return;
+  }
+  PartialMove part(move);
+  part.takeShare(move, share);
+  job.loops = part.loops.data();
+  job.runBytes = part.runBytes;
+  job.rows = part.rows;
+  job.columns = part.columns;
+  if (!isEmpty(job))
+    kernel(job, from + part.src, to + part.dst);
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
   for (auto [i, move] : llvm::enumerate(moves.moves)) {
+    if (share.of == 1) {
+      runMove(move, from, to, {});
+      continue;
+    }
     // Bits of one byte may be those of several moves.
     bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
     int64_t owner = move.mask != 0xFF ? 0 : i % share.of;

@@ -87,8 +87,20 @@ struct Block {
   int64_t srcPitch, dstPitch;
 };
 
+/// Calls what is not inlined with the parts of a block: arguments that come in
+/// registers are there at once; memory that was just written is not.
+template <typename Body, typename... Args>
+TESSERA_INLINE void callApart(const Body &body, const Block &block,
+                              Args... args) {
+  body(block.src, block.dst, block.rows, block.columns, block.srcPitch,
+       block.dstPitch, args...);
+}
+
 template <int RunBytes>
-__attribute__((noinline)) void transposeOneByOne(const Block &block) {
+__attribute__((noinline)) void
+transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
+                  int64_t srcPitch, int64_t dstPitch) {
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
   for (int64_t c = 0; c < block.columns; ++c)
     for (int64_t r = 0; r < block.rows; ++r)
       copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
@@ -134,20 +146,21 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
 }
 
 /// Columns of `LoadBytes` of each row, from `column` on; the last ones overlap
-/// those before.
+/// those before, unless they are less than `smallest`. Returns where that is.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
-TESSERA_INLINE void transposeColumns(const Block &whole, int64_t column,
-                                     int64_t prefetch) {
+TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
+                                        int64_t smallest, int64_t prefetch) {
   constexpr int64_t kColumns = LoadBytes / RunBytes;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   Block block = whole;
-  for (; column < whole.columns; column += kColumns) {
+  for (; column + smallest <= whole.columns; column += kColumns) {
     int64_t c = least(column, whole.columns - kColumns);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
     transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(
         block, srcPitch, dstPitch, prefetch);
   }
+  return column;
 }
 
 /// As many rows as a line has, a line of each, that were gathered before
@@ -190,45 +203,147 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
           block, isGathered, srcPitch, dstPitch);
     }
   }
-  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column, 0);
+  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column,
+                                                            /*smallest=*/1, 0);
 }
 
 /// Tiles of `Bytes` of each column, of a line of each row if there is one.
-/// Both sides have a whole tile. Arguments that come in registers are there at
-/// once; a block in memory that was just written is not.
+/// Both sides have a whole tile.
 template <int RunBytes, int Bytes, bool IsStreamed>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
                int64_t srcPitch, int64_t dstPitch, int64_t prefetch) {
   constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
-  if (columns * RunBytes < kLineBytes)
-    return transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, 0,
-                                                                     0);
-  if constexpr (kLoad == kLineBytes)
-    transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(block, 0, prefetch);
-  else
-    transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block, prefetch);
+  int64_t column = 0;
+  if (columns * RunBytes >= kLineBytes) {
+    if constexpr (kLoad < kLineBytes)
+      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block,
+                                                                prefetch);
+    // Up to two lanes are faster alone than in a line.
+    column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
+        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1, prefetch);
+  }
+  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, column,
+                                                            /*smallest=*/1, 0);
 }
 
-template <int RunBytes, int Bytes, bool IsStreamed>
-TESSERA_INLINE void transposeTiles(const Block &block, int64_t prefetch) {
-  transposeTiles<RunBytes, Bytes, IsStreamed>(block.src, block.dst, block.rows,
-                                              block.columns, block.srcPitch,
-                                              block.dstPitch, prefetch);
+//===----------------------------------------------------------------------===//
+// Few rows or columns
+//===----------------------------------------------------------------------===//
+
+/// How many of `count` runs of `size` bytes, `pitch` apart, have a lane of
+/// bytes from their begin on before the last one ends.
+TESSERA_INLINE int64_t countLanes(int64_t count, int64_t size, int64_t pitch) {
+  return pitch <= 0 ? 0 : count - (kLaneBytes - size + pitch - 1) / pitch;
 }
+
+/// Columns of less than a lane: what comes behind rows is loaded with them, and
+/// not stored.
+template <int RunBytes>
+__attribute__((noinline)) void
+transposeFewColumns(const char *src, char *dst, int64_t rows, int64_t columns,
+                    int64_t srcPitch, int64_t dstPitch) {
+  constexpr int kColumns = kLaneBytes / RunBytes;
+  constexpr int64_t kRows = kVectorBytes / RunBytes;
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  const Pitch from(srcPitch), to(dstPitch);
+  int64_t whole =
+      countLanes(block.rows, block.columns * RunBytes, block.srcPitch);
+  for (int64_t row = 0; row < whole && whole >= kRows; row += kRows) {
+    int64_t r = least(row, whole - kRows);
+    const Rows<const char, kRows> read(src + r * srcPitch, from);
+    const Rows<char, kColumns> written(dst + r * RunBytes, to);
+    Vector<RunBytes, kVectorBytes> tile[kColumns];
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      tile[k] = loadRows<RunBytes, kVectorBytes, kLaneBytes, kColumns>(read, k);
+    unpackRegisters<kColumns, kRows>(tile);
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      if (k < columns)
+        store(written[k], tile[k]);
+  }
+  Block rest = block;
+  int64_t done = whole >= kRows ? whole : 0;
+  rest.rows -= done;
+  rest.src += done * block.srcPitch;
+  rest.dst += done * RunBytes;
+  callApart(transposeOneByOne<RunBytes>, rest);
+}
+
+/// Columns from a register of each of few rows on, a lane each.
+template <int RunBytes>
+TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
+                                Bytes16 (&columns)[kVectorBytes / RunBytes]) {
+  constexpr int kColumns = kLaneBytes / RunBytes;
+  constexpr int kLanes = kVectorBytes / kLaneBytes;
+  using V = Vector<RunBytes, kVectorBytes>;
+  V tile[kColumns];
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k)
+    tile[k] = load<V>(block.src + column * RunBytes +
+                      (k < block.rows ? k * block.srcPitch : 0));
+  unpackRegisters<kColumns, kVectorBytes / RunBytes>(tile);
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k) {
+    Bytes16 lanes[kLanes];
+    store(reinterpret_cast<char *>(lanes), tile[k]);
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      columns[i * kColumns + k] = lanes[i];
+  }
+}
+
+/// Columns of rows of less than a lane. Those that are one run are stored as
+/// lanes, each of which the next one corrects; others byte for byte.
+template <int RunBytes>
+__attribute__((noinline)) void
+transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
+                 int64_t srcPitch, int64_t dstPitch) {
+  constexpr int64_t kRuns = kVectorBytes / RunBytes;
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  int64_t size = block.rows * RunBytes;
+  bool isRun = block.dstPitch == size;
+  int64_t whole = isRun ? countLanes(columns, size, size) : columns;
+  for (int64_t column = 0; column < whole && whole >= kRuns; column += kRuns) {
+    int64_t c = least(column, whole - kRuns);
+    Bytes16 lanes[kRuns];
+    loadColumns<RunBytes>(block, c, lanes);
+    char *to = dst + c * dstPitch;
+    for (int64_t i = 0; i < kRuns; ++i)
+      if (isRun)
+        store(to + i * size, lanes[i]);
+      else
+        copyRun(reinterpret_cast<const char *>(&lanes[i]), to + i * dstPitch,
+                size);
+  }
+  Block rest = block;
+  int64_t done = whole >= kRuns ? whole : 0;
+  rest.columns -= done;
+  rest.src += done * RunBytes;
+  rest.dst += done * block.dstPitch;
+  callApart(transposeOneByOne<RunBytes>, rest);
+}
+
+//===----------------------------------------------------------------------===//
+// Transposes in the caches
+//===----------------------------------------------------------------------===//
 
 /// By the widest tiles that there is room for.
 template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
-  if (block.columns * RunBytes < kLaneBytes ||
-      block.rows * RunBytes < kLaneBytes)
-    return transposeOneByOne<RunBytes>(block);
+  if constexpr (RunBytes < kLaneBytes) {
+    if (block.columns * RunBytes < kLaneBytes)
+      return callApart(transposeFewColumns<RunBytes>, block);
+    if (block.rows * RunBytes < kLaneBytes)
+      return callApart(transposeFewRows<RunBytes>, block);
+  }
   if (block.rows * RunBytes >= kVectorBytes)
-    return transposeTiles<RunBytes, kVectorBytes, false>(block, 0);
+    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block, 0);
   if constexpr (kVectorBytes > 32)
     if (block.rows * RunBytes >= 32)
-      return transposeTiles<RunBytes, 32, false>(block, 0);
-  transposeTiles<RunBytes, kLaneBytes, false>(block, 0);
+      return callApart(transposeTiles<RunBytes, 32, false>, block, 0);
+  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block, 0);
 }
 
 /// Rows of which lines next to those in use wait in the second-level cache,
@@ -244,7 +359,9 @@ TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
 /// In bands of rows, along the source.
 template <int RunBytes>
 TESSERA_INLINE void transposeBlocks(const Block &whole) {
-  int64_t rows = isOnLine(whole.srcPitch) ? kBandRows : kRaggedBandRows;
+  bool isRagged =
+      !isOnLine(whole.srcPitch) && whole.columns * RunBytes >= kLineBytes;
+  int64_t rows = isRagged ? kRaggedBandRows : kBandRows;
   Block block = whole;
   for (int64_t r = 0; r < whole.rows; r += block.rows) {
     block.rows = takeBlock(whole.rows - r, rows, kVectorBytes / RunBytes);
@@ -263,8 +380,9 @@ TESSERA_INLINE void transposeBlocks(const Block &whole) {
 /// than a processor foresees.
 constexpr int64_t kShortRow = 1024, kRowsAhead = 32768;
 constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
-/// The smallest page of memory.
-constexpr int64_t kPageBytes = 4096;
+/// The pitch of columns up to which single lines of them are written as fast as
+/// longer runs.
+constexpr int64_t kCloseColumns = 256;
 
 template <int RunBytes> TESSERA_INLINE bool isShortRow(const Block &block) {
   return block.columns * RunBytes <= kShortRow;
@@ -275,37 +393,38 @@ template <int RunBytes> TESSERA_INLINE int64_t getPrefetch(const Block &block) {
              : kPrefetchBytes;
 }
 
-/// Short rows, a line of each at a time: what is asked for at once lies close
-/// together.
-template <int RunBytes> void streamShortRows(const Block &whole) {
+/// A line of each row at a time, whose next ones are prefetched at once: they
+/// lie in the same pages, or lines of the destination do.
+template <int RunBytes> void streamLines(const Block &whole, int64_t prefetch) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
-  int64_t prefetch = getPrefetch<RunBytes>(whole);
   Block block = whole;
   for (int64_t c = 0; c < whole.columns; c += block.columns) {
     block.columns = takeBlock(whole.columns - c, kLine, kLaneBytes / RunBytes);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
     prefetchRows(block.src + prefetch, block.srcPitch, block.rows);
-    transposeTiles<RunBytes, kVectorBytes, true>(block, 0);
+    callApart(transposeTiles<RunBytes, kVectorBytes, true>, block, 0);
   }
 }
 
 /// Rows of whole lines of the destination, along the source: two lines of each
-/// column at a time, or one where columns share pages.
+/// column at a time, or one where columns are close, or where that is as many
+/// rows as are worth to be read side by side.
 template <int RunBytes> void streamRows(const Block &whole) {
-  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  constexpr int64_t kLine = kLineRuns<RunBytes>, kMostRows = 64;
   bool isShort = isShortRow<RunBytes>(whole);
-  bool isClose = !isShort && kLine * whole.dstPitch <= kPageBytes;
-  int64_t rows = kLine * (isClose ? 1 : 2);
+  bool isClose = !isShort && whole.dstPitch <= kCloseColumns;
+  int64_t rows = isClose || 2 * kLine > kMostRows ? kLine : 2 * kLine;
+  int64_t prefetch = getPrefetch<RunBytes>(whole);
   Block block = whole;
   for (int64_t r = 0; r < whole.rows; r += rows) {
     block.rows = least(rows, whole.rows - r);
     block.src = whole.src + r * whole.srcPitch;
     block.dst = whole.dst + r * RunBytes;
-    if (isShort)
-      streamShortRows<RunBytes>(block);
+    if (isShort || isClose)
+      streamLines<RunBytes>(block, prefetch);
     else
-      transposeTiles<RunBytes, kVectorBytes, true>(block, kPrefetchBytes);
+      callApart(transposeTiles<RunBytes, kVectorBytes, true>, block, prefetch);
   }
 }
 
@@ -551,7 +670,7 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
     return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
-  transposeOneByOne<RunBytes>(block);
+  callApart(transposeOneByOne<RunBytes>, block);
 }
 
 template <int RunBytes, int Ways>
@@ -564,7 +683,7 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
     return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
-  transposeOneByOne<RunBytes>(block);
+  callApart(transposeOneByOne<RunBytes>, block);
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,22 +96,43 @@ TEST(Runtime, StreamedColumns) {
 }
 
 // Bands of rows, in the caches and past them: rows of whole lines and others,
-// short ones and long ones, of elements of each width, and columns that follow
-// one another closely.
+// short ones and long ones, of elements of each width, columns that follow one
+// another closely, and few of either.
 TEST(Runtime, TransposesOfSeveralBands) {
   Runner runner(testSeed());
   for (const char *array :
-       {"u8[320,128]", "u8[521,201]", "u8[641,1100]", "bf16[288,64]",
+       {"u8[320,128]",  "u8[521,201]",   "u8[641,1100]",  "bf16[288,64]",
         "bf16[300,97]", "bf16[128,576]", "bf16[397,530]", "f32[272,48]",
-        "f32[321,37]", "f32[64,512]", "f32[16,600]", "f32[221,300]",
-        "f64[264,24]", "f64[201,21]", "f64[16,160]", "f64[197,140]",
-        "c128[132,8]", "c128[103,9]", "c128[97,70]"})
+        "f32[321,37]",  "f32[64,512]",   "f32[16,600]",   "f32[221,300]",
+        "f64[264,24]",  "f64[201,21]",   "f64[16,160]",   "f64[197,140]",
+        "c128[132,8]",  "c128[103,9]",   "c128[97,70]",   "u8[700,5]",
+        "u8[9,700]",    "bf16[300,7]",   "bf16[3,300]",   "f32[500,3]",
+        "f32[3,500]"})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       for (bool isForward : {false, true}) {
         Shape rows = parse(array),
               columns = parse(std::string(array) + "{0,1}");
         runner.check(isForward ? rows : columns, isForward ? columns : rows,
                      streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+}
+
+// Few rows and columns at a time, dense in the destination or with others
+// between them.
+TEST(Runtime, FewRowsAndColumns) {
+  Runner runner(testSeed());
+  for (const char *array : {"u8[9,7,170]", "bf16[5,3,130]", "f32[7,3,70]",
+                            "u8[9,170,7]", "bf16[5,130,3]", "f32[7,70,3]"})
+    for (const char *layout : {"{1,2,0}", "{1,0,2}", "{0,1,2}", "{2,0,1}"})
+      for (const char *tile : {"", ":T(2,128)", ":T(16,16)"}) {
+        Shape rows = parse(array);
+        std::string text = layout;
+        text.insert(text.size() - 1, tile);
+        Shape columns = parse(array + text);
+        runner.check(rows, columns);
+        runner.check(columns, rows);
         if (HasFatalFailure())
           return;
       }
