@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Vectors are those that clang and g++ have for all processors; nothing here
-// names an instruction, but for stores that bypass the caches.
+// names an instruction, but for stores that bypass the caches, and for shuffles
+// that are not known before they are done.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,9 @@
 
 #include "Kernels.h"
 
-#if defined(__x86_64__)
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#elif defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
@@ -197,6 +200,43 @@ template <int N, typename V> TESSERA_INLINE void splitLanes(V (&lanes)[N]) {
 constexpr bool kHasByteShuffles = true;
 #else
 constexpr bool kHasByteShuffles = false;
+#endif
+
+/// Whether there is an instruction that picks runs of two registers by number.
+#if defined(__AVX512F__)
+template <int RunBytes>
+constexpr bool kHasPicks = RunBytes > 1 || kHasByteShuffles;
+#else
+template <int RunBytes> constexpr bool kHasPicks = false;
+#endif
+
+#if defined(__AVX512F__)
+template <typename V, int... I> TESSERA_INLINE V countUp(Indices<I...>) {
+  return V{I...};
+}
+
+/// A register of the runs from number `first` on of two that follow one
+/// another.
+template <int RunBytes, typename V>
+TESSERA_INLINE V pickFrom(V low, V high, int64_t first) {
+  using Index = Vector<RunBytes, kVectorBytes>;
+  using Element = typename VectorOf<RunBytes, kVectorBytes>::Element;
+  auto indices =
+      countUp<Index>(FirstIndices<sizeof(Index) / sizeof(Element)>());
+  indices += static_cast<Element>(first * RunBytes / sizeof(Element));
+  auto a = reinterpret_cast<__m512i>(low), b = reinterpret_cast<__m512i>(high);
+  auto at = reinterpret_cast<__m512i>(indices);
+  if constexpr (sizeof(Element) == 8)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi64(a, at, b));
+  else if constexpr (sizeof(Element) == 4)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi32(a, at, b));
+  else if constexpr (sizeof(Element) == 2)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi16(a, at, b));
+#if defined(__AVX512VBMI__)
+  else
+    return reinterpret_cast<V>(_mm512_permutex2var_epi8(a, at, b));
+#endif
+}
 #endif
 
 /// Runs of N registers in turns: register k becomes the k-th part of them all.

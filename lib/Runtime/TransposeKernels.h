@@ -42,18 +42,17 @@ TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
     __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
 }
 
-/// A tile of `LoadBytes` of each row and `Bytes` of each column. Rounds of
-/// unpacking within lanes make row k of each lane column k of it; then lanes
-/// of the same columns are put together. Streamed tiles prefetch what lies
-/// `prefetch` bytes behind their rows, unless that is 0.
-template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+/// A tile of `LoadBytes` of each row and `Bytes` of each column, of which
+/// `write(k, column)` gets column k. Rounds of unpacking within lanes make row
+/// k of each lane column k of it; then lanes of the same columns are put
+/// together. What lies `prefetch` bytes behind the rows is prefetched, unless
+/// that is 0.
+template <int RunBytes, int Bytes, int LoadBytes, typename Write>
 TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
-                                  char *dst, const Pitch &dstPitch,
-                                  int64_t prefetch) {
+                                  int64_t prefetch, const Write &write) {
   constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
   constexpr int kLanes = LoadBytes / kLaneBytes, kRows = kRuns / kLanes;
   const Rows<const char, kRuns> rows(src, srcPitch);
-  const Rows<char, kLanes * kColumns> columns(dst, dstPitch);
   using V = Vector<RunBytes, Bytes>;
   V tile[kLanes][kColumns];
   TESSERA_UNROLL
@@ -64,7 +63,7 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
           loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
     unpackRegisters<kColumns, kRuns>(tile[i]);
   }
-  if (IsStreamed && prefetch > 0)
+  if (prefetch > 0)
     prefetchRows(Rows<const char, kRuns>(src + prefetch, srcPitch));
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {
@@ -75,8 +74,19 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
     splitLanes(lanes);
     TESSERA_UNROLL
     for (int i = 0; i < kLanes; ++i)
-      write<IsStreamed>(columns[i * kColumns + k], lanes[i]);
+      write(i * kColumns + k, lanes[i]);
   }
+}
+
+/// The same to columns that are some bytes apart.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
+                                  char *dst, const Pitch &dstPitch,
+                                  int64_t prefetch) {
+  const Rows<char, LoadBytes / RunBytes> columns(dst, dstPitch);
+  transposeTile<RunBytes, Bytes, LoadBytes>(
+      src, srcPitch, IsStreamed ? prefetch : 0,
+      [&](int k, auto column) { write<IsStreamed>(columns[k], column); });
 }
 
 /// Some rows and columns: where they begin, and how far apart they lie.
@@ -545,6 +555,78 @@ private:
   alignas(kLineBytes) char kept[kColumns * kLineBytes];
 };
 
+#if defined(__AVX512F__)
+/// The same in registers, for rows of whole lines and columns of whole tiles:
+/// what is kept of a column and what comes next are joined by one instruction.
+template <int RunBytes> class JoinedColumns {
+public:
+  static constexpr int64_t kColumns = 1024;
+  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  static constexpr int64_t kGroup = kLoad / RunBytes;
+  /// Farther than for two lines of each column: tiles of one line are soon
+  /// done.
+  static constexpr int64_t kPrefetch = 6 * kLineBytes;
+
+  JoinedColumns(const Block &whole)
+      : whole(whole), srcPitch(whole.srcPitch), dstPitch(whole.dstPitch) {}
+
+  void run() {
+    int64_t blocks = whole.rows / kLineRuns<RunBytes>;
+    for (int64_t c = 0; c < whole.columns; c += kGroup)
+      keepFirst(c);
+    for (int64_t i = 1; i < blocks; ++i)
+      for (int64_t c = 0; c < whole.columns; c += kGroup)
+        writeLines(c, i);
+    for (int64_t c = 0; c < whole.columns; ++c)
+      writeEnds(c, blocks);
+  }
+
+private:
+  const char *getTile(int64_t c, int64_t i) const {
+    return whole.src + i * kLineRuns<RunBytes> * whole.srcPitch + c * RunBytes;
+  }
+  char *getColumn(int64_t c) const { return whole.dst + c * whole.dstPitch; }
+
+  /// And writes what comes before the first whole line, or is one.
+  void keepFirst(int64_t c) {
+    transposeTile<RunBytes, kVectorBytes, kLoad>(
+        getTile(c, 0), srcPitch, kPrefetch, [&](int k, auto column) {
+          store(kept + (c + k) * kLineBytes, column);
+        });
+    for (int64_t k = c; k < c + kGroup; ++k) {
+      int64_t head = bytesToLine(getColumn(k));
+      copyRun(kept + k * kLineBytes, getColumn(k), head ? head : kLineBytes);
+    }
+  }
+
+  /// The lines that end in rows from line `i` on.
+  TESSERA_INLINE void writeLines(int64_t c, int64_t i) {
+    const Rows<char, kGroup> columns(getColumn(c) + i * kLineBytes, dstPitch);
+    char *keptLines = kept + c * kLineBytes;
+    transposeTile<RunBytes, kVectorBytes, kLoad>(
+        getTile(c, i), srcPitch, kPrefetch, [&](int k, auto column) {
+          char *line = keptLines + k * kLineBytes;
+          int64_t behind = -bytesToLine(columns[k]) & (kLineBytes - 1);
+          auto joined = pickFrom<RunBytes>(load<decltype(column)>(line), column,
+                                           (kLineBytes - behind) / RunBytes);
+          store(line, column);
+          stream(columns[k] - behind, joined);
+        });
+  }
+
+  /// What is left of the last line.
+  void writeEnds(int64_t c, int64_t blocks) {
+    char *end = getColumn(c) + blocks * kLineBytes;
+    int64_t behind = -bytesToLine(end) & (kLineBytes - 1);
+    copyRun(kept + (c + 1) * kLineBytes - behind, end - behind, behind);
+  }
+
+  const Block &whole;
+  const Pitch srcPitch, dstPitch;
+  alignas(kLineBytes) char kept[kColumns * kLineBytes];
+};
+#endif
+
 template <int RunBytes> void carryRows(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   constexpr int64_t kColumns = CarriedColumns<RunBytes>::kColumns;
@@ -554,6 +636,19 @@ template <int RunBytes> void carryRows(const Block &whole) {
     block.columns = least(kColumns, whole.columns - c);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
+#if defined(__AVX512F__)
+    if constexpr (kHasPicks<RunBytes>) {
+      using Joined = JoinedColumns<RunBytes>;
+      bool isWhole = reinterpret_cast<uintptr_t>(whole.dst) % RunBytes == 0 &&
+                     whole.dstPitch % RunBytes == 0;
+      if (isWhole && block.columns >= Joined::kGroup &&
+          !isShortRow<RunBytes>(whole)) {
+        block.columns = block.columns / Joined::kGroup * Joined::kGroup;
+        Joined(block).run();
+        continue;
+      }
+    }
+#endif
     CarriedColumns<RunBytes>(block).run();
   }
   block = whole;
