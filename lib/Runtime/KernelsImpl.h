@@ -23,23 +23,37 @@ namespace {
 // Padding
 //===----------------------------------------------------------------------===//
 
+/// A register of an element, again and again. Runs are whole elements, so that
+/// the last bytes of one may overlap those before.
+struct Filled {
+  explicit Filled(const uint8_t *element) {
+    for (int i = 0; i < kVectorBytes; i += kLaneBytes)
+      copyFixed<kLaneBytes>(reinterpret_cast<const char *>(element), bytes + i);
+  }
+
+  TESSERA_INLINE void write(char *dst, int64_t size) const {
+    if (size < kVectorBytes)
+      return copyRun(bytes, dst, size);
+    auto value = load<Vector<8, kVectorBytes>>(bytes);
+    for (int64_t i = 0; i < size - kVectorBytes; i += kVectorBytes)
+      store(dst + i, value);
+    store(dst + size - kVectorBytes, value);
+  }
+
+  char bytes[kVectorBytes];
+};
+
 /// `runBytes` bytes of the value, or the bits of `mask` of one.
 void fill(const Job &job, const char *src, char *dst) {
   if (job.mask != 0xFF)
     return walk(job.loops, job.numLoops, src, dst,
-                [&job](const char *src, char *dst) {
+                [&job](const char *, char *dst) {
                   mergeByte(dst, job.value[0], job.mask);
                 });
-  auto value = load<Bytes16>(reinterpret_cast<const char *>(job.value));
+  const Filled filled(job.value);
   int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
-       [value, size](const char *src, char *dst) {
-         int64_t i = 0;
-         for (; i + kLaneBytes <= size; i += kLaneBytes)
-           store(dst + i, value);
-         for (int64_t k = 0; i < size; ++i, ++k)
-           dst[i] = reinterpret_cast<const char *>(&value)[k];
-       });
+       [filled, size](const char *, char *dst) { filled.write(dst, size); });
 }
 
 } // namespace

@@ -178,6 +178,8 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
   if (made->numBytes() >= streamedBytes)
     made->streamStores();
+  else if (made->numBytes() >= streamedBytes / 2)
+    made->readInOrder();
   return std::move(*made);
 }
 

@@ -238,6 +238,20 @@ static bool isDividedAmongFew(const Move &move) {
   return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
 }
 
+/// Makes loops follow the source.
+static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
+  llvm::sort(loops, [](const Loop &a, const Loop &b) {
+    return std::pair(std::abs(a.src), a.dst) >
+           std::pair(std::abs(b.src), b.dst);
+  });
+}
+
+void Schedule::readInOrder() {
+  for (Move &move : moves)
+    if (isDividedAmongFew(move))
+      orderBySource(move.loops);
+}
+
 void Schedule::streamStores() {
   for (Move &move : moves) {
     bool isLong =
@@ -246,10 +260,7 @@ void Schedule::streamStores() {
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other.
     if (isLong || isDividedAmongFew(move))
-      llvm::sort(move.loops, [](const Loop &a, const Loop &b) {
-        return std::pair(std::abs(a.src), a.dst) >
-               std::pair(std::abs(b.src), b.dst);
-      });
+      orderBySource(move.loops);
   }
 }
 

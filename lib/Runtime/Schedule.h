@@ -67,6 +67,10 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
+  /// Lets moves whose runs are divided read the source from end to end, for
+  /// arrays that leave caches little room.
+  void readInOrder();
+
   /// Lets moves of long runs bypass the caches.
   void streamStores();
 
