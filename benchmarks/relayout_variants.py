@@ -10,6 +10,9 @@ the choice by tessera-compile's hidden --plan options: the kind of a transpose,
 bytes of a block along the destination and the source, order of loops, stores
 and prefetch. Those that give
 a plan already tried are left out. All take turns; the best of --reps counts.
+Buffers are those of the call before, or with --buffers=cold the next ones of a
+ring that is larger than the caches. --times adds all times to a file, as a line
+of JSON for each case.
 """
 
 import argparse
@@ -59,7 +62,40 @@ CASES = [
     ("f32[200,200]{1,0:T(8,128)}", "f32[200,200]{1,0}"),
     ("bf16[200,300]{1,0:T(8,128)(2,1)}", "bf16[200,300]{1,0}"),
     ("f32[30,50,60]{2,1,0:PD(30,50,64)}", "f32[30,50,60]{2,0,1}"),
+    # From 16 KiB to 4 MiB.
+    ("f32[60,70]{1,0}", "f32[60,70]{0,1}"),
+    ("bf16[127,129]{1,0}", "bf16[127,129]{0,1}"),
+    ("s8[200,500]{1,0}", "s8[200,500]{0,1}"),
+    ("bf16[64,200]{1,0}", "bf16[64,200]{1,0:T(8,128)(2,1)}"),
+    ("f32[333,444]{1,0}", "f32[333,444]{1,0:T(8,128)}"),
+    ("s8[250,700]{1,0:T(8,128)(4,1)}", "s8[250,700]{1,0}"),
+    ("f32[500,600]{1,0}", "f32[500,600]{0,1}"),
+    ("bf16[700,900]{1,0}", "bf16[700,900]{0,1}"),
+    ("s8[1000,1500]{1,0}", "s8[1000,1500]{0,1}"),
+    ("f64[300,500]{1,0}", "f64[300,500]{0,1}"),
+    ("f32[8,100,12,40]{3,2,1,0}", "f32[8,100,12,40]{3,1,2,0}"),
+    ("f32[2,3,200,300]{3,2,1,0}", "f32[2,3,200,300]{1,3,2,0}"),
+    ("bf16[900,1000]{1,0}", "bf16[900,1000]{1,0:T(8,128)(2,1)}"),
+    ("bf16[900,1000]{1,0:T(8,128)(2,1)}", "bf16[900,1000]{1,0}"),
+    ("bf16[512,768]{1,0:T(8,128)(2,1)}", "bf16[512,768]{0,1:T(8,128)(2,1)}"),
+    ("f32[1000,1000]{1,0}", "f32[1000,1000]{0,1}"),
+    # Beyond.
+    ("f32[1500,2000]{1,0}", "f32[1500,2000]{1,0:T(8,128)}"),
+    ("f32[1500,2000]{1,0:T(8,128)}", "f32[1500,2000]{1,0}"),
+    ("bf16[3000,3000]{1,0}", "bf16[3000,3000]{0,1}"),
+    ("s8[3000,4000]{1,0}", "s8[3000,4000]{0,1}"),
+    ("f32[8,7,999,300]{3,2,1,0}", "f32[8,7,999,300]{1,3,2,0}"),
+    ("f32[8,300,31,300]{3,2,1,0}", "f32[8,300,31,300]{3,1,2,0}"),
+    ("f64[5000,1500]{1,0}", "f64[5000,1500]{0,1}"),
+    ("bf16[20,500,1000]{2,1,0}", "bf16[20,500,1000]{0,2,1}"),
+    ("f32[9000,1023]{1,0}", "f32[9000,1023]{1,0:PD(9000,1024)}"),
+    ("f32[9000,1023]{1,0:PD(9000,1024)}", "f32[9000,1023]{1,0}"),
+    ("s8[20000,12000]{1,0}", "s8[20000,12000]{0,1}"),
+    ("bf16[12000,10000]{1,0}", "bf16[12000,10000]{1,0:T(8,128)(2,1)}"),
+    ("f32[10000,6400]{1,0:T(8,128)}", "f32[10000,6400]{0,1:T(8,128)}"),
 ]
+# Bytes that a ring of buffers has, beyond all caches.
+RING_BYTES = 512 << 20
 KINDS = ("cached", "direct", "dense", "panels", "ragged-panels", "carried")
 BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
@@ -131,25 +167,38 @@ class Variants:
         self.plans.append(plan)
         self.options.append(options)
 
-    def best(self, reps, micros):
-        """The least time of each variant."""
+    def make_buffers(self, are_cold):
+        """Pairs of arrays, of which the first has a source of random bytes."""
         width = BYTES[self.shapes[0].split("[")[0]]
         sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)", self.plans[0])
-        arrays = [aligned(int(n) * width) for n in sizes.groups()]
-        arrays[0][:] = np.random.default_rng(0).integers(0, 256, arrays[0].size, dtype=np.uint8)
-        pointers = [a.ctypes.data for a in arrays]
-        want, best = None, [float("inf")] * len(self.functions)
+        sizes = [int(n) * width for n in sizes.groups()]
+        pairs = [[aligned(size) for size in sizes] for _ in range(RING_BYTES // sum(sizes) + 1 if are_cold else 1)]
+        source = pairs[0][0]
+        source[:] = np.random.default_rng(0).integers(0, 256, source.size, dtype=np.uint8)
+        return pairs
+
+    def check(self, source, destination):
+        """All variants write the same."""
+        want = None
         for function in self.functions:
-            function(*pointers)
-            want = arrays[1].copy() if want is None else want
-            assert np.array_equal(arrays[1], want), "variants disagree"
-            arrays[1][:] = 0
+            function(source.ctypes.data, destination.ctypes.data)
+            want = destination.copy() if want is None else want
+            assert np.array_equal(destination, want), "variants disagree"
+            destination[:] = 0
+
+    def best(self, reps, micros, are_cold):
+        """The least time of each variant."""
+        pairs = self.make_buffers(are_cold)
+        self.check(*pairs[0])
+        ring = itertools.cycle([[array.ctypes.data for array in pair] for pair in pairs])
+        best = [float("inf")] * len(self.functions)
         for _, (i, function) in itertools.product(range(reps), enumerate(self.functions)):
             begin = time.perf_counter()
-            function(*pointers)
+            function(*next(ring))
             count = max(1, int(micros * 1e-6 / (time.perf_counter() - begin)))
+            calls = list(itertools.islice(ring, count))
             begin = time.perf_counter()
-            for _ in range(count):
+            for pointers in calls:
                 function(*pointers)
             best[i] = min(best[i], (time.perf_counter() - begin) / count)
         return best
@@ -164,6 +213,8 @@ def main():
     parser.add_argument("--folder", help="keeps compiled variants here, so that another run need not compile")
     parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
     parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--buffers", choices=("hot", "cold"), default="hot", help="what is in the caches, if it fits")
+    parser.add_argument("--times", type=pathlib.Path, help="file for all times")
     args = parser.parse_args()
     cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
     keeper = contextlib.nullcontext(args.folder) if args.folder else tempfile.TemporaryDirectory()
@@ -174,7 +225,17 @@ def main():
         for case in cases:
             variants = Variants(args.tessera_compile, *case, folder, args.wide)
             if not args.compile_only:
-                report(variants, variants.best(args.reps, args.micros))
+                times = variants.best(args.reps, args.micros, args.buffers == "cold")
+                report(variants, times)
+                if args.times:
+                    record(variants, times, args.buffers, args.times)
+
+
+def record(variants, times, buffers, path):
+    """Appends what was measured to a file."""
+    fields = {"shapes": variants.shapes, "buffers": buffers, "options": variants.options, "seconds": times}
+    with path.open("a") as file:
+        file.write(json.dumps(fields) + "\n")
 
 
 def report(variants, times):

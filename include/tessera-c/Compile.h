@@ -20,6 +20,13 @@
 extern "C" {
 #endif
 
+/// Where both buffers are when a relayout runs.
+typedef enum TesseraBufferState {
+  TesseraBuffersUnknown,
+  TesseraBuffersHot,  ///< In the caches, if they fit there.
+  TesseraBuffersCold, ///< In memory.
+} TesseraBufferState;
+
 /// What to move. Both sides have the same element type, and the same
 /// dimensions, or boxes of the same sizes.
 typedef struct TesseraRelayoutRequest {
@@ -31,6 +38,8 @@ typedef struct TesseraRelayoutRequest {
   const char *destinationBox;
   /// Threads that share large ones, from 1 to 1024.
   int64_t threads;
+  /// What the code is made for; it is right for all.
+  TesseraBufferState buffers;
 } TesseraRelayoutRequest;
 
 /// A relayout compiled into this process.

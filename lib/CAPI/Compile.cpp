@@ -40,6 +40,10 @@ struct Request {
 static llvm::Expected<Request> unwrap(const TesseraRelayoutRequest *request) {
   if (llvm::Error error = checkThreads(request->threads, "number of threads"))
     return std::move(error);
+  if (request->buffers < TesseraBuffersUnknown ||
+      request->buffers > TesseraBuffersCold)
+    return invalidError("", "buffers", "a TesseraBufferState",
+                        llvm::Twine(static_cast<int>(request->buffers)));
   auto source = getPart(request->source, request->sourceBox, "source box");
   if (!source)
     return source.takeError();
@@ -49,6 +53,7 @@ static llvm::Expected<Request> unwrap(const TesseraRelayoutRequest *request) {
     return destination.takeError();
   CompileOptions options;
   options.threads = request->threads;
+  options.buffers = static_cast<BufferState>(request->buffers);
   return Request{std::move(*source), std::move(*destination),
                  std::move(options)};
 }

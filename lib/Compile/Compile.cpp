@@ -249,6 +249,7 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
       tuning, [&](llvm::StringRef, const auto &choice) { add(choice); });
   add(tuning.costsOf);
   add(options.nontemporalBytes);
+  os << getName(options.buffers) << '\n';
   if (options.machine)
     os << options.machine->toJSON();
   return key;

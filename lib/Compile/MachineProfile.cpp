@@ -144,15 +144,29 @@ static bool fromJSON(const json::Value &value, RelayoutTuning &tuning,
   return reader.isValid && checkKeys(*object, reader.known, path);
 }
 
+static bool fromJSON(const json::Value &value, BufferState &state,
+                     json::Path path) {
+  std::optional<llvm::StringRef> name = value.getAsString();
+  std::optional<BufferState> known =
+      name ? parseBufferState(*name) : std::nullopt;
+  if (known)
+    state = *known;
+  else
+    path.report("a value that is none of unknown, hot and cold");
+  return known.has_value();
+}
+
 static bool fromJSON(const json::Value &value, TunedRelayout &relayout,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("source", relayout.source) &&
          map.map("destination", relayout.destination) &&
          map.map("threads", relayout.threads) &&
+         map.mapOptional("buffers", relayout.buffers) &&
          map.map("plan", relayout.tuning) &&
          checkKeys(*value.getAsObject(),
-                   {"source", "destination", "threads", "plan"}, path) &&
+                   {"source", "destination", "threads", "buffers", "plan"},
+                   path) &&
          readNumber(*value.getAsObject()->get("threads"), 1, kMaxThreads,
                     relayout.threads, path.field("threads"));
 }
@@ -189,6 +203,7 @@ static json::Value toJSON(const TunedRelayout &relayout) {
   return json::Object{{"source", relayout.source},
                       {"destination", relayout.destination},
                       {"threads", relayout.threads},
+                      {"buffers", getName(relayout.buffers)},
                       {"plan", std::move(plan)}};
 }
 } // namespace tessera
@@ -232,10 +247,11 @@ std::string MachineProfile::toJSON() const {
 
 const TunedRelayout *MachineProfile::find(llvm::StringRef source,
                                           llvm::StringRef destination,
-                                          int64_t threads) const {
+                                          int64_t threads,
+                                          BufferState buffers) const {
   auto it = llvm::find_if(relayouts, [&](const TunedRelayout &entry) {
     return entry.source == source && entry.destination == destination &&
-           entry.threads == threads;
+           entry.threads == threads && entry.buffers == buffers;
   });
   return it == relayouts.end() ? nullptr : &*it;
 }
@@ -244,7 +260,8 @@ void MachineProfile::add(TunedRelayout relayout) {
   llvm::erase_if(relayouts, [&](const TunedRelayout &entry) {
     return entry.source == relayout.source &&
            entry.destination == relayout.destination &&
-           entry.threads == relayout.threads;
+           entry.threads == relayout.threads &&
+           entry.buffers == relayout.buffers;
   });
   relayouts.push_back(std::move(relayout));
 }

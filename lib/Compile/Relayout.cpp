@@ -82,7 +82,8 @@ static const TunedRelayout *findTuned(const ArrayPart &source,
       !destination.isWhole())
     return nullptr;
   return options.machine->find(source.shape.toString(),
-                               destination.shape.toString(), options.threads);
+                               destination.shape.toString(), options.threads,
+                               options.buffers);
 }
 
 static llvm::Expected<std::vector<RelayoutVersion>>

@@ -30,6 +30,10 @@ static constexpr double kMinSeconds = 200e-6;
 /// Rounds of a measurement. What disturbs one round seldom disturbs all.
 static constexpr int kRounds = 9;
 static constexpr int kFirstRounds = 2;
+/// Bytes of buffers that take turns, beyond all caches, and what a pair of
+/// empty ones counts as.
+static constexpr size_t kRingBytes = size_t(512) << 20;
+static constexpr size_t kMinPairBytes = 4 << 10;
 /// Plans that are this much slower than the fastest are given up at once.
 static constexpr double kMuchSlower = 1.3;
 /// Candidates of a nest that are timed, the cheapest ones.
@@ -44,17 +48,22 @@ static constexpr double kCostMargin = 0.97;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Buffers of the arrays of one relayout.
+/// Buffers of the arrays of one relayout: a pair, or where they are cold, a
+/// ring of pairs that is larger than the caches.
 class Arrays {
 public:
   static llvm::Expected<Arrays> allocate(const Shape &source,
-                                         const Shape &destination);
+                                         const Shape &destination,
+                                         BufferState state);
 
   /// The time of one call, of as many as the clock can tell.
-  double time(CompiledModule::Relayout *function) const;
+  double time(CompiledModule::Relayout *function);
 
 private:
-  std::unique_ptr<llvm::WritableMemoryBuffer> source, destination;
+  using Buffer = std::unique_ptr<llvm::WritableMemoryBuffer>;
+
+  std::vector<std::pair<Buffer, Buffer>> pairs;
+  size_t next = 0;
 };
 } // namespace
 
@@ -75,20 +84,28 @@ allocate(const Shape &shape) {
 }
 
 llvm::Expected<Arrays> Arrays::allocate(const Shape &source,
-                                        const Shape &destination) {
+                                        const Shape &destination,
+                                        BufferState state) {
   Arrays arrays;
-  if (llvm::Error error = ::allocate(source).moveInto(arrays.source))
-    return std::move(error);
-  if (llvm::Error error = ::allocate(destination).moveInto(arrays.destination))
-    return std::move(error);
+  size_t bytes = 0;
+  do {
+    auto &[from, to] = arrays.pairs.emplace_back();
+    if (llvm::Error error = ::allocate(source).moveInto(from))
+      return std::move(error);
+    if (llvm::Error error = ::allocate(destination).moveInto(to))
+      return std::move(error);
+    bytes += from->getBufferSize() + to->getBufferSize() + kMinPairBytes;
+  } while (state == BufferState::Cold && bytes < kRingBytes);
   return std::move(arrays);
 }
 
-double Arrays::time(CompiledModule::Relayout *function) const {
+double Arrays::time(CompiledModule::Relayout *function) {
   auto measure = [&](int64_t calls) {
     auto begin = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < calls; ++i)
-      function(source->getBufferStart(), destination->getBufferStart());
+    for (int64_t i = 0; i < calls; ++i) {
+      auto &[from, to] = pairs[next++ % pairs.size()];
+      function(from->getBufferStart(), to->getBufferStart());
+    }
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - begin;
     return elapsed.count() / calls;
@@ -108,7 +125,7 @@ struct Contestant {
 
 /// Lets all take turns, so that what changes on the machine meets all.
 static void race(llvm::MutableArrayRef<Contestant> contestants,
-                 const Arrays &arrays, int rounds) {
+                 Arrays &arrays, int rounds) {
   for (int round = 0; round < rounds; ++round)
     for (Contestant &contestant : contestants) {
       double seconds = arrays.time(contestant.function.getAddress());
@@ -200,7 +217,8 @@ tessera::tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
   auto contestants = compileVariants(source, destination, options);
   if (!contestants)
     return contestants.takeError();
-  auto arrays = Arrays::allocate(source.shape, destination.shape);
+  auto arrays =
+      Arrays::allocate(source.shape, destination.shape, options.buffers);
   if (!arrays)
     return arrays.takeError();
   race(*contestants, *arrays, kFirstRounds);
@@ -362,7 +380,7 @@ raceValues(const Trial &trial, const TextPair &texts,
       return function.takeError();
     contestants.push_back({{}, std::move(*function)});
   }
-  auto arrays = Arrays::allocate(source, destination);
+  auto arrays = Arrays::allocate(source, destination, BufferState::Unknown);
   if (!arrays)
     return arrays.takeError();
   race(contestants, *arrays, kRounds);

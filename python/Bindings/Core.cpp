@@ -473,10 +473,13 @@ class Relayout {
 public:
   Relayout(nb::handle source, nb::handle destination,
            std::optional<std::string> sourceBox,
-           std::optional<std::string> destinationBox, int64_t threads)
+           std::optional<std::string> destinationBox, int64_t threads,
+           const std::string &buffers)
       : source(source), destination(destination),
         sourceBox(std::move(sourceBox)),
-        destinationBox(std::move(destinationBox)), threads(threads) {
+        destinationBox(std::move(destinationBox)), threads(threads),
+        buffers(static_cast<TesseraBufferState>(
+            parseChoice("buffers", buffers, {"unknown", "hot", "cold"}))) {
     TesseraRelayoutRequest request = getRequest();
     TesseraRelayout *compiled = nullptr;
     TesseraError *error;
@@ -527,7 +530,7 @@ public:
 private:
   TesseraRelayoutRequest getRequest() const {
     return {source->get(), destination->get(), toC(sourceBox),
-            toC(destinationBox), threads};
+            toC(destinationBox), threads, buffers};
   }
 
   struct Destroy {
@@ -538,6 +541,7 @@ private:
 
   std::optional<std::string> sourceBox, destinationBox;
   int64_t threads;
+  TesseraBufferState buffers;
   int64_t sourceBytes = 0, destinationBytes = 0;
   std::unique_ptr<TesseraRelayout, Destroy> handle;
 };
@@ -639,18 +643,22 @@ static void defineRelayout(nb::module_ &module) {
       "Shapes may be given as text; both have the same element type, and the\n"
       "same dimensions or boxes of the same sizes. A box has a slice for each\n"
       "dimension as in Python, '8:16,:,0:128:2'; nothing else of the\n"
-      "destination is written. Raises InvalidError and UnsupportedError; "
-      "calls\n"
+      "destination is written. `buffers` says what the code is made for:\n"
+      "'hot' where both are in the caches when it runs, if they fit, 'cold'\n"
+      "where they are in memory, or 'unknown'. Raises InvalidError and\n"
+      "UnsupportedError; calls\n"
       "also BufferError or TypeError for what is no contiguous buffer of\n"
       "numbers, and one to be written.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
-                    std::optional<std::string>, int64_t>(),
+                    std::optional<std::string>, int64_t,
+                    const std::string &>(),
            "source"_a, "destination"_a, nb::kw_only(),
            "source_box"_a = nb::none(), "destination_box"_a = nb::none(),
-           "threads"_a = 1,
+           "threads"_a = 1, "buffers"_a = "unknown",
            nb::sig("def __init__(self, source: Shape | str, destination: Shape "
                    "| str, *, source_box: str | None = None, destination_box: "
-                   "str | None = None, threads: int = 1) -> None"))
+                   "str | None = None, threads: int = 1, buffers: str = "
+                   "'unknown') -> None"))
       .def("__call__", &Relayout::run, "source"_a, "destination"_a,
            "Moves the bytes of `source` into `destination`: objects with\n"
            "Python's buffer interface, contiguous, of the sizes of the whole\n"

@@ -73,6 +73,8 @@ static void testRun(const TesseraRelayoutRequest *request) {
 // CHECK-NEXT: 0 wrong, the first is 0, code shared: 1
 // CHECK-LABEL: @run
 // CHECK-NEXT: 0 wrong, the first is 0, code shared: 1
+// CHECK-LABEL: @run
+// CHECK-NEXT: 0 wrong, the first is 0, code shared: 1
 
 // A box of the source becomes a box of the destination.
 static void testBoxes(TesseraRelayoutRequest request) {
@@ -127,6 +129,9 @@ static void testErrors(TesseraRelayoutRequest request) {
   request.threads = 0;
   failed(tesseraRelayoutGet(&request, &relayout));
   request.threads = 1;
+  request.buffers = (TesseraBufferState)3;
+  failed(tesseraRelayoutGet(&request, &relayout));
+  request.buffers = TesseraBuffersUnknown;
   TesseraShape *other = parse("s64[5,3]"), *dynamic = parse("s64[3,?]");
   request.destination = other;
   failed(tesseraRelayoutGet(&request, &relayout));
@@ -138,6 +143,7 @@ static void testErrors(TesseraRelayoutRequest request) {
 }
 // CHECK-LABEL: @errors
 // CHECK-NEXT: 0: invalid number of threads: expected a number from 1 to 1024, found 0
+// CHECK-NEXT: 0: invalid buffers: expected a TesseraBufferState, found 3
 // CHECK-NEXT: 0: invalid dimensions of the destination: expected s64[3,5], found s64[5,3]
 // CHECK-NEXT: {{[01]}}: {{.*}}s64[3,?]
 // CHECK-NEXT: relayout made: 0
@@ -145,11 +151,14 @@ static void testErrors(TesseraRelayoutRequest request) {
 int main(void) {
   TesseraShape *source = parse("s64[3,5]");
   TesseraShape *destination = parse("s64[3,5]{1,0:T(2,2)}");
-  TesseraRelayoutRequest request = {source, destination, NULL, NULL, 1};
+  TesseraRelayoutRequest request = {source, destination, NULL, NULL, 1,
+                                    TesseraBuffersUnknown};
   testRun(&request);
   request.threads = 2;
   testRun(&request);
   request.threads = 1;
+  request.buffers = TesseraBuffersCold;
+  testRun(&request);
   testBoxes(request);
   testEmit(&request);
   testErrors(request);

@@ -32,6 +32,19 @@ def test_boxes():
     assert (target == expected).all(), target
 
 
+def test_buffer_states():
+    """What the code is made for; all write the same."""
+    shapes = "f32[300,500]", "f32[300,500]{0,1}"
+    source = np.random.default_rng(1).random((300, 500), np.float32)
+    for state in ("unknown", "hot", "cold"):
+        target = np.zeros((500, 300), np.float32)
+        ts.Relayout(*shapes, buffers=state)(source, target)
+        assert (target == source.T).all(), state
+    plans = [ts.Relayout(*shapes, buffers=state).emit("plan") for state in ("hot", "cold")]
+    assert "nontemporal" not in plans[0], plans[0]
+    expect(ts.InvalidError, "buffers", lambda: ts.Relayout(*shapes, buffers="warm"))
+
+
 def test_offsets():
     """A part that begins where each call says, by kernels that are there already."""
     source = np.arange(60, dtype=np.int16).reshape(6, 10)

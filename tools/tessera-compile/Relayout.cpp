@@ -96,6 +96,16 @@ static cl::opt<bool> vectorize(
     cl::desc("Use vector kernels where there is a plan (default: true)"),
     cl::sub(command));
 
+static cl::opt<BufferState> buffers(
+    "buffers",
+    cl::desc("Where both buffers are when the code runs (default: unknown)"),
+    cl::values(clEnumValN(BufferState::Unknown, "unknown",
+                          "the code is not far from the better one of the two"),
+               clEnumValN(BufferState::Hot, "hot",
+                          "in the caches, if they fit there"),
+               clEnumValN(BufferState::Cold, "cold", "in memory")),
+    cl::sub(command));
+
 static cl::opt<std::string> machinePath(
     "machine", cl::value_desc("file"),
     cl::desc("Measurements of the machine, as `calibrate` writes them "
@@ -321,8 +331,10 @@ static llvm::Expected<bool> tuneAll(llvm::ArrayRef<RelayoutRequest> requests,
     TunedRelayout tuned = {source.shape.toString(),
                            destination.shape.toString(),
                            options.threads,
+                           options.buffers,
                            {}};
-    if (profile.find(tuned.source, tuned.destination, tuned.threads))
+    if (profile.find(tuned.source, tuned.destination, tuned.threads,
+                     tuned.buffers))
       continue;
     auto plans = tuneRelayout(source, destination, options);
     if (!plans)
@@ -408,6 +420,7 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
   options.cpu = targetCpu;
   options.vectorize = vectorize;
   options.threads = numThreads;
+  options.buffers = buffers;
   options.openMPLibrary = openMPLibrary;
   options.tuning = getTuning();
   if (llvm::Error error = readMachine(*requests, options))

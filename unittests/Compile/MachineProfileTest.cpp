@@ -40,6 +40,7 @@ TEST(MachineProfile, SurvivesItsText) {
     TunedRelayout relayout = {"f32[2]{0}",
                               "f32[2]{0:T(2)}",
                               static_cast<int64_t>(engine() % 1024 + 1),
+                              static_cast<BufferState>(engine() % 3),
                               {}};
     if (engine() % 2)
       relayout.tuning.rowBytes = engine() % 512 + 1;
@@ -51,26 +52,28 @@ TEST(MachineProfile, SurvivesItsText) {
     std::string text = profile.toJSON();
     MachineProfile read = llvm::cantFail(MachineProfile::parse(text));
     EXPECT_EQ(read.toJSON(), text);
-    const TunedRelayout *found =
-        read.find(relayout.source, relayout.destination, relayout.threads);
+    const TunedRelayout *found = read.find(
+        relayout.source, relayout.destination, relayout.threads,
+        relayout.buffers);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->tuning.rowBytes, relayout.tuning.rowBytes);
     EXPECT_EQ(found->tuning.bySource, relayout.tuning.bySource);
     EXPECT_EQ(found->tuning.prefetch, relayout.tuning.prefetch);
     EXPECT_FALSE(found->tuning.nontemporal);
-    EXPECT_FALSE(
-        read.find(relayout.source, relayout.destination, relayout.threads + 1));
+    EXPECT_FALSE(read.find(relayout.source, relayout.destination,
+                           relayout.threads + 1, relayout.buffers));
   }
 }
 
 TEST(MachineProfile, AddReplaces) {
   MachineProfile profile;
-  profile.add({"a", "b", 1, {}});
-  TunedRelayout other = {"a", "b", 1, {}};
+  profile.add({"a", "b", 1, BufferState::Hot, {}});
+  TunedRelayout other = {"a", "b", 1, BufferState::Hot, {}};
   other.tuning.prefetch = 3;
   profile.add(other);
   EXPECT_EQ(profile.relayouts.size(), 1u);
-  EXPECT_EQ(profile.find("a", "b", 1)->tuning.prefetch, 3);
+  EXPECT_EQ(profile.find("a", "b", 1, BufferState::Hot)->tuning.prefetch, 3);
+  EXPECT_FALSE(profile.find("a", "b", 1, BufferState::Cold));
 }
 
 TEST(MachineProfile, CostsLeftOutAreThoseOfTheTable) {

@@ -55,6 +55,8 @@ struct CompileOptions {
   bool vectorize = true;
   /// Bytes of the registers of vector kernels; 0 for the processor's own.
   int64_t vectorBytes = 0;
+  /// Where the buffers are when the code runs.
+  BufferState buffers = BufferState::Unknown;
   /// Size of buffers in bytes from which on stores bypass the cache, where the
   /// processor has such stores; nothing for the processor's own.
   std::optional<int64_t> nontemporalBytes;

@@ -41,6 +41,7 @@ struct TunedRelayout {
   /// Shapes as Shape::toString prints them.
   std::string source, destination;
   int64_t threads = 1;
+  BufferState buffers = BufferState::Unknown;
   /// Without choices: the plan of the rule.
   RelayoutTuning tuning;
 };
@@ -62,7 +63,7 @@ struct MachineProfile {
 
   /// What was measured of a relayout of whole arrays; null for nothing.
   const TunedRelayout *find(llvm::StringRef source, llvm::StringRef destination,
-                            int64_t threads) const;
+                            int64_t threads, BufferState buffers) const;
   /// Adds what was measured, in place of what was there of that relayout.
   void add(TunedRelayout relayout);
 };

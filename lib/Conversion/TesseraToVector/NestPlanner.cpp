@@ -34,6 +34,32 @@ ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
   return {};
 }
 
+int64_t ProcessorCosts::getNontemporalBytes(BufferState state) const {
+  switch (state) {
+  case BufferState::Unknown:
+    return nontemporalBytes;
+  case BufferState::Hot:
+    return hotBytes;
+  case BufferState::Cold:
+    return coldBytes;
+  }
+  llvm_unreachable("a state of buffers");
+}
+
+static constexpr llvm::StringLiteral kBufferStates[] = {"unknown", "hot",
+                                                        "cold"};
+
+llvm::StringRef tessera::getName(BufferState state) {
+  return kBufferStates[static_cast<size_t>(state)];
+}
+
+std::optional<BufferState> tessera::parseBufferState(llvm::StringRef name) {
+  const auto *it = llvm::find(kBufferStates, name);
+  if (it == std::end(kBufferStates))
+    return std::nullopt;
+  return static_cast<BufferState>(it - std::begin(kBufferStates));
+}
+
 /// Runs of at least a line that continue one another: whole lines are
 /// nontemporal stores, those at seams made of the ends of two runs. Reading
 /// ends is enough to confuse what prefetches lines.
@@ -158,8 +184,7 @@ void NestPlanner::readSideBySide(Draft &draft) const {
 
 /// Why stores bypass the cache, or do not.
 void NestPlanner::noteStores() const {
-  std::string most =
-      "nontemporal-bytes (" + std::to_string(target.nontemporalBytes) + ")";
+  std::string most = std::to_string(target.nontemporalBytes) + " bytes";
   if (mayUseNontemporal)
     take("nontemporal stores", "both buffers have at least " + most);
   else

@@ -125,6 +125,17 @@ struct PlanCost {
   }
 };
 
+/// Where the bytes of both buffers are when a relayout begins.
+enum class BufferState : uint8_t {
+  Unknown,
+  Hot,  ///< In the caches, if they fit there: used a moment ago.
+  Cold, ///< In memory.
+};
+
+/// `unknown`, `hot` or `cold`; and the state of such a name.
+llvm::StringRef getName(BufferState state);
+std::optional<BufferState> parseBufferState(llvm::StringRef name);
+
 /// What differs between processors with the same registers; see
 /// ProcessorCosts.def.
 struct ProcessorCosts {
@@ -133,6 +144,9 @@ struct ProcessorCosts {
 
   /// By LLVM's name of the processor, such as `znver5`.
   static ProcessorCosts get(llvm::StringRef cpu);
+
+  /// Size of buffers in that state from which on stores bypass the cache.
+  int64_t getNontemporalBytes(BufferState state) const;
 };
 
 /// What the plan knows of the machine. Sizes in bytes.
