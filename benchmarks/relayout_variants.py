@@ -125,7 +125,7 @@ def all_options(is_large, is_wide):
             yield block + ["--plan-nontemporal=0"]
     if is_large:
         for kind, rows in itertools.product(KINDS, bytes_of_rows):
-            yield [f"--plan-transpose={kind}", f"--plan-row-bytes={rows}"]
+            yield [f"--plan-kind={kind}", f"--plan-row-bytes={rows}"]
         for prefetch in (0, 1, 4, 6, 8):
             yield [f"--plan-prefetch={prefetch}"]
             for rows in (64, 128, 192, 256) if is_wide else ():

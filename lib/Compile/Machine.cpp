@@ -112,9 +112,8 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
       options.machine
           ? options.machine->costs
           : ProcessorCosts::get(options.tuning.costsOf.value_or(cpu));
-  target.nontemporalBytes =
-      options.nontemporalBytes.value_or(
-          target.costs.getNontemporalBytes(options.buffers));
+  target.nontemporalBytes = options.nontemporalBytes.value_or(
+      target.costs.getNontemporalBytes(options.buffers));
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
   if (triple.getArch() != llvm::Triple::x86_64)

@@ -105,11 +105,11 @@ struct ChoiceReader {
     if (!value)
       return;
     std::optional<llvm::StringRef> name = value->getAsString();
-    isValid = name && isTransposeKind(*name);
+    isValid = name && isPlanKind(*name);
     if (isValid)
       choice = name->str();
     else
-      path.field(key).report("a value that names no kind of transposes");
+      path.field(key).report("a value that names no kind of plans");
   }
   void operator()(llvm::StringRef key, std::optional<int64_t> &choice) {
     const json::Value *value = next(key);

@@ -49,12 +49,12 @@ static constexpr double kCostMargin = 0.97;
 
 namespace {
 /// Buffers of the arrays of one relayout: a pair, or where they are cold, a
-/// ring of pairs that is larger than the caches.
+/// ring of pairs that is larger than the caches. A hot destination has been
+/// written just before.
 class Arrays {
 public:
-  static llvm::Expected<Arrays> allocate(const Shape &source,
-                                         const Shape &destination,
-                                         BufferState state);
+  static llvm::Expected<Arrays>
+  allocate(const Shape &source, const Shape &destination, BufferState state);
 
   /// The time of one call, of as many as the clock can tell.
   double time(CompiledModule::Relayout *function);
@@ -62,8 +62,12 @@ public:
 private:
   using Buffer = std::unique_ptr<llvm::WritableMemoryBuffer>;
 
+  /// The time of so many calls, in seconds.
+  double timeCalls(CompiledModule::Relayout *function, int64_t calls);
+
   std::vector<std::pair<Buffer, Buffer>> pairs;
   size_t next = 0;
+  bool isHot = false;
 };
 } // namespace
 
@@ -87,6 +91,7 @@ llvm::Expected<Arrays> Arrays::allocate(const Shape &source,
                                         const Shape &destination,
                                         BufferState state) {
   Arrays arrays;
+  arrays.isHot = state == BufferState::Hot;
   size_t bytes = 0;
   do {
     auto &[from, to] = arrays.pairs.emplace_back();
@@ -99,20 +104,30 @@ llvm::Expected<Arrays> Arrays::allocate(const Shape &source,
   return std::move(arrays);
 }
 
+double Arrays::timeCalls(CompiledModule::Relayout *function, int64_t calls) {
+  auto begin = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < calls; ++i) {
+    auto &[from, to] = pairs[next++ % pairs.size()];
+    function(from->getBufferStart(), to->getBufferStart());
+  }
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  return elapsed.count();
+}
+
 double Arrays::time(CompiledModule::Relayout *function) {
-  auto measure = [&](int64_t calls) {
-    auto begin = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < calls; ++i) {
-      auto &[from, to] = pairs[next++ % pairs.size()];
-      function(from->getBufferStart(), to->getBufferStart());
-    }
-    std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - begin;
-    return elapsed.count() / calls;
-  };
   // The first call has the code and the arrays of another in the cache.
-  double once = std::max(measure(1), 1e-9);
-  return measure(std::max<int64_t>(kMinSeconds / once, 1));
+  double once = std::max(timeCalls(function, 1), 1e-9);
+  int64_t calls = std::max<int64_t>(kMinSeconds / once, 1);
+  if (!isHot)
+    return timeCalls(function, calls) / calls;
+  double seconds = 0;
+  for (int64_t i = 0; i < calls; ++i) {
+    llvm::WritableMemoryBuffer &to = *pairs.front().second;
+    std::memset(to.getBufferStart(), 1, to.getBufferSize());
+    seconds += timeCalls(function, 1);
+  }
+  return seconds / calls;
 }
 
 namespace {
@@ -124,8 +139,8 @@ struct Contestant {
 } // namespace
 
 /// Lets all take turns, so that what changes on the machine meets all.
-static void race(llvm::MutableArrayRef<Contestant> contestants,
-                 Arrays &arrays, int rounds) {
+static void race(llvm::MutableArrayRef<Contestant> contestants, Arrays &arrays,
+                 int rounds) {
   for (int round = 0; round < rounds; ++round)
     for (Contestant &contestant : contestants) {
       double seconds = arrays.time(contestant.function.getAddress());
@@ -241,12 +256,15 @@ tessera::tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
 namespace {
 using TextPair = std::pair<llvm::StringRef, llvm::StringRef>;
 
-/// A coefficient, values to try, and relayouts whose plans depend on it.
+/// A coefficient, values to try, and relayouts whose plans depend on it: the
+/// buffers that they are compiled for, and those that they are timed with.
 struct Trial {
   llvm::StringRef key;
   int64_t ProcessorCosts::*cost;
   llvm::SmallVector<int64_t> values;
   llvm::SmallVector<TextPair> relayouts;
+  BufferState buffers = BufferState::Unknown;
+  llvm::SmallVector<BufferState, 2> arrays = {BufferState::Unknown};
 };
 } // namespace
 
@@ -272,6 +290,16 @@ static std::vector<Trial> getTrials() {
   TextPair rows = {"f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]{1,0}"};
   TextPair heads = {"bf16[8,4096,32,64]{3,2,1,0}",
                     "bf16[8,4096,32,64]{3,1,2,0}"};
+  llvm::SmallVector<TextPair> sizes = {
+      {"f32[32,128]{1,0}", "f32[32,128]{1,0:T(8,128)}"},
+      {"f32[128,128]{1,0}", "f32[128,128]{1,0:T(8,128)}"},
+      {"f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)}"},
+      {"f32[512,512]{1,0}", "f32[512,512]{0,1}"},
+      {"f32[512,1024]{1,0}", "f32[512,1024]{1,0:T(8,128)}"},
+      {"f32[1024,1024]{1,0}", "f32[1024,1024]{0,1}"},
+      {"f32[2048,1024]{1,0}", "f32[2048,1024]{1,0:T(8,128)}"},
+      {"f32[2048,2048]{1,0}", "f32[2048,2048]{0,1}"},
+      {"f32[4096,2048]{1,0}", "f32[4096,2048]{1,0:T(8,128)}"}};
   llvm::SmallVector<TextPair> rowsOfPages = {square32, odd32, pitch32, wide64};
   llvm::SmallVector<TextPair> narrow = {square16, odd16, square8, odd8};
   llvm::SmallVector<TextPair> ragged = {odder8, odder16, odder32};
@@ -290,6 +318,17 @@ static std::vector<Trial> getTrials() {
                  cost,
                  {costs.*cost / 2, costs.*cost, 2 * (costs.*cost)},
                  llvm::SmallVector<TextPair>(relayouts)};
+  };
+  auto stores = [&](llvm::StringRef key, int64_t Costs::*cost,
+                    BufferState buffers,
+                    llvm::SmallVector<BufferState, 2> arrays) {
+    return Trial{key,
+                 cost,
+                 {16 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20, 4 << 20,
+                  8 << 20, 16 << 20, 32 << 20},
+                 llvm::SmallVector<TextPair>(sizes),
+                 buffers,
+                 std::move(arrays)};
   };
   return {
       {"copy-streams", &Costs::copyStreams, {1, 2, 4, 8}, {tiles, rows, heads}},
@@ -322,15 +361,13 @@ static std::vector<Trial> getTrials() {
       scaled("cached-gather-ps", &Costs::cachedGatherPs, cached),
       scaled("cached-conflict-ps", &Costs::cachedConflictPs, cached),
       scaled("cached-column-ps", &Costs::cachedColumnPs, cached),
-      {"nontemporal-bytes",
-       &Costs::nontemporalBytes,
-       {1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20},
-       {{"f32[512,512]{1,0}", "f32[512,512]{1,0:T(8,128)}"},
-        {"f32[512,1024]{1,0}", "f32[512,1024]{1,0:T(8,128)}"},
-        {"f32[1024,1024]{1,0}", "f32[1024,1024]{1,0:T(8,128)}"},
-        {"f32[2048,1024]{1,0}", "f32[2048,1024]{1,0:T(8,128)}"},
-        {"f32[2048,2048]{1,0}", "f32[2048,2048]{1,0:T(8,128)}"},
-        {"f32[4096,2048]{1,0}", "f32[4096,2048]{1,0:T(8,128)}"}}},
+      stores("hot-nontemporal-bytes", &Costs::hotBytes, BufferState::Hot,
+             {BufferState::Hot}),
+      stores("cold-nontemporal-bytes", &Costs::coldBytes, BufferState::Cold,
+             {BufferState::Cold}),
+      // Not far from either.
+      stores("nontemporal-bytes", &Costs::nontemporalBytes,
+             BufferState::Unknown, {BufferState::Hot, BufferState::Cold}),
   };
 }
 
@@ -345,14 +382,15 @@ static std::string getCodeKey(const Shape &source, const Shape &destination,
   else
     llvm::consumeError(plan.takeError());
   const ProcessorCosts &costs = options.machine->costs;
-  os << costs.cachedLoadBytes << ' ' << costs.nontemporalBytes;
+  os << costs.cachedLoadBytes << ' '
+     << costs.getNontemporalBytes(options.buffers);
   return key;
 }
 
 /// The times of one relayout by each of the values; all 1 where none of them
 /// makes other code.
 static llvm::Expected<std::vector<double>>
-raceValues(const Trial &trial, const TextPair &texts,
+raceValues(const Trial &trial, const TextPair &texts, BufferState state,
            const MachineProfile &profile) {
   Shape source = llvm::cantFail(parseShape(texts.first));
   Shape destination = llvm::cantFail(parseShape(texts.second));
@@ -364,6 +402,7 @@ raceValues(const Trial &trial, const TextPair &texts,
     machine->costs.*trial.cost = value;
     CompileOptions options;
     options.machine = std::move(machine);
+    options.buffers = trial.buffers;
     auto [known, isNew] = numbers.try_emplace(
         getCodeKey(source, destination, options), distinct.size());
     codes.push_back(known->second);
@@ -380,7 +419,7 @@ raceValues(const Trial &trial, const TextPair &texts,
       return function.takeError();
     contestants.push_back({{}, std::move(*function)});
   }
-  auto arrays = Arrays::allocate(source, destination, BufferState::Unknown);
+  auto arrays = Arrays::allocate(source, destination, state);
   if (!arrays)
     return arrays.takeError();
   race(contestants, *arrays, kRounds);
@@ -397,15 +436,17 @@ static llvm::Expected<CalibrationStep> measure(Trial trial,
   trial.values.insert(trial.values.begin(), current);
   // Logarithms of times relative to those of the current value.
   std::vector<double> sums(trial.values.size());
-  for (const TextPair &texts : trial.relayouts) {
-    auto seconds = raceValues(trial, texts, profile);
-    if (!seconds)
-      return seconds.takeError();
-    for (auto [sum, time] : llvm::zip_equal(sums, *seconds))
-      sum += std::log(time / seconds->front());
-  }
+  for (const TextPair &texts : trial.relayouts)
+    for (BufferState state : trial.arrays) {
+      auto seconds = raceValues(trial, texts, state, profile);
+      if (!seconds)
+        return seconds.takeError();
+      for (auto [sum, time] : llvm::zip_equal(sums, *seconds))
+        sum += std::log(time / seconds->front());
+    }
   size_t best = llvm::min_element(sums) - sums.begin();
-  double ratio = std::exp(sums[best] / trial.relayouts.size());
+  double ratio =
+      std::exp(sums[best] / (trial.relayouts.size() * trial.arrays.size()));
   if (ratio > kCostMargin)
     return CalibrationStep{trial.key, current, 1};
   current = trial.values[best];

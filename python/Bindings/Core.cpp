@@ -529,8 +529,9 @@ public:
 
 private:
   TesseraRelayoutRequest getRequest() const {
-    return {source->get(), destination->get(), toC(sourceBox),
-            toC(destinationBox), threads, buffers};
+    return {source->get(),  destination->get(),
+            toC(sourceBox), toC(destinationBox),
+            threads,        buffers};
   }
 
   struct Destroy {
@@ -650,8 +651,7 @@ static void defineRelayout(nb::module_ &module) {
       "also BufferError or TypeError for what is no contiguous buffer of\n"
       "numbers, and one to be written.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
-                    std::optional<std::string>, int64_t,
-                    const std::string &>(),
+                    std::optional<std::string>, int64_t, const std::string &>(),
            "source"_a, "destination"_a, nb::kw_only(),
            "source_box"_a = nb::none(), "destination_box"_a = nb::none(),
            "threads"_a = 1, "buffers"_a = "unknown",

@@ -151,8 +151,8 @@ static void testErrors(TesseraRelayoutRequest request) {
 int main(void) {
   TesseraShape *source = parse("s64[3,5]");
   TesseraShape *destination = parse("s64[3,5]{1,0:T(2,2)}");
-  TesseraRelayoutRequest request = {source, destination, NULL, NULL, 1,
-                                    TesseraBuffersUnknown};
+  TesseraRelayoutRequest request = {source, destination, NULL,
+                                    NULL,   1,           TesseraBuffersUnknown};
   testRun(&request);
   request.threads = 2;
   testRun(&request);

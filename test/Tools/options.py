@@ -45,6 +45,7 @@ SUBCOMMANDS = {
         {
             "src-box": NONE,
             "dst-box": NONE,
+            "buffers": NONE,
             "emit": NONE,
             "target": NONE,
             "target-cpu": NONE,

@@ -133,10 +133,9 @@ static cl::opt<bool>
                     cl::desc("Stores of large arrays bypass the "
                              "cache"),
                     cl::sub(command));
-static cl::opt<std::string> planTranspose("plan-transpose", cl::Hidden,
-                                          cl::desc("The kind of transposes"),
-                                          cl::value_desc("name"),
-                                          cl::sub(command));
+static cl::opt<std::string> planKind("plan-kind", cl::Hidden,
+                                     cl::desc("How blocks move"),
+                                     cl::value_desc("name"), cl::sub(command));
 static cl::opt<bool> planGathers("plan-gathers", cl::Hidden,
                                  cl::desc("Rows are copied side by side first"),
                                  cl::sub(command));
@@ -159,7 +158,7 @@ static RelayoutTuning getTuning() {
   set(tuning.columnBytes, planColumns);
   set(tuning.bySource, planBySource);
   set(tuning.nontemporal, planNontemporal);
-  set(tuning.transpose, planTranspose);
+  set(tuning.kind, planKind);
   set(tuning.gathers, planGathers);
   set(tuning.prefetch, planPrefetch);
   set(tuning.costsOf, planCostsOf);
@@ -408,9 +407,8 @@ static llvm::Error compile(llvm::ArrayRef<Shape> shapes) {
     return error;
   if (llvm::Error error = checkThreads(numThreads, "--threads"))
     return error;
-  if (planTranspose.getNumOccurrences() && !isTransposeKind(planTranspose))
-    return invalidError("", "--plan-transpose", kTransposeKinds,
-                        "`" + planTranspose + "`");
+  if (planKind.getNumOccurrences() && !isPlanKind(planKind))
+    return invalidError("", "--plan-kind", kPlanKinds, "`" + planKind + "`");
   auto requests = readRequests(shapes);
   if (!requests)
     return requests.takeError();

@@ -52,9 +52,9 @@ TEST(MachineProfile, SurvivesItsText) {
     std::string text = profile.toJSON();
     MachineProfile read = llvm::cantFail(MachineProfile::parse(text));
     EXPECT_EQ(read.toJSON(), text);
-    const TunedRelayout *found = read.find(
-        relayout.source, relayout.destination, relayout.threads,
-        relayout.buffers);
+    const TunedRelayout *found =
+        read.find(relayout.source, relayout.destination, relayout.threads,
+                  relayout.buffers);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->tuning.rowBytes, relayout.tuning.rowBytes);
     EXPECT_EQ(found->tuning.bySource, relayout.tuning.bySource);
@@ -118,9 +118,9 @@ TEST(MachineProfile, RefusesPlansThatAreNone) {
             .str()));
   };
   EXPECT_EQ(getPlanError("1", R"({"prefetch": 0, "gathers": true})"), "");
-  EXPECT_EQ(getPlanError("1", R"({"transpose": "staged"})"), "");
-  for (const char *plan : {R"({"transpose": "abacus"})", R"({"transpose": 1})"})
-    EXPECT_THAT(getPlanError("1", plan), HasSubstr("no kind of transposes"));
+  EXPECT_EQ(getPlanError("1", R"({"kind": "staged"})"), "");
+  for (const char *plan : {R"({"kind": "abacus"})", R"({"kind": 1})"})
+    EXPECT_THAT(getPlanError("1", plan), HasSubstr("no kind of plans"));
   EXPECT_THAT(getPlanError("0", "{}"), HasSubstr("threads"));
   EXPECT_THAT(getPlanError("1025", "{}"), HasSubstr("threads"));
   EXPECT_THAT(getPlanError("1", "[]"), HasSubstr("plan"));
@@ -153,7 +153,8 @@ TEST(MachineProfile, DecidesPlans) {
   EXPECT_EQ(getPlan(options), rule);
   // A relayout that was tuned, by the shapes' own texts; others are as before.
   auto tuned = std::make_shared<MachineProfile>(*machine);
-  tuned->add({source.toString(), destination.toString(), 1, {}});
+  tuned->add(
+      {source.toString(), destination.toString(), 1, BufferState::Unknown, {}});
   tuned->relayouts.front().tuning.rowBytes = 64;
   options.machine = tuned;
   std::string text = getPlan(options);

@@ -30,11 +30,11 @@ static void overruleTransposes(RelayoutTuning &tuning,
                                std::mt19937_64 &engine) {
   const char *kinds[] = {"cached",        "direct",  "dense", "panels",
                          "ragged-panels", "carried", "staged"};
-  tuning.transpose.reset();
+  tuning.kind.reset();
   tuning.gathers.reset();
   if (engine() % 2)
     return;
-  tuning.transpose = kinds[engine() % std::size(kinds)];
+  tuning.kind = kinds[engine() % std::size(kinds)];
   tuning.gathers = engine() % 2 == 0;
 }
 
@@ -70,7 +70,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
       bool isRagged = batch.size() >= getKernelPairs().size() &&
                       batch.size() < kernelPairs.size();
       if (isRagged && number % 4 != 0)
-        options.tuning.transpose = "carried";
+        options.tuning.kind = "carried";
       auto plan = getRelayoutPlan(source, destination, options);
       if (!plan) {
         std::string error = llvm::toString(plan.takeError());
@@ -152,7 +152,7 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
     options.parallelBytes = 1;
     options.threads = threads;
     options.tuning.costsOf = "znver5";
-    options.tuning.transpose = kind;
+    options.tuning.kind = kind;
     Shape from = llvm::cantFail(parseShape(source));
     Shape to = llvm::cantFail(parseShape(destination));
     auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));

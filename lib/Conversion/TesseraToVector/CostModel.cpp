@@ -1,4 +1,4 @@
-//===- CostModel.cpp - What a schedule of a transpose costs ---------------===//
+//===- CostModel.cpp - What a schedule costs ------------------------------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CostModel.h"
+#include "InterleaveGroups.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +20,8 @@ using Role = PlanLoop::Role;
 
 static constexpr int64_t kLine = RelayoutTarget::kLineBytes;
 static constexpr int64_t kPage = RelayoutTarget::kPageBytes;
+/// The shortest load of a row.
+static constexpr int64_t kLoad = 16;
 /// Rows that are prefetched side by side without help.
 static constexpr int64_t kFreeStreams = 16;
 /// Rows of which a block may take several lines each for nothing.
@@ -30,6 +34,8 @@ static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
 static constexpr int64_t kBlockRegisters = 256;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
+/// Instructions of a shuffle across lanes of registers shorter than a line.
+static constexpr int64_t kNarrowShuffles = 2;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
 
@@ -42,8 +48,12 @@ int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
   return *llvm::max_element(sets);
 }
 
+//===----------------------------------------------------------------------===//
+// Transposes
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Prices one schedule.
+/// Prices one schedule of a transpose.
 class Pricer {
 public:
   Pricer(const NestSchedule &nest, int64_t bytes, const RelayoutTarget &target)
@@ -63,6 +73,7 @@ private:
   int64_t priceStreams() const;
   int64_t priceConflicts() const;
   int64_t priceBuffers() const;
+  int64_t priceShuffles() const;
   int64_t priceCache() const;
 
   /// Rows of a block, of which the last one of a loop has what is left.
@@ -87,6 +98,15 @@ private:
            nest.loops.back().role == Role::DstContiguous && !isPanel();
   }
   bool isPanel() const { return nest.packsPanels(); }
+  /// Bytes of a row, of all columns; many where it is more than a page.
+  int64_t getRowBytes() const {
+    return std::min(nest.panelColumns(), kPage) * runBytes;
+  }
+  /// Whether rows of less than a page lie one behind another.
+  bool isDenseRows() const {
+    int64_t pitch = getPitch(Role::DstContiguous), width = getRowBytes();
+    return pitch < kPage && pitch <= width + width / 8;
+  }
   bool isGathered() const {
     return transpose.rows == TransposeKernel::Rows::Gathered;
   }
@@ -125,9 +145,13 @@ int64_t Pricer::getPitch(Role role) const {
 /// Runs that are written to columns, which the next block continues in other
 /// columns where loops follow the source: each jumps to a page of its own,
 /// unless neighbours share one. Where loops follow the destination, rows are
-/// read so, which is worse, as nothing prefetches them.
+/// read so, which is worse, as nothing prefetches them. Panels are packed row
+/// by row; whole rows that lie one behind another are read in order.
 int64_t Pricer::priceJumps() const {
-  int64_t visit = isPanel() ? 0 : costs.visitPs * kLine / wide;
+  int64_t row = getRowBytes();
+  bool isInOrder = !isPanel() && wide == row && isDenseRows();
+  int64_t visit =
+      isInOrder ? 0 : costs.visitPs * kLine / (isPanel() ? row : wide);
   if (followsColumns()) {
     int64_t pitch = getPitch(Role::DstContiguous);
     return visit +
@@ -146,13 +170,12 @@ int64_t Pricer::priceJumps() const {
 int64_t Pricer::priceStreams() const {
   if (isPanel() || (transpose.stores == StoreKind::Staged && !isDense()))
     return 0;
-  int64_t pitch = getPitch(Role::DstContiguous);
-  bool isByRow = !followsColumns() || pitch == kPage;
+  bool isByRow = !followsColumns() || getPitch(Role::DstContiguous) == kPage;
   int64_t streams =
       std::max<int64_t>((isByRow ? rows : columns) - kFreeStreams, 0);
-  int64_t width = std::min(nest.panelColumns(), kPage) * runBytes;
-  bool isShort = pitch < kPage && pitch <= width + width / 8;
-  int64_t halves = transpose.stores == StoreKind::Carried ? 4 : isShort ? 1 : 2;
+  int64_t halves = transpose.stores == StoreKind::Carried ? 4
+                   : isDenseRows()                        ? 1
+                                                          : 2;
   int64_t lines = rows > kFewRows ? std::max<int64_t>(wide - kLine, 0) : 0;
   return costs.widePs * lines / kLine + costs.streamPs * streams * halves / 2;
 }
@@ -189,6 +212,16 @@ int64_t Pricer::priceBuffers() const {
                     (kLargePanel - kSmallPanel);
 }
 
+/// Rounds of shuffles that make columns of rows. A load has so many bytes of a
+/// row at least, and columns are stored by registers of a power of two.
+int64_t Pricer::priceShuffles() const {
+  int64_t column = std::clamp<int64_t>(llvm::PowerOf2Ceil(high), runBytes,
+                                       target.vectorBytes);
+  int64_t row = std::clamp<int64_t>(wide, runBytes, kLoad);
+  return costs.shufflePs * llvm::Log2_64(column / runBytes) * kLine / column *
+         kLoad / row;
+}
+
 /// Stores through the cache read lines of the destination first, as those of
 /// columns do that carried blocks leave, and they are short.
 int64_t Pricer::priceCache() const {
@@ -202,14 +235,15 @@ int64_t Pricer::priceCache() const {
 }
 
 PlanCost Pricer::priceLarge() const {
-  return {priceJumps(), priceStreams(), priceConflicts(), priceBuffers(),
-          priceCache()};
+  return {priceJumps(),   priceStreams(),  priceConflicts(),
+          priceBuffers(), priceShuffles(), priceCache()};
 }
 
 /// In the cache, what counts is how much code without loops moves at once, and
 /// that the lines it needs stay in the first level.
 PlanCost Pricer::priceCached() const {
   PlanCost cost;
+  cost.shuffles = priceShuffles();
   int64_t loads =
       std::max(countLoads(),
                kLine / std::min(target.vectorBytes, costs.cachedLoadBytes));
@@ -232,9 +266,77 @@ PlanCost Pricer::priceCached() const {
   return cost;
 }
 
-PlanCost tessera::getTransposeCost(const NestSchedule &nest,
-                                   int64_t elementBytes,
-                                   const RelayoutTarget &target, bool isLarge) {
+//===----------------------------------------------------------------------===//
+// Others
+//===----------------------------------------------------------------------===//
+
+/// Runs from one step of the longer side of an interleave to the next.
+static int64_t getPitch(const NestSchedule &nest, bool isInterleave,
+                        int64_t least) {
+  Role role = isInterleave ? Role::SrcContiguous : Role::DstContiguous;
+  auto offsets = nest.getOffsets(role, /*inSource=*/!isInterleave);
+  return offsets.size() > 1 ? (offsets[1] - offsets[0]) / nest.runElements
+                            : least;
+}
+
+/// Shuffles, and beyond the caches rows that are visited by turns, or columns
+/// that are jumped to.
+static PlanCost priceInterleave(const NestSchedule &nest, int64_t runBytes,
+                                const RelayoutTarget &target, bool isLarge) {
+  const ProcessorCosts &costs = target.costs;
+  bool isInterleave = nest.is<InterleaveKernel>();
+  int64_t rows = std::max<int64_t>(nest.blockRows(), 1);
+  int64_t columns = std::max<int64_t>(nest.blockColumns(), 1);
+  int64_t few = isInterleave ? rows : columns;
+  int64_t width = (isInterleave ? columns : rows) * runBytes;
+  auto groups =
+      InterleaveGroups::choose(few, getPitch(nest, isInterleave, few),
+                               target.vectorBytes / runBytes, isInterleave);
+  int64_t steps = target.vectorBytes < kLine ? kNarrowShuffles : 1;
+  PlanCost cost;
+  cost.shuffles = costs.shufflePs * steps * groups.countShuffles(isInterleave) *
+                  kLine / (few * target.vectorBytes);
+  if (!isLarge)
+    return cost;
+  cost.jumps = (isInterleave ? costs.visitPs : costs.jumpPs) * kLine / width;
+  cost.streams = costs.streamPs * std::max<int64_t>(few - kFreeStreams, 0);
+  if (nest.stores() == StoreKind::Plain)
+    cost.cache = costs.allocatePs;
+  return cost;
+}
+
+/// Ends of runs that begin anywhere in a line are made of two runs, or written
+/// in part. Gathering takes a load and a store for each run.
+static PlanCost priceCopy(const NestSchedule &nest, int64_t runBytes,
+                          const ProcessorCosts &costs, bool isLarge) {
+  PlanCost cost;
+  int64_t block = runBytes * std::max<int64_t>(nest.blockRows(), 1);
+  if (nest.is<GatherKernel>())
+    cost.shuffles = costs.shufflePs * kLine / runBytes;
+  switch (nest.stores()) {
+  case StoreKind::Plain:
+    cost.cache = isLarge ? costs.allocatePs : 0;
+    break;
+  case StoreKind::Nontemporal:
+    break;
+  case StoreKind::Carried:
+    cost.buffers = costs.seamPs * kLine / runBytes;
+    break;
+  case StoreKind::Staged:
+    cost.buffers = (block > runBytes ? costs.bufferPs : 0) +
+                   costs.raggedPs * kRaggedBytes / block;
+    break;
+  }
+  return cost;
+}
+
+PlanCost tessera::getPlanCost(const NestSchedule &nest, int64_t elementBytes,
+                              const RelayoutTarget &target, bool isLarge) {
+  int64_t runBytes = std::max<int64_t>(nest.runElements * elementBytes, 1);
+  if (nest.is<InterleaveKernel>() || nest.is<DeinterleaveKernel>())
+    return priceInterleave(nest, runBytes, target, isLarge);
+  if (!nest.is<TransposeKernel>())
+    return priceCopy(nest, runBytes, target.costs, isLarge);
   Pricer pricer(nest, elementBytes, target);
   return isLarge ? pricer.priceLarge() : pricer.priceCached();
 }

@@ -1,4 +1,4 @@
-//===- CostModel.h - What a schedule of a transpose costs -------*- C++ -*-===//
+//===- CostModel.h - What a schedule costs ----------------------*- C++ -*-===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,19 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prices schedules of one transpose, so that the cheapest can be taken. A cost
-// is a sum of terms, each a coefficient of the processor (ProcessorCosts.def)
-// times how often a line of 64 bytes meets it, in picoseconds:
+// Prices schedules of one nest, so that the cheapest can be taken. A cost is a
+// sum of terms, each a coefficient of the processor (ProcessorCosts.def) times
+// how often a line of 64 bytes meets it, in picoseconds:
 //
 //   jumps      short runs of a column, or of a row, each of them in a page of
 //              its own, and lines of rows that are read alone
 //   streams    more rows side by side than the processor prefetches
 //   conflicts  lines of rows or of columns that fall into one set of a cache
-//   buffers    what is copied through a buffer on the way
+//   buffers    what is copied through a buffer on the way, ends of runs
+//   shuffles   those that a line takes
 //   cache      lines of a large destination that stores read first
 //
-// What all schedules of a transpose cost alike is left out: costs rank them,
-// and say nothing of time. A schedule is all that is looked at, without MLIR.
+// What all schedules of a nest cost alike is left out: costs rank them, and say
+// nothing of time. A schedule is all that is looked at, without MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +30,10 @@
 
 namespace tessera {
 
-/// The cost of a schedule, of `elementBytes`, whose kernel is a transpose.
-/// `isLarge`: both buffers outgrow the caches.
-PlanCost getTransposeCost(const NestSchedule &nest, int64_t elementBytes,
-                          const RelayoutTarget &target, bool isLarge);
+/// The cost of a schedule of elements of so many bytes. `isLarge`: both buffers
+/// outgrow the caches.
+PlanCost getPlanCost(const NestSchedule &nest, int64_t elementBytes,
+                     const RelayoutTarget &target, bool isLarge);
 
 /// The most lines that fall into one set of the first-level cache, of those at
 /// which the rows of a block begin in the source, or its columns in the

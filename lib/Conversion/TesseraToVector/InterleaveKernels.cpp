@@ -7,22 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A register of each of n rows becomes n registers of the interleaved side, or
-// the other way round, in two steps:
-//
-//   1. Rows are interleaved in groups of a power of two, by rounds of shuffles
-//      that join pairs: a group of w rows is w registers of runs that are w
-//      times as wide.
-//   2. Each register of the interleaved side gathers its runs from all groups,
-//      by a shuffle for every register that has some but the first.
-//
-// Six rows of four-byte elements are three pairs: 6 shuffles, and 2 for each
-// register of the interleaved side. Deinterleaving takes the same steps back.
+// the other way round, by the shuffles that InterleaveGroups.h counts.
 //
 // Columns may be further apart than they are wide. What lies between is a
 // register of padding to gather from, or none at all.
 //
 //===----------------------------------------------------------------------===//
 
+#include "InterleaveGroups.h"
 #include "VectorKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,134 +27,6 @@
 
 using namespace tessera;
 using namespace mlir;
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
-
-namespace {
-using RegisterRuns = llvm::SmallVector<RegisterRun, 64>;
-
-/// Rows in groups of powers of two. Registers are numbered like the rows: those
-/// of a group hold its runs in order, column by column.
-class InterleaveGroups {
-public:
-  /// Groups of `widest` rows, smaller ones at the end. A register has `size`
-  /// runs, and columns lie `pitch` runs apart where they are interleaved.
-  InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t widest)
-      : numRows(numRows), pitch(pitch), size(size) {
-    for (int64_t first = 0; first < numRows; first += widest) {
-      while (widest > numRows - first)
-        widest /= 2;
-      groups.push_back({first, widest});
-    }
-  }
-
-  /// The positions, in groups, of the runs of register `reg` of the interleaved
-  /// side; what lies between columns is in the register after those of the
-  /// rows.
-  RegisterRuns getInterleaved(int64_t reg) const;
-  /// The positions, on the interleaved side, of the runs of register `reg` of a
-  /// group.
-  RegisterRuns getGroup(int64_t reg) const;
-  /// Shuffles that it all takes.
-  int64_t countShuffles(bool isInterleave) const;
-
-  struct Group {
-    int64_t first;
-    int64_t width;
-  };
-  llvm::SmallVector<Group, 8> groups;
-
-private:
-  const Group &findGroup(int64_t row) const {
-    return *std::prev(llvm::upper_bound(
-        groups, row, [](int64_t r, const Group &g) { return r < g.first; }));
-  }
-
-  int64_t numRows;
-  int64_t pitch;
-  int64_t size;
-};
-} // namespace
-
-RegisterRuns InterleaveGroups::getInterleaved(int64_t reg) const {
-  RegisterRuns positions;
-  for (int64_t at = reg * size; at < (reg + 1) * size; ++at) {
-    int64_t column = at / pitch, row = at % pitch;
-    if (row >= numRows) {
-      positions.push_back({numRows, at % size});
-      continue;
-    }
-    const Group &group = findGroup(row);
-    int64_t run = column * group.width + row - group.first;
-    positions.push_back({group.first + run / size, run % size});
-  }
-  return positions;
-}
-
-RegisterRuns InterleaveGroups::getGroup(int64_t reg) const {
-  RegisterRuns positions;
-  const Group &group = findGroup(reg);
-  int64_t begin = (reg - group.first) * size;
-  for (int64_t run = begin; run < begin + size; ++run) {
-    int64_t column = run / group.width, row = group.first + run % group.width;
-    int64_t at = column * pitch + row;
-    positions.push_back({at / size, at % size});
-  }
-  return positions;
-}
-
-/// Registers that runs come from, in the order of the first of each. There are
-/// `numRegisters`; positions in others may hold anything.
-static llvm::SmallVector<int64_t, 8>
-getSources(llvm::ArrayRef<RegisterRun> positions, int64_t numRegisters) {
-  llvm::SmallVector<int64_t, 8> sources;
-  for (RegisterRun position : positions)
-    if (position.reg < numRegisters &&
-        !llvm::is_contained(sources, position.reg))
-      sources.push_back(position.reg);
-  return sources;
-}
-
-/// Whether the positions are one register as it is.
-static bool isRegister(llvm::ArrayRef<RegisterRun> positions) {
-  return llvm::all_of(llvm::enumerate(positions), [&](auto entry) {
-    RegisterRun position = entry.value();
-    return position.reg == positions.front().reg &&
-           position.run == static_cast<int64_t>(entry.index());
-  });
-}
-
-int64_t InterleaveGroups::countShuffles(bool isInterleave) const {
-  int64_t count = 0;
-  for (Group group : groups)
-    count += group.width * llvm::Log2_64(group.width);
-  int64_t numRegisters = isInterleave ? pitch : numRows;
-  for (int64_t reg = 0; reg < numRegisters; ++reg) {
-    RegisterRuns positions = isInterleave ? getInterleaved(reg) : getGroup(reg);
-    if (!isRegister(positions))
-      count +=
-          std::max<int64_t>(getSources(positions, pitch + 1).size() - 1, 1);
-  }
-  return count;
-}
-
-/// The groups that take the fewest shuffles, the narrowest of such.
-static InterleaveGroups chooseGroups(int64_t numRows, int64_t pitch,
-                                     int64_t size, bool isInterleave) {
-  InterleaveGroups best(numRows, pitch, size, 1);
-  int64_t least = best.countShuffles(isInterleave);
-  for (int64_t widest = 2; widest <= std::min(size, numRows); widest *= 2) {
-    InterleaveGroups groups(numRows, pitch, size, widest);
-    int64_t count = groups.countShuffles(isInterleave);
-    if (count >= least)
-      continue;
-    best = groups;
-    least = count;
-  }
-  return best;
-}
 
 //===----------------------------------------------------------------------===//
 // Shuffles
@@ -308,7 +172,7 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
   int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
   int64_t size = interleavedRuns(numColumns), pitch = numRows + gap.runs;
   InterleaveGroups groups =
-      chooseGroups(numRows, pitch, size, /*isInterleave=*/true);
+      InterleaveGroups::choose(numRows, pitch, size, /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
     forEachPackedByte([&](int64_t) {
@@ -354,7 +218,7 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
     return std::min(reg * size, count - size);
   };
   InterleaveGroups groups =
-      chooseGroups(numStrands, pitch, size, /*isInterleave=*/false);
+      InterleaveGroups::choose(numStrands, pitch, size, /*isInterleave=*/false);
   llvm::SmallVector<Value, 16> registers, strands;
   for (int64_t i = 0; i < pitch; ++i)
     registers.push_back(

@@ -14,15 +14,6 @@
 
 using namespace tessera;
 
-/// Runs whose ragged ends are worth masked stores of their own.
-static constexpr int64_t kMaskedRunBytes = 512;
-/// Bytes between the prefetch of coalesced runs and their use, and the longest
-/// of those that are prefetched.
-static constexpr int64_t kPrefetchBytes = 8 << 10;
-static constexpr int64_t kMaxPrefetchedRun = 1024;
-/// Parts of the source that are so many times as long as what is prefetched
-/// may be prefetched as one.
-static constexpr int64_t kMinParts = 8;
 /// Bytes between columns that are picked from registers.
 static constexpr int64_t kMaxColumnPitch = 4;
 
@@ -60,128 +51,6 @@ std::optional<BufferState> tessera::parseBufferState(llvm::StringRef name) {
   return static_cast<BufferState>(it - std::begin(kBufferStates));
 }
 
-/// Runs of at least a line that continue one another: whole lines are
-/// nontemporal stores, those at seams made of the ends of two runs. Reading
-/// ends is enough to confuse what prefetches lines.
-bool NestPlanner::planCoalescedCopy(Draft &draft) const {
-  auto *copy = std::get_if<CopyKernel>(&draft.kernel);
-  auto continues = [&](const PlanLoop &loop) {
-    return loop.dstStride == draft.runElements;
-  };
-  if (target.vectorBytes != RelayoutTarget::kLineBytes || !copy ||
-      draft.runBytes() < RelayoutTarget::kLineBytes ||
-      llvm::none_of(draft.loops, continues))
-    return false;
-  take("coalesced copy", "runs of at least a line continue one another");
-  copy->stores = StoreKind::Carried;
-  orderLoops(draft, true);
-  if (draft.loops.back().srcStride == draft.runElements &&
-      draft.runBytes() <= kMaxPrefetchedRun)
-    copy->prefetchBytes = getCopyPrefetch(draft, kPrefetchBytes);
-  return true;
-}
-
-/// Runs that do not begin on lines. Others than the above are, if long, written
-/// with masked stores at their ends, where there are such; else those that
-/// follow one another are coalesced in a buffer.
-void NestPlanner::planRaggedCopy(Draft &draft) const {
-  if (planCoalescedCopy(draft))
-    return;
-  if (target.vectorBytes == RelayoutTarget::kLineBytes &&
-      draft.runBytes() >= kMaskedRunBytes) {
-    take("copy with masked ends",
-         "runs of " + llvm::Twine(draft.runBytes()) + " bytes");
-    draft.kernel = CopyKernel{StoreKind::Staged};
-    return orderLoops(draft, true);
-  }
-  // Coalescing short runs costs more than it brings where ends are unknown,
-  // too.
-  if (!knowsLines(draft) && draft.runBytes() < kRaggedRunBytes)
-    return;
-  Chain rows = draft.findChain(/*inDestination=*/true, {});
-  int64_t wanted = kStageBytes / draft.runBytes();
-  if (wanted > 1)
-    draft.takeBlock(rows, wanted, wanted, Role::DstContiguous);
-  if (draft.blockRows() * draft.runBytes() < kRaggedRunBytes)
-    return;
-  take("copy through a buffer",
-       llvm::Twine(draft.blockRows()) + " runs are one of the destination");
-  draft.kernel = CopyKernel{StoreKind::Staged};
-}
-
-/// Runs that are contiguous on both sides. Where stores are nontemporal,
-/// several are read side by side, or the source from end to end: lines that
-/// bypass the cache may go anywhere.
-Draft NestPlanner::planCopy(Draft draft) const {
-  orderLoops(draft, false);
-  std::string size = std::to_string(draft.runBytes()) + " bytes";
-  if (draft.runBytes() < 8) {
-    take("gather", "runs of " + size + ", of which no side has neighbours");
-    draft.kernel = GatherKernel();
-    return draft;
-  }
-  CopyKernel copy;
-  if (padding && mayFill && padding->run == draft.runElements)
-    copy.padding = padding->count;
-  draft.kernel = copy;
-  // Packed bytes are copied from buffers as they are.
-  int64_t run = draft.runElements + copy.padding;
-  bool isWhole = isWholeLines(draft, run);
-  if (!mayUseNontemporal || run * bytes < RelayoutTarget::kLineBytes ||
-      (!isWhole && !draft.packedBytes.empty())) {
-    take("copy", "runs of " + size + " through the cache");
-    return draft;
-  }
-  if (!isWhole) {
-    refuse("nontemporal copy", "runs of " + size + " are no whole lines");
-    if (draft.runBytes() >= kRunBytes) {
-      draft.kernel = CopyKernel();
-      planRaggedCopy(draft);
-    } else if (!copy.padding) {
-      planCoalescedCopy(draft);
-    }
-    if (draft.stores() == StoreKind::Plain)
-      take("copy", "runs of " + size + " through the cache");
-    return draft;
-  }
-  take("nontemporal copy", "runs of " + size + " are whole lines");
-  copy.stores = StoreKind::Nontemporal;
-  if (target.costs.copyStreams > 1) {
-    readSideBySide(draft);
-  } else {
-    orderLoops(draft, true);
-    int64_t ahead = target.costs.copyPrefetchBytes;
-    if (draft.isReadInOrder(kMinParts * ahead))
-      copy.prefetchBytes = getCopyPrefetch(draft, ahead);
-  }
-  draft.kernel = copy;
-  return draft;
-}
-
-int64_t NestPlanner::getCopyPrefetch(const Draft &draft,
-                                     int64_t bytesAhead) const {
-  return target.tuning.prefetch ? *target.tuning.prefetch * draft.runBytes()
-                                : bytesAhead;
-}
-
-/// Lets several runs advance side by side. The loop over those is the shortest
-/// one that is dense on either side, because it stays within a tile.
-void NestPlanner::readSideBySide(Draft &draft) const {
-  auto isTile = [&](const PlanLoop &loop) {
-    return loop.srcStride == draft.runElements ||
-           loop.dstStride == draft.runElements;
-  };
-  auto isBetter = [&](const PlanLoop &a, const PlanLoop &b) {
-    return isTile(a) != isTile(b) ? isTile(a) : a.count < b.count;
-  };
-  PlanLoop *streams = llvm::min_element(draft.loops, isBetter);
-  if (streams == draft.loops.end())
-    return;
-  streams->role = Role::DstContiguous;
-  streams->step = std::min(streams->count, target.costs.copyStreams);
-  std::rotate(streams, streams + 1, draft.loops.end());
-}
-
 /// Why stores bypass the cache, or do not.
 void NestPlanner::noteStores() const {
   std::string most = std::to_string(target.nontemporalBytes) + " bytes";
@@ -209,36 +78,50 @@ std::vector<NestSchedule> NestPlanner::planLeftovers(Draft draft) const {
   return schedules;
 }
 
+/// Blocks from a prefetch of rows to their use, of about so many lines, where
+/// the innermost loop moves on along them.
+int64_t NestPlanner::getPrefetchBlocks(const Draft &draft,
+                                       int64_t lines) const {
+  if (!isLarge || draft.loops.empty())
+    return 0;
+  const PlanLoop &inner = draft.loops.back();
+  int64_t width = draft.blockColumns() * draft.runElements;
+  if (inner.srcStride * inner.step != width || width * bytes > kMaxPrefetched)
+    return 0;
+  int64_t rows = std::max<int64_t>(draft.blockRows(), 1);
+  int64_t blocks = std::clamp<int64_t>(lines / rows, 2, kMaxPrefetchBlocks);
+  return target.tuning.prefetch.value_or(blocks);
+}
+
+/// Rows and columns are those of runs that fit into a lane of a register. Loops
+/// of so few bytes that change their order are one run, if what is left is
+/// transposed.
+BlockedNest NestPlanner::findBlocks(Draft draft) const {
+  if (draft.runBytes() > kLaneBytes || !llvm::isPowerOf2_64(draft.runBytes())) {
+    refuse("transpose", "runs of " + llvm::Twine(draft.runBytes()) +
+                            " bytes are no power of two up to 16");
+    return {std::move(draft), {}, {}};
+  }
+  Draft permuted = draft;
+  if (permuted.takePermutedRun(kLaneBytes)) {
+    auto [rows, columns] = permuted.findRowsAndColumns();
+    if (!rows.empty() && !columns.empty()) {
+      take("permuted runs", "elements of " + llvm::Twine(permuted.runBytes()) +
+                                " bytes change positions within");
+      return {std::move(permuted), rows, columns};
+    }
+  }
+  auto [rows, columns] = draft.findRowsAndColumns();
+  if (rows.empty() || columns.empty())
+    refuse("transpose", "one side has no neighbouring runs");
+  return {std::move(draft), rows, columns};
+}
+
 std::vector<NestSchedule> NestPlanner::plan() const {
   noteStores();
   Draft draft(strided, bytes);
   draft.takeRun(/*bothSides=*/true);
-  bool fitsRegisters =
-      draft.runBytes() <= kLaneBytes && llvm::isPowerOf2_64(draft.runBytes());
-  Chain rows, columns;
-  if (Draft permuted = draft;
-      fitsRegisters && permuted.takePermutedRun(kLaneBytes)) {
-    std::tie(rows, columns) = permuted.findRowsAndColumns();
-    if (!rows.empty() && !columns.empty()) {
-      take("permuted runs", "elements of " + llvm::Twine(permuted.runBytes()) +
-                                " bytes change positions within");
-      return planLeftovers(planTranspose(permuted, rows, columns));
-    }
-  }
-  rows.clear();
-  columns.clear();
-  if (fitsRegisters)
-    std::tie(rows, columns) = draft.findRowsAndColumns();
-  if (Trial interleaved = planInterleaves(draft, rows, columns))
-    return planLeftovers(*interleaved);
-  if (rows.empty() || columns.empty()) {
-    refuse("transpose", fitsRegisters
-                            ? "one side has no neighbouring runs"
-                            : "runs of " + llvm::Twine(draft.runBytes()) +
-                                  " bytes are no power of two up to 16");
-    return planLeftovers(planCopy(draft));
-  }
-  return planLeftovers(planTranspose(draft, rows, columns));
+  return planLeftovers(search(findBlocks(std::move(draft))));
 }
 
 NestSchedule NestPlanner::planBits(const PackedNest &packed,
@@ -303,11 +186,11 @@ NestSchedule NestPlanner::planPacked(const PackedNest &packed) const {
   noteStores();
   if (interleavesPacked(draft, rows, columns)) {
     take("packed interleave", "the bytes of few rows are one run");
-    return planInterleave(draft, rows, columns);
+    return interleave(draft, rows, columns);
   }
   if (deinterleavesPacked(draft, rows, columns)) {
     take("packed deinterleave", "the parts of few columns are one run");
-    return planDeinterleave(draft, rows, columns);
+    return deinterleave(draft, rows, columns);
   }
   Chain spread = columns.empty() ? findSpreadColumns(draft, rows) : columns;
   if (!rows.empty() && !spread.empty()) {
@@ -315,7 +198,7 @@ NestSchedule NestPlanner::planPacked(const PackedNest &packed) const {
     return planPackedTranspose(draft, rows, spread);
   }
   refuse("packed transpose", "one side has no neighbouring runs");
-  return planCopy(draft);
+  return search({std::move(draft), {}, {}});
 }
 
 NestSchedule NestPlanner::planFill() const {

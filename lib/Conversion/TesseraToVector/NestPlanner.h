@@ -18,20 +18,17 @@
 // In order (docs/performance.md has the figures behind it):
 //
 //   1. A loop that is contiguous on both sides is the contiguous *run*, which
-//      moves as one. Runs of at most 16 bytes can be shuffled in
-//      registers; longer ones are copied.
+//      moves as one. Runs of at most 16 bytes can be shuffled in registers;
+//      longer ones are copied.
 //   2. The loops that are contiguous in the destination are the rows of a
-//      block, those contiguous in the source its columns. Few rows that
-//      interleave to a dense run are interleaved, the mirror image is
-//      deinterleaved, and everything else is transposed. A nest without rows or
-//      columns is gathered.
-//   3. Where both sides outgrow the cache, stores bypass it, but only as whole
-//      lines: directly where lines are complete and aligned, else through a
-//      small buffer.
-//   4. A transpose is searched: each kind makes a schedule of a choice, or
-//      nothing where there is none, and the cheapest one is taken
-//      (PlanTransposes.cpp, CostModel.h).
-//   5. Padding behind runs is filled by the nest that writes them, and nests
+//      block, those contiguous in the source its columns. With both, a nest is
+//      transposed, or where one of them is few, interleaved or deinterleaved;
+//      else its runs are copied.
+//   3. Each kind of schedules makes one of a choice, or nothing where there is
+//      none, and the cheapest one is taken (Search.cpp, CostModel.h). Where
+//      both sides outgrow the cache, stores may bypass it, but only as whole
+//      lines.
+//   4. Padding behind runs is filled by the nest that writes them, and nests
 //      that walk along the same loops share them.
 //
 //===----------------------------------------------------------------------===//
@@ -63,16 +60,23 @@ inline constexpr int64_t kRaggedRunBytes = 1024;
 inline constexpr int64_t kLaneBytes = 16;
 /// Longer pieces of rows need no prefetches: the processor has its own.
 inline constexpr int64_t kMaxPrefetched = 256;
+/// Lines of rows from a prefetch to its use, those of blocks that are dense
+/// runs, which take longer to write, and blocks, at most.
+inline constexpr int64_t kPrefetchLines = 64, kDensePrefetchLines = 384,
+                         kMaxPrefetchBlocks = 8;
 
-/// A nest that is transposed: the loops of its rows and columns.
-struct TransposedNest {
+/// A nest with the loops of its rows and columns, of which a block may be made.
+struct BlockedNest {
   Draft draft;
   Chain rows, columns;
+
+  /// Else runs are copied.
+  bool isTransposed() const { return !rows.empty() && !columns.empty(); }
 };
 
 /// A schedule that may be taken, and what it costs.
 struct Candidate {
-  TransposeChoice choice;
+  PlanChoice choice;
   Draft draft;
   PlanCost cost;
 };
@@ -119,58 +123,58 @@ private:
   }
   void noteStores() const;
 
-  Draft planCopy(Draft draft) const;
+  BlockedNest findBlocks(Draft draft) const;
+
+  /// The search, and what it tries.
+  Draft search(const BlockedNest &nest) const;
+  void addCandidates(const BlockedNest &nest, const RelayoutTuning &tuning,
+                     std::vector<Candidate> &candidates) const;
+  void noteCandidates(llvm::ArrayRef<Candidate> candidates) const;
+  Trial planChoice(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planKind(const BlockedNest &nest, const PlanChoice &choice) const;
+
+  Trial planGather(const BlockedNest &nest) const;
+  Trial planCopy(const BlockedNest &nest) const;
+  Trial planLineCopy(const BlockedNest &nest) const;
+  Trial planCoalescedCopy(const BlockedNest &nest) const;
+  Trial planMaskedCopy(const BlockedNest &nest) const;
+  Trial planBufferedCopy(const BlockedNest &nest) const;
   void readSideBySide(Draft &draft) const;
-  void planRaggedCopy(Draft &draft) const;
-  bool planCoalescedCopy(Draft &draft) const;
   int64_t getCopyPrefetch(const Draft &draft, int64_t bytesAhead) const;
 
-  /// Transposes, by search.
-  Draft planTranspose(const Draft &draft, const Chain &rows,
-                      const Chain &columns) const;
-  void addTransposes(const TransposedNest &nest, const RelayoutTuning &tuning,
-                     std::vector<Candidate> &candidates) const;
-  Trial planKind(const TransposedNest &nest,
-                 const TransposeChoice &choice) const;
-  Trial planCached(const TransposedNest &nest,
-                   const TransposeChoice &choice) const;
-  Trial planDirect(const TransposedNest &nest,
-                   const TransposeChoice &choice) const;
-  Trial planDense(const TransposedNest &nest,
-                  const TransposeChoice &choice) const;
-  Trial planPanels(const TransposedNest &nest,
-                   const TransposeChoice &choice) const;
-  Trial planCarried(const TransposedNest &nest,
-                    const TransposeChoice &choice) const;
-  Trial planStaged(const TransposedNest &nest,
-                   const TransposeChoice &choice) const;
+  Trial planCached(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planDirect(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planDense(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planPanels(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planCarried(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planStaged(const BlockedNest &nest, const PlanChoice &choice) const;
   bool gatherRows(Draft &draft) const;
-  void planPrefetch(Draft &draft, TransposeKind kind) const;
+  void planPrefetch(Draft &draft, PlanKind kind) const;
+  int64_t getPrefetchBlocks(const Draft &draft, int64_t lines) const;
   bool orderCarried(Draft &draft) const;
-  bool hasLineRegisters() const;
-  void noteCandidates(llvm::ArrayRef<Candidate> candidates) const;
+  bool hasLineRegisters() const {
+    return target.vectorBytes == RelayoutTarget::kLineBytes;
+  }
   Trial shiftRows(Draft draft, const PlanLoop &row) const;
   void splitLoop(Draft &draft, size_t depth, int64_t fewest,
                  size_t outside) const;
   void finishCarried(Draft &draft) const;
   void finishPanels(Draft &draft) const;
-  void finish(Draft &draft) const;
+  void finish(Draft &draft, PlanKind kind) const;
   std::vector<NestSchedule> planLeftovers(Draft draft) const;
 
-  void prefetchRows(Draft &draft) const;
-  Draft planInterleave(Draft draft, const Chain &rows,
-                       const Chain &columns) const;
-  Draft planDeinterleave(Draft draft, const Chain &rows,
-                         const Chain &columns) const;
+  Trial planInterleave(const BlockedNest &nest) const;
+  Trial planDeinterleave(const BlockedNest &nest) const;
+  Draft interleave(Draft draft, const Chain &rows, const Chain &columns) const;
+  Draft deinterleave(Draft draft, const Chain &rows,
+                     const Chain &columns) const;
   Trial planShiftedInterleave(Draft draft, const PlanLoop &column) const;
-  bool isFew(const Draft &draft, int64_t runs, bool isInterleave) const;
   bool isInterleaveOf(const Draft &draft, const Chain &narrow, int64_t count,
-                      int64_t stride, bool isInterleave) const;
+                      int64_t stride) const;
   bool mayPassOver(const Draft &draft, int64_t runs, int64_t pitch) const;
   bool isPaddingBetween(const Draft &draft, int64_t runs, int64_t pitch) const;
-  Trial planInterleaves(const Draft &draft, const Chain &rows,
-                        const Chain &columns) const;
   int64_t getInterleaveBytes(const Draft &draft, int64_t runs) const;
+  int64_t getMaxPacked() const;
   bool interleavesPacked(const Draft &draft, const Chain &rows,
                          const Chain &columns) const;
   bool deinterleavesPacked(const Draft &draft, const Chain &rows,

@@ -12,59 +12,36 @@
 
 using namespace tessera;
 
-/// Rows that are interleaved, and columns that are split, at most, and rows
-/// where shuffles across lanes are few and slow.
+/// Rows that are interleaved, or columns that are split, at most; and where
+/// shuffles across lanes are few and slow, those of packed bytes.
 static constexpr int64_t kMaxInterleaved = 24;
-static constexpr int64_t kMaxSplit = 12;
-static constexpr int64_t kMaxInterleavedNarrow = 6;
+static constexpr int64_t kMaxPackedNarrow = 8;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMaxUnrolledRows = 8;
 /// Bytes from one column to the next, or one row, where what lies between is
 /// passed over.
 static constexpr int64_t kMaxSpread = 32;
+/// Lines that several nontemporal stores each may fill by turns: a processor
+/// holds few that are not full.
+static constexpr int64_t kMaxOpenLines = 6;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
 static constexpr int64_t kMinShifted = 256;
-/// Blocks from a prefetch of rows to interleave to their use: there is room for
-/// more than where they are transposed.
-static constexpr int64_t kInterleavePrefetchBlocks = 8;
-
-/// Whether `runs` are so few that interleaving them takes fewer shuffles than
-/// a transpose, or better ones. A transpose is best where the runs of a column
-/// fill a register of a power of two; and it needs no shuffles from one lane of
-/// 16 bytes into another, which narrower registers lack.
-bool NestPlanner::isFew(const Draft &draft, int64_t runs,
-                        bool isInterleave) const {
-  int64_t width = runs * draft.runBytes();
-  if (target.vectorBytes != RelayoutTarget::kLineBytes)
-    return runs <= kMaxInterleavedNarrow || (runs == 8 && width <= 16);
-  if (width <= 16)
-    return true;
-  if (!isInterleave)
-    return runs <= kMaxSplit && !llvm::isPowerOf2_64(runs);
-  if (mayUseNontemporal)
-    return runs <= kMaxInterleaved && width % RelayoutTarget::kLineBytes != 0;
-  int64_t filled = llvm::bit_ceil(static_cast<uint64_t>(runs));
-  return width <= target.vectorBytes && 4 * runs <= 3 * filled;
-}
 
 /// Whether the loops of `narrow` are few runs, and `count` steps of the other
 /// side, at `stride`, go on right behind them, or so near that it is worth to
 /// pass over what lies between.
 bool NestPlanner::isInterleaveOf(const Draft &draft, const Chain &narrow,
-                                 int64_t count, int64_t stride,
-                                 bool isInterleave) const {
+                                 int64_t count, int64_t stride) const {
   int64_t runs = countSteps(narrow), pitch = stride / draft.runElements;
-  if (stride % draft.runElements != 0 || pitch < runs)
+  if (stride % draft.runElements != 0 || pitch < runs || runs > kMaxInterleaved)
     return false;
   int64_t least = pitch * draft.runBytes() <= 16 ? 16 : target.vectorBytes;
   if (count * draft.runBytes() < least)
     return false;
-  if (pitch == runs)
-    return isFew(draft, runs, isInterleave);
-  return draft.runBytes() <= 8 && pitch * draft.runBytes() <= kMaxSpread &&
-         (!isInterleave || mayPassOver(draft, runs, pitch));
+  return pitch == runs ||
+         (draft.runBytes() <= 8 && pitch * draft.runBytes() <= kMaxSpread);
 }
 
 /// Whether columns with gaps, `runs` of data every `pitch` runs, can be written
@@ -106,19 +83,8 @@ NestPlanner::planShiftedInterleave(Draft draft, const PlanLoop &column) const {
   return draft;
 }
 
-/// Prefetches rows to interleave where the innermost loop moves on along them.
-void NestPlanner::prefetchRows(Draft &draft) const {
-  if (draft.loops.empty() || !isLarge)
-    return;
-  const PlanLoop &inner = draft.loops.back();
-  int64_t width = draft.blockColumns() * draft.runElements;
-  if (inner.srcStride * inner.step == width && width * bytes <= kMaxPrefetched)
-    std::get<InterleaveKernel>(draft.kernel).prefetch =
-        target.tuning.prefetch.value_or(kInterleavePrefetchBlocks);
-}
-
-Draft NestPlanner::planInterleave(Draft draft, const Chain &rows,
-                                  const Chain &columns) const {
+Draft NestPlanner::interleave(Draft draft, const Chain &rows,
+                              const Chain &columns) const {
   InterleaveKernel interleave;
   const PlanLoop &column = columns.front();
   int64_t runs = countSteps(rows) * draft.numPackedBytes();
@@ -140,12 +106,13 @@ Draft NestPlanner::planInterleave(Draft draft, const Chain &rows,
       block = *shifted;
   }
   orderLoops(block, followsSource());
-  prefetchRows(block);
+  std::get<InterleaveKernel>(block.kernel).prefetch =
+      getPrefetchBlocks(block, kPrefetchLines);
   return block;
 }
 
-Draft NestPlanner::planDeinterleave(Draft draft, const Chain &rows,
-                                    const Chain &columns) const {
+Draft NestPlanner::deinterleave(Draft draft, const Chain &rows,
+                                const Chain &columns) const {
   DeinterleaveKernel deinterleave;
   int64_t runs = countSteps(columns), wanted = getInterleaveBytes(draft, runs);
   // Single lines to each of several columns, a page apart, are half as fast.
@@ -154,7 +121,9 @@ Draft NestPlanner::planDeinterleave(Draft draft, const Chain &rows,
   int64_t wide = rowRuns(draft, wanted);
   draft.takeBlock(columns, runs, runs, Role::SrcContiguous);
   draft.takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
-  if (mayUseNontemporal &&
+  bool fillsLines = hasLineRegisters() || runs <= kMaxOpenLines ||
+                    runs * draft.runBytes() <= kLaneBytes;
+  if (mayUseNontemporal && fillsLines &&
       isWholeLines(draft, draft.blockRows() * draft.runElements, draft.columns))
     deinterleave.stores = StoreKind::Nontemporal;
   draft.kernel = deinterleave;
@@ -162,33 +131,32 @@ Draft NestPlanner::planDeinterleave(Draft draft, const Chain &rows,
   return draft;
 }
 
-/// One row that is spread, or read from a spread one, has no loop.
-NestPlanner::Trial NestPlanner::planInterleaves(const Draft &draft,
-                                                const Chain &rows,
-                                                const Chain &columns) const {
-  auto isInterleavedInto = [&](const Chain &narrow, const Chain &wide,
-                               bool isInterleave) {
-    if (wide.empty())
-      return false;
-    const PlanLoop &loop = wide.front();
-    return isInterleaveOf(draft, narrow, loop.count,
-                          isInterleave ? loop.dstStride : loop.srcStride,
-                          isInterleave);
-  };
-  auto count = [](const Chain &chain, llvm::StringRef what) {
-    return std::to_string(countSteps(chain)) + what.str();
-  };
-  if (isInterleavedInto(rows, columns, /*isInterleave=*/true)) {
-    take("interleave", count(rows, " rows make one run, column by column"));
-    return planInterleave(draft, rows, columns);
-  }
-  refuse("interleave", count(rows, " rows are not few, or make no run"));
-  if (isInterleavedInto(columns, rows, /*isInterleave=*/false)) {
-    take("deinterleave", count(columns, " columns are one run, row by row"));
-    return planDeinterleave(draft, rows, columns);
-  }
-  return refuse("deinterleave",
-                count(columns, " columns are not few, or are no run"));
+/// One row that is spread has no loop.
+NestPlanner::Trial NestPlanner::planInterleave(const BlockedNest &nest) const {
+  const auto &[draft, rows, columns] = nest;
+  if (columns.empty() || !draft.within.empty())
+    return std::nullopt;
+  const PlanLoop &column = columns.front();
+  int64_t runs = countSteps(rows), pitch = column.dstStride / draft.runElements;
+  if (!isInterleaveOf(draft, rows, column.count, column.dstStride) ||
+      (pitch != runs && !mayPassOver(draft, runs, pitch)))
+    return std::nullopt;
+  return interleave(draft, rows, columns);
+}
+
+/// Nor has one that is read from a spread one.
+NestPlanner::Trial
+NestPlanner::planDeinterleave(const BlockedNest &nest) const {
+  const auto &[draft, rows, columns] = nest;
+  if (rows.empty() || !draft.within.empty() ||
+      !isInterleaveOf(draft, columns, rows.front().count,
+                      rows.front().srcStride))
+    return std::nullopt;
+  return deinterleave(draft, rows, columns);
+}
+
+int64_t NestPlanner::getMaxPacked() const {
+  return hasLineRegisters() ? kMaxInterleaved : kMaxPackedNarrow;
 }
 
 /// Whether the packed bytes of a few rows, those of the first position of all
@@ -201,7 +169,7 @@ bool NestPlanner::interleavesPacked(const Draft &draft, const Chain &rows,
   for (auto [i, packedBytes] : llvm::enumerate(draft.packedBytes))
     if (packedBytes.dstOffset != static_cast<int64_t>(i) * length)
       return false;
-  return isFew(draft, runs, /*isInterleave=*/true) && !columns.empty() &&
+  return runs <= getMaxPacked() && !columns.empty() &&
          columns.front().dstStride == runs * draft.runElements;
 }
 
@@ -218,7 +186,7 @@ bool NestPlanner::deinterleavesPacked(const Draft &draft, const Chain &rows,
               static_cast<int64_t>(i) * length)
         return false;
   int64_t runs = countSteps(columns) * numParts;
-  return isFew(draft, runs, /*isInterleave=*/false) && !rows.empty() &&
+  return runs <= getMaxPacked() && !rows.empty() &&
          rows.front().dstStride == draft.runElements &&
          rows.front().srcStride == runs * draft.runElements;
 }

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A transpose is searched: each kind below makes a schedule of a choice, or
-// nothing where there is no such schedule; all choices of a grid are tried, and
-// the one that costs least (CostModel.h) is taken.
+// Each kind of transposes makes a schedule of a choice, or nothing where there
+// is none (Search.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +19,6 @@
 
 using namespace tessera;
 
-/// The most that a block may be told to take of a row or column.
-static constexpr int64_t kMaxBytes = 1 << 20;
 /// The most that rows of whole lines take where others end within one.
 static constexpr int64_t kMaxWholeRows = 512;
 /// What a packed panel of rows takes at most: a part of the third-level cache;
@@ -40,84 +37,6 @@ static constexpr int64_t kPartsPerThread = 4;
 static constexpr int64_t kMaxParts = 4096;
 /// Lines of a run of rows that are worth leaving one at either end.
 static constexpr int64_t kMinShiftedLines = 32;
-/// Blocks from a prefetch of rows to their use, and where blocks are dense
-/// runs, or hand on what is left of lines: they take longer to write.
-static constexpr int64_t kPrefetchBlocks = 2;
-static constexpr int64_t kLongPrefetchBlocks = 6;
-
-//===----------------------------------------------------------------------===//
-// Choices
-//===----------------------------------------------------------------------===//
-
-namespace {
-using Values = std::initializer_list<int64_t>;
-
-/// The choices of a kind that are tried: all combinations.
-struct Grid {
-  TransposeKind kind;
-  Values rowBytes, columnBytes, bySource, gathers;
-};
-} // namespace
-
-static const Grid kGrids[] = {
-    {TransposeKind::Cached,
-     {64, 128, 256, 512},
-     {64, 128, 256, 512, 1024},
-     {0, 1},
-     {0, 1}},
-    {TransposeKind::Direct, {64, 128, 192, 256, 512}, {64}, {1, 0}, {0, 1}},
-    {TransposeKind::Dense, {0}, {64, 128, 256}, {1}, {0}},
-    {TransposeKind::Panels, {128, 256, 512}, {64}, {1}, {0}},
-    {TransposeKind::RaggedPanels, {128, 256, 512}, {64}, {1}, {0}},
-    {TransposeKind::Carried, {64, 128, 256}, {64}, {1}, {0}},
-    {TransposeKind::Staged, {256, 512, 1024}, {64}, {1}, {0}},
-};
-
-/// What is tried of one field: the values of the grid, or what overrules them.
-template <typename T>
-static llvm::SmallVector<int64_t, 6> getValues(Values values,
-                                               std::optional<T> given) {
-  if (given)
-    return {std::clamp<int64_t>(*given, 0, kMaxBytes)};
-  return llvm::SmallVector<int64_t, 6>(values);
-}
-
-/// Calls `visit` with all choices that `tuning` leaves.
-static void
-forEachChoice(const RelayoutTuning &tuning,
-              llvm::function_ref<void(const TransposeChoice &)> visit) {
-  for (const Grid &grid : kGrids) {
-    if (tuning.transpose && *tuning.transpose != getName(grid.kind))
-      continue;
-    for (int64_t rows : getValues(grid.rowBytes, tuning.rowBytes))
-      for (int64_t columns : getValues(grid.columnBytes, tuning.columnBytes))
-        for (int64_t bySource : getValues(grid.bySource, tuning.bySource))
-          for (int64_t gathers : getValues(grid.gathers, tuning.gathers))
-            visit({grid.kind, rows, columns, bySource != 0, gathers != 0});
-  }
-}
-
-static constexpr llvm::StringLiteral kKindNames[] = {
-    "cached",        "direct",  "dense", "panels",
-    "ragged-panels", "carried", "staged"};
-
-llvm::StringRef tessera::getName(TransposeKind kind) {
-  return kKindNames[static_cast<size_t>(kind)];
-}
-
-bool tessera::isTransposeKind(llvm::StringRef name) {
-  return llvm::is_contained(kKindNames, name);
-}
-
-RelayoutTuning TransposeChoice::toTuning() const {
-  RelayoutTuning tuning;
-  tuning.transpose = getName(kind).str();
-  tuning.rowBytes = std::max<int64_t>(rowBytes, 1);
-  tuning.columnBytes = columnBytes;
-  tuning.bySource = bySource;
-  tuning.gathers = gathers;
-  return tuning;
-}
 
 //===----------------------------------------------------------------------===//
 // Kinds
@@ -128,7 +47,7 @@ static int64_t countRuns(const Draft &draft, int64_t bytes) {
 }
 
 /// A block of about so many bytes of each column and of each row.
-static Draft takeBlock(const TransposedNest &nest, int64_t rowBytes,
+static Draft takeBlock(const BlockedNest &nest, int64_t rowBytes,
                        int64_t columnBytes) {
   Draft draft = nest.draft;
   int64_t high = countRuns(draft, rowBytes);
@@ -138,14 +57,9 @@ static Draft takeBlock(const TransposedNest &nest, int64_t rowBytes,
   return draft;
 }
 
-bool NestPlanner::hasLineRegisters() const {
-  return target.vectorBytes == RelayoutTarget::kLineBytes;
-}
-
 /// Stores go through the cache.
-NestPlanner::Trial
-NestPlanner::planCached(const TransposedNest &nest,
-                        const TransposeChoice &choice) const {
+NestPlanner::Trial NestPlanner::planCached(const BlockedNest &nest,
+                                           const PlanChoice &choice) const {
   Draft draft = takeBlock(nest, choice.rowBytes, choice.columnBytes);
   draft.kernel = TransposeKernel();
   return draft;
@@ -153,7 +67,7 @@ NestPlanner::planCached(const TransposedNest &nest,
 
 /// Rows of whole lines, where those that a block of so many bytes takes of
 /// inner loops end within one: as many times all of those.
-static int64_t getWholeLines(const TransposedNest &nest, int64_t bytes) {
+static int64_t getWholeLines(const BlockedNest &nest, int64_t bytes) {
   int64_t wanted = countRuns(nest.draft, bytes), runs = 1;
   for (const PlanLoop &loop : nest.rows) {
     if (runs * loop.count > wanted + wanted / 4)
@@ -166,9 +80,8 @@ static int64_t getWholeLines(const TransposedNest &nest, int64_t bytes) {
 }
 
 /// Registers as wide as a line write whole lines that bypass the cache.
-NestPlanner::Trial
-NestPlanner::planDirect(const TransposedNest &nest,
-                        const TransposeChoice &choice) const {
+NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
+                                           const PlanChoice &choice) const {
   if (!hasLineRegisters())
     return std::nullopt;
   for (int64_t high : {choice.rowBytes, getWholeLines(nest, choice.rowBytes)}) {
@@ -183,8 +96,8 @@ NestPlanner::planDirect(const TransposedNest &nest,
 
 /// All rows are in a block, and columns go on behind them: a block is one run
 /// of the destination, written from a buffer.
-NestPlanner::Trial NestPlanner::planDense(const TransposedNest &nest,
-                                          const TransposeChoice &choice) const {
+NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
+                                          const PlanChoice &choice) const {
   Draft draft = nest.draft;
   int64_t allRows = countSteps(nest.rows);
   int64_t wide = countRuns(draft, choice.columnBytes);
@@ -213,12 +126,11 @@ static bool hasPanelsInside(const Draft &draft) {
 /// memory is read fastest from end to end. Columns are written from there in
 /// long runs, through a small buffer where they do not begin at lines
 /// ("ragged").
-NestPlanner::Trial
-NestPlanner::planPanels(const TransposedNest &nest,
-                        const TransposeChoice &choice) const {
+NestPlanner::Trial NestPlanner::planPanels(const BlockedNest &nest,
+                                           const PlanChoice &choice) const {
   Draft draft = nest.draft;
   const PlanLoop &row = nest.rows.front();
-  bool isRagged = choice.kind == TransposeKind::RaggedPanels;
+  bool isRagged = choice.kind == PlanKind::RaggedPanels;
   if (!hasLineRegisters() || !draft.isDensePanel(row, nest.columns) ||
       row.count * draft.runBytes() < kRunBytes ||
       (isRagged && nest.columns.size() > 1))
@@ -250,9 +162,8 @@ NestPlanner::planPanels(const TransposedNest &nest,
 /// Columns begin anywhere in a line, but all at the same place of one as those
 /// of the blocks before: lines are made of what the panel above has left and
 /// what this one brings.
-NestPlanner::Trial
-NestPlanner::planCarried(const TransposedNest &nest,
-                         const TransposeChoice &choice) const {
+NestPlanner::Trial NestPlanner::planCarried(const BlockedNest &nest,
+                                            const PlanChoice &choice) const {
   if (!hasLineRegisters() || !mayCarry || !knowsLines(nest.draft))
     return std::nullopt;
   Draft draft = takeBlock(nest, choice.rowBytes, choice.columnBytes);
@@ -288,10 +199,9 @@ bool NestPlanner::orderCarried(Draft &draft) const {
 
 /// Registers are shorter than lines: a block is transposed in a small buffer
 /// and written in runs of several lines.
-NestPlanner::Trial
-NestPlanner::planStaged(const TransposedNest &nest,
-                        const TransposeChoice &choice) const {
-  if (hasLineRegisters() && !target.tuning.transpose)
+NestPlanner::Trial NestPlanner::planStaged(const BlockedNest &nest,
+                                           const PlanChoice &choice) const {
+  if (hasLineRegisters() && !target.tuning.kind)
     return std::nullopt;
   Draft draft = takeBlock(nest, choice.rowBytes, choice.columnBytes);
   draft.kernel = TransposeKernel{StoreKind::Staged};
@@ -310,146 +220,18 @@ bool NestPlanner::gatherRows(Draft &draft) const {
   return !isBuffered && hasLineRegisters() && draft.runBytes() <= 2;
 }
 
-/// Prefetches rows where the innermost loop moves on along them, and where
-/// the cache has room for what is prefetched.
-void NestPlanner::planPrefetch(Draft &draft, TransposeKind kind) const {
-  if (!isLarge || draft.loops.empty())
-    return;
-  const PlanLoop &inner = draft.loops.back();
-  int64_t width = draft.blockColumns() * draft.runElements;
-  if (inner.srcStride * inner.step != width || width * bytes > kMaxPrefetched)
-    return;
+/// Prefetches rows where the cache has room for what is prefetched.
+void NestPlanner::planPrefetch(Draft &draft, PlanKind kind) const {
   auto &transpose = std::get<TransposeKernel>(draft.kernel);
   bool isStaged = transpose.stores == StoreKind::Staged;
-  bool isLong = kind == TransposeKind::Dense || kind == TransposeKind::Carried;
   int64_t conflicts = countConflicts(draft, bytes, Role::DstContiguous);
   if (!isStaged && conflicts > target.costs.prefetchConflicts)
     return;
-  transpose.prefetch = target.tuning.prefetch.value_or(
-      isLong ? kLongPrefetchBlocks : kPrefetchBlocks);
+  transpose.prefetch = getPrefetchBlocks(
+      draft, kind == PlanKind::Dense ? kDensePrefetchLines : kPrefetchLines);
   transpose.prefetchesToL2 = transpose.prefetch &&
                              transpose.stores == StoreKind::Nontemporal &&
                              conflicts > target.costs.firstLevelConflicts;
-}
-
-NestPlanner::Trial NestPlanner::planKind(const TransposedNest &nest,
-                                         const TransposeChoice &choice) const {
-  switch (choice.kind) {
-  case TransposeKind::Cached:
-    return planCached(nest, choice);
-  case TransposeKind::Direct:
-    return planDirect(nest, choice);
-  case TransposeKind::Dense:
-    return planDense(nest, choice);
-  case TransposeKind::Panels:
-  case TransposeKind::RaggedPanels:
-    return planPanels(nest, choice);
-  case TransposeKind::Carried:
-    return planCarried(nest, choice);
-  case TransposeKind::Staged:
-    return planStaged(nest, choice);
-  }
-  llvm_unreachable("a kind of transposes");
-}
-
-//===----------------------------------------------------------------------===//
-// Search
-//===----------------------------------------------------------------------===//
-
-/// The block of a candidate, and the terms of what it costs.
-static std::string describe(const Candidate &candidate) {
-  const auto &[choice, draft, cost] = candidate;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << draft.blockRows() << "x" << draft.blockColumns()
-     << (choice.bySource ? " by source" : " by destination")
-     << (choice.gathers ? ", gathered" : "")
-     << (draft.shiftsRows ? ", shifted" : "") << " costs " << cost.total()
-     << ": jumps " << cost.jumps << ", streams " << cost.streams
-     << ", conflicts " << cost.conflicts << ", buffers " << cost.buffers
-     << ", cache " << cost.cache;
-  return text;
-}
-
-/// Adds the candidates for `nest` that `tuning` leaves, each schedule once.
-void NestPlanner::addTransposes(const TransposedNest &nest,
-                                const RelayoutTuning &tuning,
-                                std::vector<Candidate> &candidates) const {
-  forEachChoice(tuning, [&](const TransposeChoice &choice) {
-    bool isCached = choice.kind == TransposeKind::Cached;
-    if (isCached && isLarge && !choice.bySource && !tuning.bySource)
-      return;
-    // Rows are shifted for the sake of lines.
-    if (isCached ? nest.draft.shiftsRows : !mayUseNontemporal)
-      return;
-    Trial draft = planKind(nest, choice);
-    if (!draft)
-      return;
-    // Panels and carried rows have an order of their own.
-    if (choice.kind != TransposeKind::Carried && !draft->packsPanels())
-      draft->orderLoops(choice.bySource);
-    if (choice.gathers && !gatherRows(*draft))
-      return;
-    if (draft->shiftsRows && draft->stores() == StoreKind::Staged &&
-        !draft->isOnLines(bytes))
-      return;
-    candidates.push_back({choice, std::move(*draft), {}});
-  });
-}
-
-/// Notes the cheapest candidate of each kind, the best one last, and all
-/// choices.
-void NestPlanner::noteCandidates(llvm::ArrayRef<Candidate> candidates) const {
-  std::vector<std::pair<int64_t, size_t>> order;
-  for (auto [number, candidate] : llvm::enumerate(candidates))
-    order.push_back({candidate.cost.total(), number});
-  llvm::sort(order);
-  std::vector<PlanTrial> best;
-  for (auto [cost, number] : order) {
-    const Candidate &candidate = candidates[number];
-    choices.push_back(candidate.choice.toTuning());
-    std::string name = getName(candidate.choice.kind).str() + " transpose";
-    bool isKnown = llvm::any_of(
-        best, [&](const PlanTrial &trial) { return trial.name == name; });
-    if (!isKnown)
-      best.push_back({name, best.empty(), describe(candidate)});
-  }
-  trials.insert(trials.end(), best.rbegin(), best.rend());
-}
-
-/// The best of all schedules. Of those that cost the same, the first one.
-Draft NestPlanner::planTranspose(const Draft &draft, const Chain &rows,
-                                 const Chain &columns) const {
-  std::vector<Candidate> candidates;
-  addTransposes({draft, rows, columns}, target.tuning, candidates);
-  auto writesLines = [](const Candidate &candidate) {
-    StoreKind stores = candidate.draft.stores();
-    return stores == StoreKind::Nontemporal || stores == StoreKind::Carried;
-  };
-  if (mayUseNontemporal && llvm::none_of(candidates, writesLines))
-    if (Trial shifted = shiftRows(draft, rows.front())) {
-      auto [shiftedRows, shiftedColumns] = shifted->findRowsAndColumns();
-      addTransposes({*shifted, shiftedRows, shiftedColumns}, target.tuning,
-                    candidates);
-    }
-  if (candidates.empty()) {
-    // A nest without what is asked for, such as the ends of rows.
-    RelayoutTuning others = target.tuning;
-    others.transpose.reset();
-    others.gathers.reset();
-    addTransposes({draft, rows, columns}, others, candidates);
-  }
-  for (Candidate &candidate : candidates)
-    candidate.cost = getTransposeCost(candidate.draft, bytes, target, isLarge);
-  auto best =
-      llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) {
-        return a.cost.total() < b.cost.total();
-      });
-  noteCandidates(candidates);
-  if (!best->draft.packsPanels())
-    planPrefetch(best->draft, best->choice.kind);
-  finish(best->draft);
-  return std::move(best->draft);
 }
 
 //===----------------------------------------------------------------------===//
@@ -558,8 +340,11 @@ void NestPlanner::finishPanels(Draft &draft) const {
     splitLoop(draft, last, parts, std::min(last, draft.findPanels()));
 }
 
-/// Splits loops of what was chosen, and leaves what does not fit.
-void NestPlanner::finish(Draft &draft) const {
+/// Prefetches rows of what was chosen, splits loops, and leaves what does not
+/// fit.
+void NestPlanner::finish(Draft &draft, PlanKind kind) const {
+  if (!draft.packsPanels())
+    planPrefetch(draft, kind);
   if (draft.stores() == StoreKind::Carried)
     finishCarried(draft);
   if (draft.packsPanels())

@@ -37,6 +37,8 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_VECTORKERNELS_H
 
+#include "InterleaveGroups.h"
+
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -55,12 +57,6 @@ struct Position {
   Position operator+(int64_t elements) const {
     return {memref, index, offset + elements};
   }
-};
-
-/// A run of one of many registers.
-struct RegisterRun {
-  int64_t reg;
-  int64_t run;
 };
 
 /// What lies between the columns of a run that rows are interleaved into.

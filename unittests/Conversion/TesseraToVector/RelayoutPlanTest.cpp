@@ -602,9 +602,10 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
       printPlan("f32[32768,640]{1,0}", "f32[32768,640]{0,1}", nontemporal(64)),
       testing::Not(HasSubstr("panels")));
   // Columns of several loops, of which one goes on behind a block.
+  RelayoutTarget panels = nontemporal(64);
+  panels.tuning.kind = "panels";
   EXPECT_THAT(
-      printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}",
-                nontemporal(64)),
+      printPlan("f32[24,300000]{0,1}", "f32[24,300000]{1,0:T(8,128)}", panels),
       HasSubstr("    for 128 by 32  src 24 dst 1  rows\n"
                 "      for 3 by 2  src 8 dst 2400256  columns\n"
                 "        transpose 32x16 runs of 1, nontemporal, panels "
@@ -662,7 +663,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "nest src 0 dst 0\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
       "    for 2992 by 16  src 1 dst 4099  columns\n"
-      "      transpose 32x16 runs of 1, carried and nontemporal, prefetch 6 "
+      "      transpose 32x16 runs of 1, carried and nontemporal, prefetch 2 "
       "ahead\n"
       "nest src 2989 dst 12251911\n"
       "  for 4099 by 32  src 3001 dst 1  rows\n"
@@ -676,7 +677,7 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
                 "    for 7001 by 32  src 6976 dst 1  rows\n"
                 "      for 3488 by 32  src 1 dst 7001  columns\n"
                 "        transpose 32x32 runs of 1, carried and nontemporal, "
-                "prefetch 6 ahead\n"));
+                "prefetch 2 ahead\n"));
   // Or batches outside of panels.
   EXPECT_THAT(printPlan("f32[999,40,320]{2,1,0:PD(999,40,324)}",
                         "f32[999,40,320]{0,2,1:PD(1000,40,320)}",
@@ -713,7 +714,7 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
             "nest src 0 dst 0\n"
             "  for 2  src 16776960 dst 4080  ends\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 16x16 runs of 1, prefetch 2 ahead\n"
+            "      transpose 16x16 runs of 1, prefetch 4 ahead\n"
             "        rows 16 by 1  src 4112 dst 1  rows\n");
   // Or each batch does.
   EXPECT_THAT(
@@ -723,7 +724,7 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
                 "    for 985 by 32  src 1001 dst 1  rows\n"
                 "      for 992 by 16  src 1 dst 1001  columns\n"
                 "        transpose 32x16 runs of 1, carried and nontemporal, "
-                "rows shifted, prefetch 6 ahead\n"));
+                "rows shifted, prefetch 2 ahead\n"));
   // Runs too short to leave two lines, and rows of several loops, are not.
   for (auto [source, destination] :
        {std::pair("f32[500,70000]{1,0}", "f32[500,70000]{0,1}"),
@@ -908,7 +909,11 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::columnConflictPs, 0, "f32[4096,4032]{1,0}",
        "f32[4096,4032]{0,1}", "transpose 48x16", "transpose 32x16"},
       {&Costs::bufferPs, kMost, "f32[500,7,8000]{2,1,0}",
-       "f32[500,7,8000]{1,2,0}", "staged", "runs of 1\n", 32},
+       "f32[500,7,8000]{1,2,0}", "staged", "interleave", 32},
+      {&Costs::seamPs, kMost, "f32[4099,3001]{1,0:T(8,140)}",
+       "f32[4099,3001]{1,0}", "carried", "staged"},
+      {&Costs::shufflePs, 0, "f32[7,400]{1,0}", "f32[7,400]{0,1}", "transpose",
+       "interleave", 32},
       {&Costs::raggedPs, kMost, "f32[1500,2000]{1,0}", "f32[1500,2000]{0,1}",
        "transpose 256x16 runs of 1, staged", "runs of 1, prefetch", 32},
       {&Costs::carryPs, kMost, "f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}",
@@ -943,7 +948,7 @@ TEST(RelayoutPlanTest, letsItsParametersBeOverruled) {
   target.tuning.rowBytes = 512;
   target.tuning.columnBytes = 128;
   target.tuning.bySource = false;
-  target.tuning.transpose = "staged";
+  target.tuning.kind = "staged";
   target.tuning.prefetch = 3;
   EXPECT_EQ(printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", target),
             "relayout of 32-bit elements, 16842752 to 16842752\n"
@@ -980,9 +985,8 @@ TEST(RelayoutPlanTest, interleavesRows) {
       HasSubstr("interleave 2x128 runs of 1\n"));
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}", "s8[256,256]{1,0}"),
               HasSubstr("deinterleave 128x4 runs of 1\n"));
-  // Four bytes eight times fill a register: an ordinary transpose.
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)(8,1)}"),
-              HasSubstr("transpose 8x16 runs of 1\n"));
+              HasSubstr("interleave 8x64 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, interleavesAnyFewRows) {
@@ -1013,18 +1017,22 @@ TEST(RelayoutPlanTest, interleavesAnyFewRows) {
       HasSubstr("deinterleave 16x9 runs of 1\n"));
 }
 
-// Rows that nearly fill a register, too many, or too short: transposes.
-TEST(RelayoutPlanTest, transposesWhatFillsRegisters) {
+// Up to 24 rows are interleaved; more, or short ones, are transposed.
+TEST(RelayoutPlanTest, transposesManyRows) {
   auto print = [](llvm::StringRef src, llvm::StringRef dst, int64_t bytes) {
     return printPlan(src, dst, nontemporal(bytes));
   };
   for (const char *rows : {"7", "8", "14", "16", "20"})
     EXPECT_THAT(print(("f32[" + llvm::Twine(rows) + ",400]{1,0}").str(),
                       ("f32[" + llvm::Twine(rows) + ",400]{0,1}").str(), 64),
-                HasSubstr("transpose "))
+                HasSubstr("interleave "))
         << rows;
   EXPECT_THAT(print("f32[400,16]{1,0}", "f32[400,16]{0,1}", 64),
-              HasSubstr("transpose "));
+              HasSubstr("deinterleave "));
+  for (llvm::StringRef dims : {"f32[25,400]", "f32[400,25]"})
+    EXPECT_THAT(print((dims + "{1,0}").str(), (dims + "{0,1}").str(), 64),
+                HasSubstr("transpose "))
+        << dims.str();
   EXPECT_THAT(print("f32[7,400]{1,0}", "f32[7,400]{0,1}", 32),
               HasSubstr("transpose "));
   EXPECT_THAT(print("f32[9,3,3]{2,1,0}", "f32[9,3,3]{1,2,0}", 64),
@@ -1086,7 +1094,7 @@ TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
               HasSubstr("interleave 14x16 runs of 1, nontemporal"));
   EXPECT_THAT(printPlan("f32[64,16,96,96]{3,2,1,0}",
                         "f32[64,16,96,96]{1,3,2,0}", nontemporal(64)),
-              HasSubstr("transpose 16x16 runs of 1, staged and nontemporal"));
+              HasSubstr("interleave 16x16 runs of 1, nontemporal"));
   // Images that begin anywhere in a line.
   EXPECT_EQ(printPlan("f32[64,3,223,223]{3,2,1,0}",
                       "f32[64,3,223,223]{1,3,2,0}", nontemporal(64)),

@@ -11,8 +11,8 @@
 // two axis lists. Every dimension is split at all divisors of both sides; a
 // piece is a loop with a constant stride on either side, and pieces that are
 // neighbours on both sides are merged (StridedNests.h). NestPlanner.h chooses
-// kernels, and transposes among many schedules by what they cost;
-// docs/performance.md has the terms of the cost.
+// among many schedules by what they cost; docs/performance.md has the terms of
+// the cost.
 //
 // Example 1: a transpose, f32[512,512]{1,0} to {0,1}
 //
@@ -53,8 +53,9 @@
 
 namespace tessera {
 
-/// How a transpose moves its blocks.
-enum class TransposeKind : uint8_t {
+/// How the blocks of a nest move.
+enum class PlanKind : uint8_t {
+  // Transposes.
   Cached,       ///< Stores go through the cache.
   Direct,       ///< Registers write whole lines that bypass it.
   Dense,        ///< A block is one run of the destination, through a buffer.
@@ -62,13 +63,25 @@ enum class TransposeKind : uint8_t {
   RaggedPanels, ///< The same for columns that begin anywhere in a line.
   Carried,      ///< What a panel of rows leaves of a line waits for the next.
   Staged,       ///< Blocks go through a buffer.
+  // Few rows make one run, or one run few columns.
+  Interleave,
+  Deinterleave,
+  // Runs that are contiguous on both sides.
+  Gather,        ///< Of a few bytes.
+  Copy,          ///< Through the cache.
+  LineCopy,      ///< Of whole lines that bypass it.
+  CoalescedCopy, ///< The same of runs that continue one another.
+  MaskedCopy,    ///< The same of long runs, with masked stores at their ends.
+  BufferedCopy,  ///< Runs that continue one another, through a buffer.
 };
 
-llvm::StringRef getName(TransposeKind kind);
+llvm::StringRef getName(PlanKind kind);
 /// All names, for those who read one; and whether `name` is one.
-inline constexpr llvm::StringLiteral kTransposeKinds =
-    "cached, direct, dense, panels, ragged-panels, carried or staged";
-bool isTransposeKind(llvm::StringRef name);
+inline constexpr llvm::StringLiteral kPlanKinds =
+    "cached, direct, dense, panels, ragged-panels, carried, staged, "
+    "interleave, deinterleave, gather, copy, line-copy, coalesced-copy, "
+    "masked-copy or buffered-copy";
+bool isPlanKind(llvm::StringRef name);
 
 /// Parameters of a plan that are chosen; what is given here overrules that.
 /// For measuring what the choice is worth: benchmarks/relayout_variants.py.
@@ -79,8 +92,8 @@ struct RelayoutTuning {
   std::optional<bool> bySource;
   /// Whether stores to large buffers are nontemporal.
   std::optional<bool> nontemporal;
-  /// The kind of transposes, by name, and whether their rows are gathered.
-  std::optional<std::string> transpose;
+  /// The kind, by name, and whether rows of transposes are gathered.
+  std::optional<std::string> kind;
   std::optional<bool> gathers;
   /// Blocks from a prefetch of rows to their use.
   std::optional<int64_t> prefetch;
@@ -97,15 +110,15 @@ struct RelayoutTuning {
     visit("column-bytes", tuning.columnBytes);
     visit("by-source", tuning.bySource);
     visit("nontemporal", tuning.nontemporal);
-    visit("transpose", tuning.transpose);
+    visit("kind", tuning.kind);
     visit("gathers", tuning.gathers);
     visit("prefetch", tuning.prefetch);
   }
 };
 
-/// One way to transpose a nest.
-struct TransposeChoice {
-  TransposeKind kind = TransposeKind::Cached;
+/// One way to move a nest; what follows the kind is of transposes.
+struct PlanChoice {
+  PlanKind kind = PlanKind::Cached;
   /// Bytes of a block along the destination and along the source.
   int64_t rowBytes = 0, columnBytes = 0;
   /// Whether loops follow the source, and rows are gathered.
@@ -118,10 +131,22 @@ struct TransposeChoice {
 /// What a schedule costs beyond others of the same nest: terms in picoseconds
 /// for a line of 64 bytes.
 struct PlanCost {
-  int64_t jumps = 0, streams = 0, conflicts = 0, buffers = 0, cache = 0;
+  int64_t jumps = 0, streams = 0, conflicts = 0, buffers = 0, shuffles = 0,
+          cache = 0;
 
+  /// Calls `visit(name, value)` for each term.
+  template <typename Visitor> void visit(Visitor visit) const {
+    visit("jumps", jumps);
+    visit("streams", streams);
+    visit("conflicts", conflicts);
+    visit("buffers", buffers);
+    visit("shuffles", shuffles);
+    visit("cache", cache);
+  }
   int64_t total() const {
-    return jumps + streams + conflicts + buffers + cache;
+    int64_t sum = 0;
+    visit([&](llvm::StringRef, int64_t value) { sum += value; });
+    return sum;
   }
 };
 
@@ -206,14 +231,14 @@ struct PlanTrial {
   std::string reason;
 };
 
-/// The trials for one strided nest, in order; of transposes the cheapest of
-/// each kind, the one that was taken last. Nests that it leaves to others, at
-/// the ends of rows and columns, are not part of it.
+/// The trials for one strided nest, in order: the cheapest schedule of each
+/// kind, the one that was taken last. Nests that it leaves to others, at the
+/// ends of rows and columns, are not part of it.
 struct NestTrials {
   int64_t srcOffset = 0;
   int64_t dstOffset = 0;
   std::vector<PlanTrial> trials;
-  /// Choices of transposes among which the search took one, cheapest first.
+  /// Choices among which the search took one, cheapest first.
   std::vector<RelayoutTuning> choices;
 
   /// A line for each.
