@@ -10,9 +10,10 @@ the choice by tessera-compile's hidden --plan options: the kind of a transpose,
 bytes of a block along the destination and the source, order of loops, stores
 and prefetch. Those that give
 a plan already tried are left out. All take turns; the best of --reps counts.
-Buffers are those of the call before, or with --buffers=cold the next ones of a
-ring that is larger than the caches. --times adds all times to a file, as a line
-of JSON for each case.
+With --buffers=hot the destination has been written just before each call, with
+cold both buffers are the next ones of a ring that is larger than the caches;
+unknown are those of the call before. --times adds all times to a file, as a
+line of JSON for each case.
 """
 
 import argparse
@@ -96,6 +97,9 @@ CASES = [
 ]
 # Bytes that a ring of buffers has, beyond all caches.
 RING_BYTES = 512 << 20
+# Hot destinations of so many bytes are written before each call; smaller ones
+# are in the caches since the call before.
+WRITTEN_BYTES = 256 << 10
 KINDS = ("cached", "direct", "dense", "panels", "ragged-panels", "carried")
 BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
@@ -109,6 +113,7 @@ def element_bytes(shape):
 def aligned(size):
     """Bytes that begin at a page and have been touched."""
     raw = np.zeros(size + 4096, np.uint8)
+    raw[::4096] = 1  # Pages that were never written are all one page of zeros.
     skip = -raw.ctypes.data % 4096
     return raw[skip : skip + size]
 
@@ -135,14 +140,15 @@ def all_options(is_large, is_wide):
 class Variants:
     """The variants of a case, compiled into `folder` unless they are there."""
 
-    def __init__(self, tool, source, destination, folder, is_wide):
-        self.tool, self.shapes, self.folder = tool, [source, destination], folder
+    def __init__(self, tool, source, destination, folder, is_wide, buffers):
+        self.tool, self.shapes, self.folder, self.buffers = tool, [source, destination], folder, buffers
         self.useful = element_bytes(source)
-        key = hashlib.sha1(repr(self.shapes).encode()).hexdigest()[:12]
+        key = hashlib.sha1(repr([self.shapes, buffers, is_wide]).encode()).hexdigest()[:12]
         manifest = pathlib.Path(folder, f"{key}.json")
         if not manifest.exists():
             self.plans, self.options = [], []
-            for options in all_options(self.useful >= 4 << 20, is_wide):
+            is_large = self.useful >= (64 << 10 if buffers == "cold" else 4 << 20)
+            for options in all_options(is_large, is_wide):
                 self.compile(options, key)
             manifest.write_text(json.dumps([self.plans, self.options]))
         self.plans, self.options = json.loads(manifest.read_text())
@@ -155,7 +161,10 @@ class Variants:
 
     def run(self, *options):
         return subprocess.run(
-            [self.tool, "relayout", *self.shapes, *options], check=True, capture_output=True, text=True
+            [self.tool, "relayout", *self.shapes, f"--buffers={self.buffers}", *options],
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
 
     def compile(self, options, key):
@@ -167,12 +176,13 @@ class Variants:
         self.plans.append(plan)
         self.options.append(options)
 
-    def make_buffers(self, are_cold):
+    def make_buffers(self):
         """Pairs of arrays, of which the first has a source of random bytes."""
         width = BYTES[self.shapes[0].split("[")[0]]
         sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)", self.plans[0])
         sizes = [int(n) * width for n in sizes.groups()]
-        pairs = [[aligned(size) for size in sizes] for _ in range(RING_BYTES // sum(sizes) + 1 if are_cold else 1)]
+        count = RING_BYTES // sum(sizes) + 1 if self.buffers == "cold" else 1
+        pairs = [[aligned(size) for size in sizes] for _ in range(count)]
         source = pairs[0][0]
         source[:] = np.random.default_rng(0).integers(0, 256, source.size, dtype=np.uint8)
         return pairs
@@ -181,27 +191,37 @@ class Variants:
         """All variants write the same."""
         want = None
         for function in self.functions:
+            destination[:] = 0
             function(source.ctypes.data, destination.ctypes.data)
             want = destination.copy() if want is None else want
             assert np.array_equal(destination, want), "variants disagree"
-            destination[:] = 0
 
-    def best(self, reps, micros, are_cold):
+    def best(self, reps, micros):
         """The least time of each variant."""
-        pairs = self.make_buffers(are_cold)
+        pairs = self.make_buffers()
         self.check(*pairs[0])
-        ring = itertools.cycle([[array.ctypes.data for array in pair] for pair in pairs])
+        ring = itertools.cycle(pairs)
         best = [float("inf")] * len(self.functions)
         for _, (i, function) in itertools.product(range(reps), enumerate(self.functions)):
-            begin = time.perf_counter()
-            function(*next(ring))
-            count = max(1, int(micros * 1e-6 / (time.perf_counter() - begin)))
-            calls = list(itertools.islice(ring, count))
-            begin = time.perf_counter()
-            for pointers in calls:
-                function(*pointers)
-            best[i] = min(best[i], (time.perf_counter() - begin) / count)
+            count = max(1, int(micros * 1e-6 / self.time(function, [next(ring)])))
+            seconds = self.time(function, list(itertools.islice(ring, count))) / count
+            best[i] = min(best[i], seconds)
         return best
+
+    def time(self, function, pairs):
+        """Seconds of a call for each of the pairs."""
+        is_written = self.buffers == "hot" and pairs[0][1].size >= WRITTEN_BYTES
+        calls = [[array.ctypes.data for array in pair] for pair in pairs]
+        seconds = 0
+        # One by one only where something comes between: clocks take time.
+        for batch in [[call] for call in calls] if is_written else [calls]:
+            if is_written:
+                pairs[0][1].fill(1)
+            begin = time.perf_counter()
+            for pointers in batch:
+                function(*pointers)
+            seconds += time.perf_counter() - begin
+        return seconds
 
 
 def main():
@@ -213,7 +233,7 @@ def main():
     parser.add_argument("--folder", help="keeps compiled variants here, so that another run need not compile")
     parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
     parser.add_argument("--compile-only", action="store_true")
-    parser.add_argument("--buffers", choices=("hot", "cold"), default="hot", help="what is in the caches, if it fits")
+    parser.add_argument("--buffers", choices=("unknown", "hot", "cold"), default="unknown")
     parser.add_argument("--times", type=pathlib.Path, help="file for all times")
     args = parser.parse_args()
     cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
@@ -223,17 +243,17 @@ def main():
         if not args.compile_only:
             print("| from | to | GB/s | chosen / best | plans | best |\n| --- | --- | --- | --- | --- | --- |")
         for case in cases:
-            variants = Variants(args.tessera_compile, *case, folder, args.wide)
+            variants = Variants(args.tessera_compile, *case, folder, args.wide, args.buffers)
             if not args.compile_only:
-                times = variants.best(args.reps, args.micros, args.buffers == "cold")
+                times = variants.best(args.reps, args.micros)
                 report(variants, times)
                 if args.times:
-                    record(variants, times, args.buffers, args.times)
+                    record(variants, times, args.times)
 
 
-def record(variants, times, buffers, path):
+def record(variants, times, path):
     """Appends what was measured to a file."""
-    fields = {"shapes": variants.shapes, "buffers": buffers, "options": variants.options, "seconds": times}
+    fields = {"shapes": variants.shapes, "buffers": variants.buffers, "options": variants.options, "seconds": times}
     with path.open("a") as file:
         file.write(json.dumps(fields) + "\n")
 
