@@ -288,6 +288,8 @@ static std::vector<Trial> getTrials() {
                       "bf16[4096,4096]{0,1}"};
   TextPair tiles = {"f32[4096,4096]{1,0}", "f32[4096,4096]{1,0:T(8,128)}"};
   TextPair rows = {"f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]{1,0}"};
+  TextPair untiled16 = {"bf16[8192,4096]{1,0:T(8,128)(2,1)}",
+                        "bf16[8192,4096]{1,0}"};
   TextPair heads = {"bf16[8,4096,32,64]{3,2,1,0}",
                     "bf16[8,4096,32,64]{3,1,2,0}"};
   llvm::SmallVector<TextPair> sizes = {
@@ -331,11 +333,19 @@ static std::vector<Trial> getTrials() {
                  std::move(arrays)};
   };
   return {
-      {"copy-streams", &Costs::copyStreams, {1, 2, 4, 8}, {tiles, rows, heads}},
+      {"copy-streams",
+       &Costs::copyStreams,
+       {1, 2, 4, 8},
+       {tiles, rows, heads, untiled16}},
       {"copy-prefetch-bytes",
        &Costs::copyPrefetchBytes,
        {0, 8 << 10, 16 << 10},
        {tiles, rows, heads}},
+      {"interleave-by-source",
+       &Costs::interleavesBySource,
+       {0, 1},
+       {{"bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}"},
+        {"s8[8192,4096]{1,0}", "s8[8192,4096]{1,0:T(8,128)(4,1)}"}}},
       {"first-level-conflicts",
        &Costs::firstLevelConflicts,
        {0, 3, 64},

@@ -203,7 +203,7 @@ private:
                     bool isDense = false) const {
     return knowsLines(draft) && draft.isWholeLines(run, bytes, inner, isDense);
   }
-  /// Whether copies and interleaves read the source from end to end.
+  /// Whether copies and deinterleaves read the source from end to end.
   bool followsSource() const {
     return mayUseNontemporal && target.costs.copyStreams == 1;
   }

@@ -105,7 +105,7 @@ Draft NestPlanner::interleave(Draft draft, const Chain &rows,
     else if (Trial shifted = planShiftedInterleave(draft, column))
       block = *shifted;
   }
-  orderLoops(block, followsSource());
+  orderLoops(block, mayUseNontemporal && target.costs.interleavesBySource);
   std::get<InterleaveKernel>(block.kernel).prefetch =
       getPrefetchBlocks(block, kPrefetchLines);
   return block;
