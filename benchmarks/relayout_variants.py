@@ -6,17 +6,18 @@
 
 Prints a Markdown table: for each case the ratio of the chosen plan to the best
 of all variants (1 is best), and the options of that best one. Variants overrule
-the choice by tessera-compile's hidden --plan options: the kind of a transpose,
-bytes of a block along the destination and the source, order of loops, stores
-and prefetch. Those that give
-a plan already tried are left out. All take turns; the best of --reps counts.
-With --buffers=hot the destination has been written just before each call, with
-cold both buffers are the next ones of a ring that is larger than the caches;
-unknown are those of the call before. --times adds all times to a file, as a
-line of JSON for each case.
+the choice by tessera-compile's hidden --plan options: the kind of a schedule,
+bytes of a block along the destination and the source, whether rows are
+gathered, order of loops, stores and prefetch. Those that give a plan already
+tried are left out. All take turns; the best of --reps counts. With
+--buffers=hot the destination has been written just before each call, with cold
+both buffers are the next ones of a ring that is larger than the caches; unknown
+are those of the call before. At last it says what each kind is worth: the best
+variant without it beside the best of all.
 """
 
 import argparse
+import collections
 import contextlib
 import ctypes
 import hashlib
@@ -100,7 +101,9 @@ RING_BYTES = 512 << 20
 # Hot destinations of so many bytes are written before each call; smaller ones
 # are in the caches since the call before.
 WRITTEN_BYTES = 256 << 10
+# Of transposes, which have blocks, and of others.
 KINDS = ("cached", "direct", "dense", "panels", "ragged-panels", "carried")
+OTHERS = ("interleave", "deinterleave", "copy", "line-copy", "coalesced-copy", "masked-copy", "buffered-copy")
 BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
 
@@ -128,6 +131,10 @@ def all_options(is_large, is_wide):
         yield block
         if is_large and rows == 128 and columns == 64:
             yield block + ["--plan-nontemporal=0"]
+    for kind in OTHERS:
+        yield [f"--plan-kind={kind}"]
+    for kind, rows in itertools.product(("cached", "direct") if is_large else ("cached",), bytes_of_rows):
+        yield [f"--plan-kind={kind}", f"--plan-row-bytes={rows}", "--plan-gathers"]
     if is_large:
         for kind, rows in itertools.product(KINDS, bytes_of_rows):
             yield [f"--plan-kind={kind}", f"--plan-row-bytes={rows}"]
@@ -154,10 +161,13 @@ class Variants:
         self.plans, self.options = json.loads(manifest.read_text())
         self.functions = []
         for i in range(len(self.plans)):
-            path = pathlib.Path(folder, f"{key}_{i}.so")
-            function = ctypes.CDLL(str(path)).tessera_relayout
-            function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
-            self.functions.append(function)
+            self.functions.append(self.load(pathlib.Path(folder, f"{key}_{i}.so")))
+
+    @staticmethod
+    def load(path):
+        function = ctypes.CDLL(str(path)).tessera_relayout
+        function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
+        return function
 
     def run(self, *options):
         return subprocess.run(
@@ -180,7 +190,7 @@ class Variants:
         """Pairs of arrays, of which the first has a source of random bytes."""
         width = BYTES[self.shapes[0].split("[")[0]]
         sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)", self.plans[0])
-        sizes = [int(n) * width for n in sizes.groups()]
+        sizes = [max(int(n) * width, 1) for n in sizes.groups()]
         count = RING_BYTES // sum(sizes) + 1 if self.buffers == "cold" else 1
         pairs = [[aligned(size) for size in sizes] for _ in range(count)]
         source = pairs[0][0]
@@ -234,9 +244,9 @@ def main():
     parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--buffers", choices=("unknown", "hot", "cold"), default="unknown")
-    parser.add_argument("--times", type=pathlib.Path, help="file for all times")
     args = parser.parse_args()
     cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
+    worth = Worth()
     keeper = contextlib.nullcontext(args.folder) if args.folder else tempfile.TemporaryDirectory()
     with keeper as folder:
         pathlib.Path(folder).mkdir(exist_ok=True)
@@ -247,15 +257,37 @@ def main():
             if not args.compile_only:
                 times = variants.best(args.reps, args.micros)
                 report(variants, times)
-                if args.times:
-                    record(variants, times, args.times)
+                worth.add(variants.plans, times)
+    if not args.compile_only:
+        worth.report()
 
 
-def record(variants, times, path):
-    """Appends what was measured to a file."""
-    fields = {"shapes": variants.shapes, "buffers": variants.buffers, "options": variants.options, "seconds": times}
-    with path.open("a") as file:
-        file.write(json.dumps(fields) + "\n")
+class Worth:
+    """What kernels and their ways to store are worth."""
+
+    def __init__(self):
+        self.ratios = collections.defaultdict(list)
+
+    def add(self, plans, times):
+        names = [self.name(plan) for plan in plans]
+        for name in set(names):
+            others = [seconds for seconds, other in zip(times, names) if other != name]
+            if others:
+                self.ratios[name].append(min(others) / min(times))
+
+    @staticmethod
+    def name(plan):
+        """The first kernel, without what is a number."""
+        text = re.search(r"(transpose|copy|interleave|deinterleave|gather) .*", plan)[0]
+        text = re.sub(r" \d+x\d+ runs of \d+|,? prefetch .*|, padding.*", "", text)
+        return text.replace(",", "")
+
+    def report(self):
+        print("\n| without | mean | worst | needed (by 3 %) |\n| --- | --- | --- | --- |")
+        for name, ratios in sorted(self.ratios.items()):
+            mean = np.exp(np.mean(np.log(ratios)))
+            needed = sum(ratio > 1.03 for ratio in ratios)
+            print(f"| {name} | {mean:.2f} | {max(ratios):.2f} | {needed} of {len(ratios)} |")
 
 
 def report(variants, times):

@@ -647,9 +647,8 @@ static void defineRelayout(nb::module_ &module) {
       "destination is written. `buffers` says what the code is made for:\n"
       "'hot' where both are in the caches when it runs, if they fit, 'cold'\n"
       "where they are in memory, or 'unknown'. Raises InvalidError and\n"
-      "UnsupportedError; calls\n"
-      "also BufferError or TypeError for what is no contiguous buffer of\n"
-      "numbers, and one to be written.")
+      "UnsupportedError; calls also BufferError or TypeError for what is no\n"
+      "contiguous buffer of numbers, and one to be written.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
                     std::optional<std::string>, int64_t, const std::string &>(),
            "source"_a, "destination"_a, nb::kw_only(),

@@ -96,7 +96,7 @@ static cl::opt<bool> vectorize(
     cl::desc("Use vector kernels where there is a plan (default: true)"),
     cl::sub(command));
 
-static cl::opt<BufferState> buffers(
+static ChoiceOption<BufferState> buffers(
     "buffers",
     cl::desc("Where both buffers are when the code runs (default: unknown)"),
     cl::values(clEnumValN(BufferState::Unknown, "unknown",

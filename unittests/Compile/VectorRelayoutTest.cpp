@@ -25,11 +25,13 @@ static bool gathersRows(const NestSchedule &nest) {
   return transpose && transpose->rows == TransposeKernel::Rows::Gathered;
 }
 
-/// Half of the time another kind of transposes than what costs least.
-static void overruleTransposes(RelayoutTuning &tuning,
-                               std::mt19937_64 &engine) {
-  const char *kinds[] = {"cached",        "direct",  "dense", "panels",
-                         "ragged-panels", "carried", "staged"};
+/// Half of the time another kind than what costs least.
+static void overruleKinds(RelayoutTuning &tuning, std::mt19937_64 &engine) {
+  const char *kinds[] = {"cached",         "direct",       "dense",
+                         "panels",         "carried",      "ragged-panels",
+                         "staged",         "interleave",   "deinterleave",
+                         "copy",           "line-copy",    "masked-copy",
+                         "coalesced-copy", "buffered-copy"};
   tuning.kind.reset();
   tuning.gathers.reset();
   if (engine() % 2)
@@ -66,7 +68,7 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
       auto [source, destination] = batch.size() < kernelPairs.size()
                                        ? kernelPairs[batch.size()]
                                        : pairs.next();
-      overruleTransposes(options.tuning, engine);
+      overruleKinds(options.tuning, engine);
       bool isRagged = batch.size() >= getKernelPairs().size() &&
                       batch.size() < kernelPairs.size();
       if (isRagged && number % 4 != 0)

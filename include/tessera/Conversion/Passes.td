@@ -905,8 +905,8 @@ def ParallelizeLoops : Pass<"tessera-parallelize-loops"> {
     is written: views of one buffer, arguments of a public function that are not
     `llvm.noalias`, and what is neither allocated in the function, nor a
     constant, nor an argument. Those of a private function must not overlap
-    where one of them is written. Loops that
-    allocate or free memory, carry values, or call functions stay, too.
+    where one of them is written. Loops that allocate or free memory, carry
+    values, or call functions stay, too.
 
     ```mlir
     func.func @double(%x: memref<1024x1024xf32>) {

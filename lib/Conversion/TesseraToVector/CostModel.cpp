@@ -34,7 +34,8 @@ static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
 static constexpr int64_t kBlockRegisters = 256;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
-/// Instructions of a shuffle across lanes of registers shorter than a line.
+/// Instructions of a shuffle across lanes of registers shorter than a line,
+/// where memory does not hide them.
 static constexpr int64_t kNarrowShuffles = 2;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
@@ -281,9 +282,10 @@ static int64_t getPitch(const NestSchedule &nest, bool isInterleave,
 
 /// Shuffles, and beyond the caches rows that are visited by turns, or columns
 /// that are jumped to.
-static PlanCost priceInterleave(const NestSchedule &nest, int64_t runBytes,
+static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
                                 const RelayoutTarget &target, bool isLarge) {
   const ProcessorCosts &costs = target.costs;
+  int64_t runBytes = nest.runElements * elementBytes;
   bool isInterleave = nest.is<InterleaveKernel>();
   int64_t rows = std::max<int64_t>(nest.blockRows(), 1);
   int64_t columns = std::max<int64_t>(nest.blockColumns(), 1);
@@ -292,7 +294,7 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t runBytes,
   auto groups =
       InterleaveGroups::choose(few, getPitch(nest, isInterleave, few),
                                target.vectorBytes / runBytes, isInterleave);
-  int64_t steps = target.vectorBytes < kLine ? kNarrowShuffles : 1;
+  int64_t steps = !isLarge && target.vectorBytes < kLine ? kNarrowShuffles : 1;
   PlanCost cost;
   cost.shuffles = costs.shufflePs * steps * groups.countShuffles(isInterleave) *
                   kLine / (few * target.vectorBytes);
@@ -307,9 +309,10 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t runBytes,
 
 /// Ends of runs that begin anywhere in a line are made of two runs, or written
 /// in part. Gathering takes a load and a store for each run.
-static PlanCost priceCopy(const NestSchedule &nest, int64_t runBytes,
+static PlanCost priceCopy(const NestSchedule &nest, int64_t elementBytes,
                           const ProcessorCosts &costs, bool isLarge) {
   PlanCost cost;
+  int64_t runBytes = std::max<int64_t>(nest.runElements * elementBytes, 1);
   int64_t block = runBytes * std::max<int64_t>(nest.blockRows(), 1);
   if (nest.is<GatherKernel>())
     cost.shuffles = costs.shufflePs * kLine / runBytes;
@@ -323,8 +326,9 @@ static PlanCost priceCopy(const NestSchedule &nest, int64_t runBytes,
     cost.buffers = costs.seamPs * kLine / runBytes;
     break;
   case StoreKind::Staged:
-    cost.buffers = (block > runBytes ? costs.bufferPs : 0) +
-                   costs.raggedPs * kRaggedBytes / block;
+    cost.buffers = block > runBytes ? costs.bufferPs : 0;
+    if (!nest.isOnLines(elementBytes))
+      cost.buffers += costs.raggedPs * kRaggedBytes / block;
     break;
   }
   return cost;
@@ -332,11 +336,10 @@ static PlanCost priceCopy(const NestSchedule &nest, int64_t runBytes,
 
 PlanCost tessera::getPlanCost(const NestSchedule &nest, int64_t elementBytes,
                               const RelayoutTarget &target, bool isLarge) {
-  int64_t runBytes = std::max<int64_t>(nest.runElements * elementBytes, 1);
   if (nest.is<InterleaveKernel>() || nest.is<DeinterleaveKernel>())
-    return priceInterleave(nest, runBytes, target, isLarge);
+    return priceInterleave(nest, elementBytes, target, isLarge);
   if (!nest.is<TransposeKernel>())
-    return priceCopy(nest, runBytes, target.costs, isLarge);
+    return priceCopy(nest, elementBytes, target.costs, isLarge);
   Pricer pricer(nest, elementBytes, target);
   return isLarge ? pricer.priceLarge() : pricer.priceCached();
 }

@@ -21,9 +21,9 @@ static constexpr int64_t kMaxUnrolledRows = 8;
 /// Bytes from one column to the next, or one row, where what lies between is
 /// passed over.
 static constexpr int64_t kMaxSpread = 32;
-/// Lines that several nontemporal stores each may fill by turns: a processor
-/// holds few that are not full.
-static constexpr int64_t kMaxOpenLines = 6;
+/// Lines that several nontemporal stores each may fill by turns, of any runs
+/// and of short ones: a processor holds few that are not full.
+static constexpr int64_t kMaxOpenLines = 6, kMaxOpenShortLines = 8;
 /// What a block writes of a run that begins anywhere in a line, and the columns
 /// that it must have.
 static constexpr int64_t kShiftedRunBytes = 64 << 10;
@@ -121,8 +121,9 @@ Draft NestPlanner::deinterleave(Draft draft, const Chain &rows,
   int64_t wide = rowRuns(draft, wanted);
   draft.takeBlock(columns, runs, runs, Role::SrcContiguous);
   draft.takeBlock(rows.front(), wide, 2 * wide, Role::DstContiguous);
-  bool fillsLines = hasLineRegisters() || runs <= kMaxOpenLines ||
-                    runs * draft.runBytes() <= kLaneBytes;
+  bool isShort = runs * draft.runBytes() <= kLaneBytes;
+  bool fillsLines = hasLineRegisters() ||
+                    runs <= (isShort ? kMaxOpenShortLines : kMaxOpenLines);
   if (mayUseNontemporal && fillsLines &&
       isWholeLines(draft, draft.blockRows() * draft.runElements, draft.columns))
     deinterleave.stores = StoreKind::Nontemporal;

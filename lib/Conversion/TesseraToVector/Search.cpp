@@ -28,7 +28,7 @@ static constexpr int64_t kMaxBytes = 1 << 20;
 namespace {
 using Values = std::initializer_list<int64_t>;
 
-/// The choices of a kind that are tried: all combinations.
+/// The choices of a kind of transposes that are tried: all combinations.
 struct Grid {
   PlanKind kind;
   Values rowBytes, columnBytes, bySource, gathers;
@@ -47,15 +47,13 @@ static const Grid kGrids[] = {
     {PlanKind::RaggedPanels, {128, 256, 512}, {64}, {1}, {0}},
     {PlanKind::Carried, {64, 128, 256}, {64}, {1}, {0}},
     {PlanKind::Staged, {256, 512, 1024}, {64}, {1}, {0}},
-    {PlanKind::Interleave, {0}, {0}, {0}, {0}},
-    {PlanKind::Deinterleave, {0}, {0}, {0}, {0}},
-    {PlanKind::Gather, {0}, {0}, {0}, {0}},
-    {PlanKind::Copy, {0}, {0}, {0}, {0}},
-    {PlanKind::LineCopy, {0}, {0}, {0}, {0}},
-    {PlanKind::CoalescedCopy, {0}, {0}, {0}, {0}},
-    {PlanKind::MaskedCopy, {0}, {0}, {0}, {0}},
-    {PlanKind::BufferedCopy, {0}, {0}, {0}, {0}},
 };
+
+/// Kinds without a choice.
+static constexpr PlanKind kOthers[] = {
+    PlanKind::Interleave, PlanKind::Deinterleave, PlanKind::Gather,
+    PlanKind::Copy,       PlanKind::LineCopy,     PlanKind::CoalescedCopy,
+    PlanKind::MaskedCopy, PlanKind::BufferedCopy};
 
 /// What is tried of one field: the values of the grid, or what overrules them.
 template <typename T>
@@ -69,8 +67,11 @@ static llvm::SmallVector<int64_t, 6> getValues(Values values,
 /// Calls `visit` with all choices that `tuning` leaves.
 static void forEachChoice(const RelayoutTuning &tuning,
                           llvm::function_ref<void(const PlanChoice &)> visit) {
+  auto isWanted = [&](PlanKind kind) {
+    return !tuning.kind || *tuning.kind == getName(kind);
+  };
   for (const Grid &grid : kGrids) {
-    if (tuning.kind && *tuning.kind != getName(grid.kind))
+    if (!isWanted(grid.kind))
       continue;
     for (int64_t rows : getValues(grid.rowBytes, tuning.rowBytes))
       for (int64_t columns : getValues(grid.columnBytes, tuning.columnBytes))
@@ -78,6 +79,9 @@ static void forEachChoice(const RelayoutTuning &tuning,
           for (int64_t gathers : getValues(grid.gathers, tuning.gathers))
             visit({grid.kind, rows, columns, bySource != 0, gathers != 0});
   }
+  for (PlanKind kind : kOthers)
+    if (isWanted(kind))
+      visit({kind});
 }
 
 static constexpr llvm::StringLiteral kKindNames[] = {

@@ -836,10 +836,23 @@ TEST(RelayoutPlanTest, stagesDenseRuns) {
             "      transpose 64x16 runs of 1, staged and nontemporal, "
             "prefetch 6 ahead\n"
             "        rows 64 by 1  src 3136 dst 1  rows\n");
-  // Few rows: more columns make longer runs.
+  // Rows that are too many to be interleaved.
+  EXPECT_THAT(printPlan("f32[500,27,8000]{2,1,0}", "f32[500,27,8000]{1,2,0}",
+                        nontemporal(32)),
+              HasSubstr("transpose 27x16 runs of 1, staged and nontemporal"));
   EXPECT_THAT(printPlan("f32[500,7,8000]{2,1,0}", "f32[500,7,8000]{1,2,0}",
                         nontemporal(32)),
-              HasSubstr("transpose 7x64 runs of 1, staged and nontemporal"));
+              HasSubstr("interleave 7x64 runs of 1, nontemporal"));
+  // Of columns few lines wait at once, where registers do not fill them.
+  for (auto [columns, isNontemporal] :
+       {std::pair("6", true), {"7", false}, {"8", false}, {"12", false}}) {
+    std::string dims = std::string("f32[400000,") + columns + "]";
+    std::string plan =
+        printPlan(dims + "{1,0}", dims + "{0,1}", nontemporal(32));
+    bool isFound = llvm::StringRef(plan).contains("deinterleave 64x") &&
+                   llvm::StringRef(plan).contains("nontemporal");
+    EXPECT_EQ(isFound, isNontemporal) << plan;
+  }
 }
 
 TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
@@ -908,8 +921,8 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "s8[8192,8192]{0,1}", "rows gathered", "nontemporal\n"},
       {&Costs::columnConflictPs, 0, "f32[4096,4032]{1,0}",
        "f32[4096,4032]{0,1}", "transpose 48x16", "transpose 32x16"},
-      {&Costs::bufferPs, kMost, "f32[500,7,8000]{2,1,0}",
-       "f32[500,7,8000]{1,2,0}", "staged", "interleave", 32},
+      {&Costs::bufferPs, kMost, "f32[500,27,8000]{2,1,0}",
+       "f32[500,27,8000]{1,2,0}", "staged", "runs of 1, prefetch", 32},
       {&Costs::interleavesBySource, 0, "bf16[8192,4096]{1,0}",
        "bf16[8192,4096]{1,0:T(8,128)(2,1)}", "nontemporal, prefetch",
        "nontemporal\n"},
