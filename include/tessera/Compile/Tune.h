@@ -51,8 +51,8 @@ struct CalibrationStep {
 
 /// Measures the coefficients of this processor, one after another, beginning
 /// with those of the table. A value takes the place of another only where it is
-/// faster by a thirtieth. `report` is told of each. Takes about two
-/// minutes and 600 MB.
+/// faster by a thirtieth. `report` is told of each. Takes about a
+/// minute and 750 MB.
 ///
 /// Errors: as of tuneRelayout.
 llvm::Expected<MachineProfile>

@@ -750,13 +750,12 @@ getVersions(llvm::StringRef source, llvm::StringRef destination,
   int64_t bits = getBitWidth(llvm::cantFail(parseShape(source)).elementType());
   auto versions = llvm::cantFail(
       planVersions(src, dst, bits, /*fillPadding=*/false, target));
+  auto shiftsRows = [](const NestSchedule &nest) { return nest.shiftsRows; };
   std::vector<std::pair<int64_t, bool>> result;
+  result.reserve(versions.size());
   for (const RelayoutVersion &version : versions)
-    result.push_back(
-        {version.plan.getAlignment(),
-         llvm::any_of(version.plan.nests, [](const NestSchedule &nest) {
-           return nest.shiftsRows;
-         })});
+    result.emplace_back(version.plan.getAlignment(),
+                        llvm::any_of(version.plan.nests, shiftsRows));
   return result;
 }
 
