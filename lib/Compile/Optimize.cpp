@@ -11,8 +11,8 @@
 //   - loops around vector code are unrolled where they say so, and by the last
 //     pass of all;
 //   - long trees of shuffles are split, in which instruction selection looks
-//   for
-//     better ones at every shuffle;
+//     for better ones at every shuffle;
+//   - bf16 is moved as integers, and computed with in f32;
 //   - passes are left out that take time by the square of a block's accesses,
 //     and find next to nothing.
 //
@@ -32,6 +32,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/OptBisect.h"
@@ -163,36 +164,173 @@ static void fenceShuffles(llvm::BasicBlock &block) {
   }
 }
 
-/// Whether a vector has elements of bf16, of a number that is no power of two.
-static bool isOddBFloatVector(const llvm::Value *value) {
-  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  return type && type->getElementType()->isBFloatTy() &&
-         !llvm::isPowerOf2_32(type->getNumElements());
+//===----------------------------------------------------------------------===//
+// bf16
+//===----------------------------------------------------------------------===//
+
+/// Whether the type is bf16, or a vector of it.
+static bool isBFloat(const llvm::Type *type) {
+  return type->getScalarType()->isBFloatTy();
 }
 
-/// Shuffles bf16 as integers where vectors have odd numbers of them, as those
-/// of every third element do: the code generator (LLVM 22, AVX512_BF16) splits
-/// those and ends the process at what is left.
-static void shuffleAsIntegers(llvm::Function &function) {
-  llvm::SmallVector<llvm::ShuffleVectorInst *> shuffles;
-  for (llvm::Instruction &op : llvm::instructions(function))
-    if (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&op))
-      if (isOddBFloatVector(shuffle) ||
-          isOddBFloatVector(shuffle->getOperand(0)))
-        shuffles.push_back(shuffle);
-  for (llvm::ShuffleVectorInst *shuffle : shuffles) {
-    llvm::IRBuilder<> b(shuffle);
-    auto *from =
-        llvm::cast<llvm::FixedVectorType>(shuffle->getOperand(0)->getType());
-    auto *integers =
-        llvm::FixedVectorType::get(b.getInt16Ty(), from->getNumElements());
-    llvm::Value *result =
-        b.CreateShuffleVector(b.CreateBitCast(shuffle->getOperand(0), integers),
-                              b.CreateBitCast(shuffle->getOperand(1), integers),
-                              shuffle->getShuffleMask());
-    shuffle->replaceAllUsesWith(b.CreateBitCast(result, shuffle->getType()));
-    shuffle->eraseFromParent();
+/// `type`, with i16 for bf16.
+static llvm::Type *withIntegers(llvm::Type *type) {
+  if (!isBFloat(type))
+    return type;
+  return type->getWithNewType(llvm::Type::getInt16Ty(type->getContext()));
+}
+
+/// Whether the results of an instruction are bits of its operands or of memory.
+static bool isMove(const llvm::Instruction &op) {
+  if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&op))
+    switch (intrinsic->getIntrinsicID()) {
+    case llvm::Intrinsic::masked_load:
+    case llvm::Intrinsic::masked_store:
+    case llvm::Intrinsic::masked_gather:
+    case llvm::Intrinsic::masked_scatter:
+    case llvm::Intrinsic::masked_expandload:
+    case llvm::Intrinsic::masked_compressstore:
+    case llvm::Intrinsic::vector_insert:
+    case llvm::Intrinsic::vector_extract:
+    case llvm::Intrinsic::vector_interleave2:
+    case llvm::Intrinsic::vector_reverse:
+      return true;
+    default:
+      return false;
+    }
+  return llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::PHINode,
+                   llvm::SelectInst, llvm::FreezeInst, llvm::BitCastInst,
+                   llvm::ExtractElementInst, llvm::InsertElementInst,
+                   llvm::ShuffleVectorInst>(op);
+}
+
+/// Whether an instruction reads or makes bf16.
+static bool hasBFloat(const llvm::Instruction &op) {
+  return isBFloat(op.getType()) ||
+         llvm::any_of(op.operand_values(), [](const llvm::Value *value) {
+           return isBFloat(value->getType());
+         });
+}
+
+/// Gives an instruction a result of i16, and its users that as bf16.
+static void castResult(llvm::Instruction &op) {
+  llvm::Type *type = op.getType();
+  op.mutateType(withIntegers(type));
+  llvm::IRBuilder<> b(op.getParent(), *op.getInsertionPointAfterDef());
+  llvm::Value *result = b.Insert(new llvm::BitCastInst(&op, type));
+  op.replaceUsesWithIf(result,
+                       [&](llvm::Use &use) { return use.getUser() != result; });
+}
+
+/// What a bf16 was cast from, or a cast of it before `op`.
+static llvm::Value *getIntegers(llvm::Value *value, llvm::Instruction *op) {
+  llvm::Type *type = withIntegers(value->getType());
+  auto *cast = llvm::dyn_cast<llvm::BitCastInst>(value);
+  if (cast && cast->getSrcTy() == type)
+    return cast->getOperand(0);
+  return llvm::IRBuilder<>(op).CreateBitCast(value, type);
+}
+
+/// Calls an intrinsic of the same name for the types that operands and result
+/// have now.
+static void callByTypes(llvm::IntrinsicInst &call) {
+  llvm::SmallVector<llvm::Type *> operands, overloads;
+  for (llvm::Value *value : call.args())
+    operands.push_back(value->getType());
+  auto *type = llvm::FunctionType::get(call.getType(), operands, false);
+  llvm::Intrinsic::ID id = call.getIntrinsicID();
+  if (llvm::Intrinsic::getIntrinsicSignature(id, type, overloads))
+    call.setCalledFunction(llvm::Intrinsic::getOrInsertDeclaration(
+        call.getModule(), id, overloads));
+}
+
+/// Gives an instruction operands of i16 for those of bf16.
+static void castOperands(llvm::Instruction &op) {
+  for (llvm::Use &use : op.operands()) {
+    if (!isBFloat(use->getType()))
+      continue;
+    auto *phi = llvm::dyn_cast<llvm::PHINode>(&op);
+    llvm::BasicBlock *from = phi ? phi->getIncomingBlock(use) : nullptr;
+    // A block that comes in twice brings one value.
+    llvm::Value *before = phi ? phi->getIncomingValueForBlock(from) : use.get();
+    use.set(isBFloat(before->getType())
+                ? getIntegers(use, phi ? from->getTerminator() : &op)
+                : before);
   }
+  if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&op))
+    callByTypes(*intrinsic);
+}
+
+/// Whether an operation on bf16 gives a bf16 without rounding. LLVM makes them
+/// of operations on f32.
+static bool isExactOnBFloat(const llvm::Instruction &op) {
+  if (!isBFloat(op.getType()))
+    return false;
+  if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&op))
+    switch (intrinsic->getIntrinsicID()) {
+    case llvm::Intrinsic::fabs:
+    case llvm::Intrinsic::copysign:
+    case llvm::Intrinsic::minimum:
+    case llvm::Intrinsic::maximum:
+    case llvm::Intrinsic::minnum:
+    case llvm::Intrinsic::maxnum:
+    case llvm::Intrinsic::minimumnum:
+    case llvm::Intrinsic::maximumnum:
+    case llvm::Intrinsic::floor:
+    case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::rint:
+    case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::round:
+    case llvm::Intrinsic::roundeven:
+      return true;
+    default:
+      return false;
+    }
+  return op.getOpcode() == llvm::Instruction::FNeg;
+}
+
+/// Computes in f32, whose upper half is the result.
+static void computeInF32(llvm::Instruction &op) {
+  llvm::IRBuilder<> b(&op);
+  llvm::Type *type = op.getType();
+  llvm::Type *wideType = type->getWithNewType(b.getFloatTy());
+  llvm::Instruction *wide = op.clone();
+  auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(wide);
+  unsigned numOperands =
+      intrinsic ? intrinsic->arg_size() : wide->getNumOperands();
+  for (unsigned i = 0; i < numOperands; ++i)
+    wide->setOperand(i, b.CreateFPExt(op.getOperand(i), wideType));
+  wide->mutateType(wideType);
+  b.Insert(wide);
+  if (intrinsic)
+    callByTypes(*intrinsic);
+  llvm::Value *bits =
+      b.CreateBitCast(wide, type->getWithNewType(b.getInt32Ty()));
+  bits = b.CreateTrunc(b.CreateLShr(bits, 16), withIntegers(type));
+  op.replaceAllUsesWith(b.CreateBitCast(bits, type));
+  op.eraseFromParent();
+}
+
+/// Moves bf16 as integers, and computes with it in f32. The code generator for
+/// x86 (LLVM 22) does the latter by a function of the compiler's library that
+/// may not be there, where the processor lacks AVX512_BF16; also to move one
+/// from block to block, and through masks. Where the processor has it, shuffles
+/// of odd numbers of bf16 end the process.
+static void expandBFloats(llvm::Function &function) {
+  for (llvm::Instruction &op :
+       llvm::make_early_inc_range(llvm::instructions(function)))
+    if (isExactOnBFloat(op))
+      computeInF32(op);
+  llvm::SmallVector<llvm::Instruction *> moves;
+  for (llvm::Instruction &op : llvm::instructions(function))
+    if (isMove(op) && hasBFloat(op))
+      moves.push_back(&op);
+  for (llvm::Instruction *op : moves)
+    if (isBFloat(op->getType()))
+      castResult(*op);
+  for (llvm::Instruction *op : moves)
+    castOperands(*op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,15 +369,16 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
       &llvm::OptimizationLevel::O2, &llvm::OptimizationLevel::O3};
   builder.buildPerModuleDefaultPipeline(*kLevels[std::min(optLevel, 3u)])
       .run(module, modules);
-  if (optLevel == 0)
-    return;
   bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    unrollLast(function, functions);
-    shuffleAsIntegers(function);
-    if (isX86)
+    if (optLevel > 0)
+      unrollLast(function, functions);
+    if (!isX86)
+      continue;
+    expandBFloats(function);
+    if (optLevel > 0)
       for (llvm::BasicBlock &block : function)
         fenceShuffles(block);
   }

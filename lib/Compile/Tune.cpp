@@ -304,6 +304,10 @@ static std::vector<Trial> getTrials() {
       {"f32[4096,2048]{1,0}", "f32[4096,2048]{1,0:T(8,128)}"}};
   llvm::SmallVector<TextPair> rowsOfPages = {square32, odd32, pitch32, wide64};
   llvm::SmallVector<TextPair> narrow = {square16, odd16, square8, odd8};
+  llvm::SmallVector<TextPair> shortRows = {
+      {"f32[262144,60]{1,0}", "f32[262144,60]{0,1}"},
+      {"bf16[131072,256]{1,0}", "bf16[131072,256]{0,1}"},
+      {"f32[131072,96]{1,0}", "f32[131072,96]{0,1}"}};
   llvm::SmallVector<TextPair> ragged = {odder8, odder16, odder32};
   llvm::SmallVector<TextPair> apart = {apart8, apart16};
   llvm::SmallVector<TextPair> cached = {
@@ -355,6 +359,7 @@ static std::vector<Trial> getTrials() {
        {0, 3, 64},
        {square32, odd32, odd16}},
       scaled("jump-ps", &Costs::jumpPs, rowsOfPages),
+      {"skip-ps", &Costs::skipPs, {425, 850, 1700, 3400, 6800}, shortRows},
       scaled("stream-ps", &Costs::streamPs, rowsOfPages),
       scaled("wide-ps", &Costs::widePs, rowsOfPages),
       scaled("column-conflict-ps", &Costs::columnConflictPs, rowsOfPages),

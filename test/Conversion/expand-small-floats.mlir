@@ -1,6 +1,8 @@
 // RUN: tessera-opt %s --tessera-expand-small-floats | FileCheck %s
 // RUN: tessera-opt %s --tessera-expand-small-floats | mlir-opt-22 --canonicalize --convert-vector-to-llvm --convert-arith-to-llvm --convert-math-to-llvm --convert-func-to-llvm --reconcile-unrealized-casts | mlir-translate-22 --mlir-to-llvmir | FileCheck %s --check-prefix=LLVM
 
+// RUN: tessera-opt %s --tessera-expand-small-floats=bf16 | FileCheck %s --check-prefix=BF16
+
 // LLVM: define i8 @add(i8 %0, i8 %1)
 
 // No conversion is left, and the sum is in f32.
@@ -76,5 +78,21 @@ func.func @bits(%a: f8E8M0FNU, %c: i1) -> i8 {
 func.func @others(%a: f64) -> bf16 {
   %b = arith.truncf %a : f64 to bf16
   %c = arith.addf %b, %b : bf16
+  return %c : bf16
+}
+
+// With `bf16`, rounding to bf16 is shifts and sums; LLVM shifts back by itself.
+// CHECK-LABEL: func.func @bf16(
+// CHECK-NEXT: arith.addf %{{.*}}, %{{.*}} : bf16
+// BF16-LABEL: func.func @bf16(
+// BF16-NEXT: arith.extf
+// BF16-NEXT: arith.extf
+// BF16-NEXT: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
+// BF16-NEXT: %[[BITS:.*]] = arith.bitcast %[[SUM]] : f32 to i32
+// BF16-NOT: arith.truncf
+// BF16: %[[HALF:.*]] = arith.trunci %{{.*}} : i32 to i16
+// BF16-NEXT: arith.bitcast %[[HALF]] : i16 to bf16
+func.func @bf16(%a: bf16, %b: bf16) -> bf16 {
+  %c = arith.addf %a, %b : bf16
   return %c : bf16
 }

@@ -9,6 +9,8 @@ import sys
 import ml_dtypes
 import numpy as np
 import tessera as ts
+from tessera.ir import Context, Location, Module
+from tessera.passmanager import PassManager
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "Inputs"))
 from expect import expect, run_tests
@@ -29,6 +31,8 @@ WIDE = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64":
 
 def all_numbers(dtype):
     """Every number of a type."""
+    if dtype == ml_dtypes.bfloat16:
+        return np.arange(1 << 16, dtype=np.uint16).view(dtype)
     count = 16 if dtype == ml_dtypes.float4_e2m1fn else 256
     return np.arange(count, dtype=np.uint8).view(dtype)
 
@@ -46,7 +50,16 @@ def check(what, inputs, result, wanted):
     assert not len(first), (what, [x.ravel()[first[0]] for x in inputs], a[~same][0], b[~same][0])
 
 
-def elementwise(operation, types, result, layout=""):
+def expand_bf16(text):
+    """The module after the pass, as for processors that do not round to bf16."""
+    with Context(), Location.unknown():
+        module = Module.parse(text)
+        manager = PassManager.parse("builtin.module(tessera-expand-small-floats{bf16=true})")
+        manager.run(module.operation)
+        return str(module)
+
+
+def elementwise(operation, types, result, layout="", prepare=str):
     """A program that applies an operation to flat arrays."""
     sizes, names = [], []
     for number, (element, size) in enumerate(types):
@@ -59,9 +72,8 @@ def elementwise(operation, types, result, layout=""):
         kind = out
     else:
         kind = "%s to %s" % (sizes[0], out)
-    return ts.Program(
-        "func.func @f(%s) -> %s { %%r = %s %s : %s return %%r : %s }" % (arguments, out, operation, operands, kind, out)
-    )
+    text = "func.func @f(%s) -> %s { %%r = %s %s : %s return %%r : %s }"
+    return ts.Program(prepare(text % (arguments, out, operation, operands, kind, out)))
 
 
 def test_arithmetic():
@@ -118,6 +130,25 @@ def test_truncations():
                 with np.errstate(all="ignore"):
                     wanted = round_once(numbers.astype(np.float64), dtype)
                 check((wide, element), (numbers,), program(numbers), wanted)
+
+
+def test_bf16():
+    """Numbers that integers round to bf16, from wider and smaller types, and sums of them."""
+    rng = np.random.default_rng(test_seed())
+    dtype = ml_dtypes.bfloat16
+    for wide in ("f32", "f64"):
+        numbers = near_numbers(rng, dtype, WIDE[wide])
+        program = elementwise("arith.truncf", [(wide, len(numbers))], "bf16", prepare=expand_bf16)
+        with np.errstate(all="ignore"):
+            wanted = round_once(numbers.astype(np.float64), dtype)
+        check((wide, "bf16"), (numbers,), program(numbers), wanted)
+    numbers = all_numbers(ml_dtypes.float8_e5m2)
+    program = elementwise("arith.extf", [("f8E5M2", len(numbers))], "bf16", prepare=expand_bf16)
+    check(("f8E5M2", "bf16"), (numbers,), program(numbers), numbers.astype(dtype))
+    a, b = rng.choice(all_numbers(dtype), (2, 100000))
+    program = elementwise("arith.addf", [("bf16", len(a))] * 2, "bf16", prepare=expand_bf16)
+    with np.errstate(all="ignore"):
+        check("sums", (a, b), program(a, b), a + b)
 
 
 def round_once(numbers, dtype):

@@ -79,7 +79,8 @@ static const std::vector<StringRef> kPasses = {
     "loop-invariant-code-motion",
     "sccp",
     "symbol-dce",
-    "tessera-expand-small-floats"};
+    "tessera-expand-small-floats",
+    "tessera-expand-small-floats{bf16=true}"};
 
 static constexpr size_t kMaxPasses = 8;
 

@@ -605,6 +605,10 @@ def ExpandSmallFloats : Pass<"tessera-expand-small-floats"> {
     Results are those of the operation in the small type, rounded once: f32 has
     enough bits for sums, products, quotients and roots.
 
+    With `bf16`, the same is done for bf16. Without, LLVM calls `__truncsfbf2`
+    where the processor has no instruction that rounds to it, and not every
+    runtime library has that function.
+
     ```mlir
     func.func @f(%a: f4E2M1FN) -> f32 {
       %b = math.sqrt %a : f4E2M1FN
@@ -655,6 +659,10 @@ def ExpandSmallFloats : Pass<"tessera-expand-small-floats"> {
     `arith.scaling_extf` and `scaling_truncf`, other rounding modes, complex
     numbers, atomic updates, and conversions from and to types of more than 64 bits.
   }];
+  let options = [
+    Option<"bf16", "bf16", "bool", /*default=*/"false",
+           "Compute with bf16 in f32, too, for processors without AVX512_BF16">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
     Statistic<"numConversions", "conversions-expanded",

@@ -60,8 +60,8 @@ struct ToLLVMOptions : ToAffineOptions {
       llvm::cl::desc("Vector registers that there are")};
   Option<bool> bf16Pairs{
       *this, "bf16-pairs", llvm::cl::init(false),
-      llvm::cl::desc("Whether the processor has AVX512_BF16, as for "
-                     "tessera-vectorize-contractions")};
+      llvm::cl::desc("Whether the processor has AVX512_BF16, for sums of "
+                     "products of bf16, and for rounding to it")};
   Option<std::string> cpu{
       *this, "cpu", llvm::cl::init(""),
       llvm::cl::desc("The processor, by LLVM's name, for how it reads rows, as "
@@ -85,6 +85,8 @@ struct AffineToLLVMOptions {
   bool useBarePointers = false;
   /// Threads of parallel loops, by OpenMP; 1 makes them serial.
   unsigned threads = 1;
+  /// Whether the processor rounds to bf16; else operations on integers do.
+  bool roundsToBF16 = false;
 };
 
 /// From affine, memref, arith, scf and func to the LLVM dialect (and OpenMP's,

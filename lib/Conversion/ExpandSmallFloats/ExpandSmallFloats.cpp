@@ -13,6 +13,8 @@
 //
 // An operation in f32 that is rounded to a small type is the operation in the
 // small type: f32 has more than twice the bits of its significand, and two.
+// That is as true of bf16, for which LLVM calls a function of the compiler's
+// library where the processor has no instruction. Not every library has it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +59,11 @@ static bool isSignedSmallFloat(Type type) {
              cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics());
 }
 
+/// Whether the type is bf16, or many.
+static bool isBF16(Type type) {
+  return isa<BFloat16Type>(getElementTypeOrSelf(type));
+}
+
 /// `type`, or the vector or tensor of its shape, with other elements.
 static Type withElements(Type type, Type element) {
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -64,13 +71,17 @@ static Type withElements(Type type, Type element) {
   return element;
 }
 
-/// The small types that get arithmetic.
-static SmallVector<Type> getSmallFloats(MLIRContext *context) {
-  return {Float8E5M2Type::get(context),     Float8E4M3Type::get(context),
-          Float8E4M3FNType::get(context),   Float8E5M2FNUZType::get(context),
-          Float8E4M3FNUZType::get(context), Float8E4M3B11FNUZType::get(context),
-          Float8E3M4Type::get(context),     Float4E2M1FNType::get(context),
-          Float6E2M3FNType::get(context),   Float6E3M2FNType::get(context)};
+/// The types that get arithmetic.
+static SmallVector<Type> getExpandedTypes(MLIRContext *context, bool hasBF16) {
+  SmallVector<Type> types = {
+      Float8E5M2Type::get(context),     Float8E4M3Type::get(context),
+      Float8E4M3FNType::get(context),   Float8E5M2FNUZType::get(context),
+      Float8E4M3FNUZType::get(context), Float8E4M3B11FNUZType::get(context),
+      Float8E3M4Type::get(context),     Float4E2M1FNType::get(context),
+      Float6E2M3FNType::get(context),   Float6E3M2FNType::get(context)};
+  if (hasBF16)
+    types.push_back(BFloat16Type::get(context));
+  return types;
 }
 
 namespace {
@@ -267,6 +278,24 @@ static Value roundSubnormal(OpBuilder &builder, Location loc, BitBuilder &bits,
   return bits.make<arith::SubIOp>(bits.fromFloat(sum), anchor);
 }
 
+/// The magnitude, in bits of the small type, whose exponents begin later than
+/// those of the wide type.
+static Value roundMagnitude(OpBuilder &builder, Location loc, BitBuilder &bits,
+                            const FloatBits &wide, const FloatBits &small,
+                            Value magnitude, Type wideType) {
+  using Predicate = arith::CmpIPredicate;
+  Value result = roundNormal(bits, wide, small, magnitude);
+  // Also where roundNormal borrowed from what is not there.
+  uint64_t firstNormal = uint64_t(small.minExponent + wide.bias())
+                         << wide.fraction;
+  Value isOverflow = bits.compare(Predicate::ugt, result, small.largest());
+  result = bits.select(isOverflow, bits.constant(small.overflow()), result);
+  return bits.select(
+      bits.compare(Predicate::ult, magnitude, firstNormal),
+      roundSubnormal(builder, loc, bits, wide, small, magnitude, wideType),
+      result);
+}
+
 /// The small number that is nearest to an f32 or f64, ties to even.
 static Value roundToSmall(OpBuilder &builder, Location loc, Value number,
                           Type type) {
@@ -280,16 +309,11 @@ static Value roundToSmall(OpBuilder &builder, Location loc, Value number,
 
   Value all = bits.fromFloat(number);
   Value magnitude = bits.make<arith::AndIOp>(all, wide.signBit() - 1);
-  Value result = roundNormal(bits, wide, small, magnitude);
-  // Also where roundNormal borrowed from what is not there.
-  uint64_t firstNormal = uint64_t(small.minExponent + wide.bias())
-                         << wide.fraction;
-  Value isOverflow = bits.compare(Predicate::ugt, result, small.largest());
-  result = bits.select(isOverflow, bits.constant(small.overflow()), result);
-  result = bits.select(
-      bits.compare(Predicate::ult, magnitude, firstNormal),
-      roundSubnormal(builder, loc, bits, wide, small, magnitude, wideType),
-      result);
+  // With the same exponents, subnormal numbers and infinity are as others.
+  Value result = small.minExponent == wide.minExponent
+                     ? roundNormal(bits, wide, small, magnitude)
+                     : roundMagnitude(builder, loc, bits, wide, small,
+                                      magnitude, wideType);
   result = bits.select(bits.compare(Predicate::ugt, magnitude, wide.overflow()),
                        bits.constant(small.nan()), result);
   Value sign = bits.make<arith::ShRUIOp>(
@@ -304,10 +328,16 @@ static Value roundToSmall(OpBuilder &builder, Location loc, Value number,
 // Patterns
 //===----------------------------------------------------------------------===//
 
+/// Whether numbers are made by roundToSmall.
+static bool isRounded(Type type, bool hasBF16) {
+  return isSignedSmallFloat(type) || (hasBF16 && isBF16(type));
+}
+
 namespace {
 /// To f32 by bits; on to another type by LLVM, or by roundToSmall.
 struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandExtension(MLIRContext *context, bool hasBF16)
+      : OpRewritePattern(context), hasBF16(hasBF16) {}
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -317,7 +347,7 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
     Value wide = extendToF32(rewriter, loc, op.getIn());
     Type type = op.getType();
     unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-    if (isSmallFloat(type))
+    if (isRounded(type, hasBF16))
       wide = roundToSmall(rewriter, loc, wide, type);
     else if (width > 32)
       wide = arith::ExtFOp::create(rewriter, loc, type, wide);
@@ -326,16 +356,20 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
     rewriter.replaceOp(op, wide);
     return success();
   }
+
+private:
+  bool hasBF16;
 };
 
 /// From what f32 holds, by way of f32; from f64 by its own bits, as two
 /// roundings are not one.
 struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandTruncation(MLIRContext *context, bool hasBF16)
+      : OpRewritePattern(context), hasBF16(hasBF16) {}
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!isSignedSmallFloat(op.getType()))
+    if (!isRounded(op.getType(), hasBF16))
       return failure();
     Location loc = op.getLoc();
     Value wide = op.getIn();
@@ -348,6 +382,9 @@ struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
     rewriter.replaceOp(op, roundToSmall(rewriter, loc, wide, op.getType()));
     return success();
   }
+
+private:
+  bool hasBF16;
 };
 } // namespace
 
@@ -427,12 +464,12 @@ static llvm::Error checkArithmetic(Operation *op) {
 }
 
 /// Lets operations on small floats compute in f32.
-static LogicalResult computeInF32(Operation *root) {
+static LogicalResult computeInF32(Operation *root, bool hasBF16) {
   MLIRContext *context = root->getContext();
   Type f32 = Float32Type::get(context);
   TypeConverter converter;
   arith::populateEmulateUnsupportedFloatsConversions(
-      converter, getSmallFloats(context), f32);
+      converter, getExpandedTypes(context, hasBF16), f32);
   ConversionTarget target(*context);
   arith::populateEmulateUnsupportedFloatsLegality(target, converter);
   target.addLegalOp<arith::SelectOp>();
@@ -446,6 +483,8 @@ static LogicalResult computeInF32(Operation *root) {
 namespace {
 struct ExpandSmallFloatsPass
     : tessera::impl::ExpandSmallFloatsBase<ExpandSmallFloatsPass> {
+  using ExpandSmallFloatsBase::ExpandSmallFloatsBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> ops = getArithmetic();
     bool isSupported = true;
@@ -453,7 +492,8 @@ struct ExpandSmallFloatsPass
       if (llvm::Error error = checkArithmetic(op))
         isSupported = succeeded(
             emitLayoutError([&] { return op->emitError(); }, std::move(error)));
-    if (!isSupported || (!ops.empty() && failed(computeInF32(getOperation()))))
+    if (!isSupported ||
+        (!ops.empty() && failed(computeInF32(getOperation(), bf16))))
       return signalPassFailure();
     // Only conversions are left.
     ops = getArithmetic();
@@ -461,7 +501,7 @@ struct ExpandSmallFloatsPass
     if (ops.empty())
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExtension, ExpandTruncation>(&getContext());
+    patterns.add<ExpandExtension, ExpandTruncation>(&getContext(), bf16);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 
@@ -470,11 +510,20 @@ private:
   SmallVector<Operation *> getArithmetic() {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isOtherArithmetic(op) ||
-          (isArithmetic(op) && llvm::any_of(getTypes(op), isSmallFloat)))
+      if (isOtherArithmetic(op) || computes(op))
         ops.push_back(op);
     });
     return ops;
+  }
+
+  /// LLVM shifts bf16 to f32 by itself.
+  bool computes(Operation *op) {
+    if (!isArithmetic(op))
+      return false;
+    SmallVector<Type> types = getTypes(op);
+    bool mayBeBF16 = bf16 && !isa<arith::ExtFOp>(op);
+    return llvm::any_of(types, isSmallFloat) ||
+           (mayBeBF16 && llvm::any_of(types, isBF16));
   }
 };
 } // namespace

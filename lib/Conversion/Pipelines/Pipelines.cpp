@@ -124,6 +124,7 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   // Passes before say what is wrong with a number.
   toLLVMOptions.threads = static_cast<unsigned>(
       std::clamp<int64_t>(options.threads, 1, kMaxThreads));
+  toLLVMOptions.roundsToBF16 = options.bf16Pairs;
   buildAffineToLLVMPipeline(manager, toLLVMOptions);
 }
 
@@ -142,7 +143,9 @@ void tessera::buildAffineToLLVMPipeline(OpPassManager &manager,
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createCheckAffineDivisors());
   manager.addPass(createLowerAffinePass());
-  manager.addPass(createExpandSmallFloats());
+  ExpandSmallFloatsOptions floatOptions;
+  floatOptions.bf16 = !options.roundsToBF16;
+  manager.addPass(createExpandSmallFloats(floatOptions));
   // Functions of complex numbers; what is left has a form in LLVM.
   manager.addPass(createConvertComplexToStandardPass());
   if (options.threads > 1) {

@@ -156,7 +156,7 @@ int64_t Pricer::priceJumps() const {
   if (followsColumns()) {
     int64_t pitch = getPitch(Role::DstContiguous);
     return visit +
-           costs.jumpPs * (kPage + 4 * pitch) / (2 * kPage) * kLine / wide;
+           (costs.skipPs + 2 * costs.jumpPs * pitch / kPage) * kLine / wide;
   }
   int64_t pitch = getPitch(Role::SrcContiguous);
   int64_t run = isDense() ? high * columns : high;
