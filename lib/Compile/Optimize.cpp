@@ -261,10 +261,10 @@ static void castOperands(llvm::Instruction &op) {
     callByTypes(*intrinsic);
 }
 
-/// Whether an operation on bf16 gives a bf16 without rounding. LLVM makes them
-/// of operations on f32.
+/// Whether an operation on bf16 gives what it gives on the same numbers in f32,
+/// without rounding. LLVM makes them of operations on f32.
 static bool isExactOnBFloat(const llvm::Instruction &op) {
-  if (!isBFloat(op.getType()))
+  if (!hasBFloat(op))
     return false;
   if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&op))
     switch (intrinsic->getIntrinsicID()) {
@@ -276,6 +276,10 @@ static bool isExactOnBFloat(const llvm::Instruction &op) {
     case llvm::Intrinsic::maxnum:
     case llvm::Intrinsic::minimumnum:
     case llvm::Intrinsic::maximumnum:
+    case llvm::Intrinsic::vector_reduce_fmin:
+    case llvm::Intrinsic::vector_reduce_fmax:
+    case llvm::Intrinsic::vector_reduce_fminimum:
+    case llvm::Intrinsic::vector_reduce_fmaximum:
     case llvm::Intrinsic::floor:
     case llvm::Intrinsic::ceil:
     case llvm::Intrinsic::trunc:
@@ -283,32 +287,63 @@ static bool isExactOnBFloat(const llvm::Instruction &op) {
     case llvm::Intrinsic::nearbyint:
     case llvm::Intrinsic::round:
     case llvm::Intrinsic::roundeven:
+    case llvm::Intrinsic::is_fpclass:
+    case llvm::Intrinsic::fptosi_sat:
+    case llvm::Intrinsic::fptoui_sat:
       return true;
     default:
       return false;
     }
-  return op.getOpcode() == llvm::Instruction::FNeg;
+  return op.getOpcode() == llvm::Instruction::FNeg ||
+         llvm::isa<llvm::FCmpInst, llvm::FPToSIInst, llvm::FPToUIInst,
+                   llvm::FPExtInst>(op);
 }
 
-/// Computes in f32, whose upper half is the result.
-static void computeInF32(llvm::Instruction &op) {
-  llvm::IRBuilder<> b(&op);
-  llvm::Type *type = op.getType();
-  llvm::Type *wideType = type->getWithNewType(b.getFloatTy());
-  llvm::Instruction *wide = op.clone();
-  auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(wide);
-  unsigned numOperands =
-      intrinsic ? intrinsic->arg_size() : wide->getNumOperands();
-  for (unsigned i = 0; i < numOperands; ++i)
-    wide->setOperand(i, b.CreateFPExt(op.getOperand(i), wideType));
-  wide->mutateType(wideType);
-  b.Insert(wide);
-  if (intrinsic)
-    callByTypes(*intrinsic);
+/// The f32 whose upper half is a bf16. Not by fpext, since the code generator
+/// may cut an f32 to bf16, to extend it in another block.
+static llvm::Value *toF32(llvm::Value *value, llvm::Instruction *op) {
+  llvm::IRBuilder<> b(op);
+  llvm::Type *type = value->getType();
+  llvm::Value *bits = b.CreateZExt(getIntegers(value, op),
+                                   type->getWithNewType(b.getInt32Ty()));
+  return b.CreateBitCast(b.CreateShl(bits, 16),
+                         type->getWithNewType(b.getFloatTy()));
+}
+
+/// The bf16 that is the upper half of an f32.
+static llvm::Value *upperHalf(llvm::Value *value, llvm::Instruction *op) {
+  llvm::IRBuilder<> b(op);
+  llvm::Type *type = value->getType();
   llvm::Value *bits =
-      b.CreateBitCast(wide, type->getWithNewType(b.getInt32Ty()));
-  bits = b.CreateTrunc(b.CreateLShr(bits, 16), withIntegers(type));
-  op.replaceAllUsesWith(b.CreateBitCast(bits, type));
+      b.CreateBitCast(value, type->getWithNewType(b.getInt32Ty()));
+  bits = b.CreateTrunc(b.CreateLShr(bits, 16),
+                       type->getWithNewType(b.getInt16Ty()));
+  return b.CreateBitCast(bits, type->getWithNewType(b.getBFloatTy()));
+}
+
+/// Computes in f32.
+static void computeInF32(llvm::Instruction &op) {
+  llvm::Value *result = nullptr;
+  if (llvm::isa<llvm::FPExtInst>(op)) {
+    result = toF32(op.getOperand(0), &op);
+    if (result->getType() != op.getType())
+      result = llvm::IRBuilder<>(&op).CreateFPExt(result, op.getType());
+  } else {
+    llvm::Instruction *wide = op.clone();
+    for (llvm::Use &use : wide->operands())
+      if (isBFloat(use->getType()))
+        use.set(toF32(use, &op));
+    wide->insertBefore(op.getIterator());
+    result = wide;
+    if (isBFloat(op.getType())) {
+      wide->mutateType(op.getType()->getWithNewType(
+          llvm::Type::getFloatTy(op.getContext())));
+      result = upperHalf(wide, &op);
+    }
+    if (auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(wide))
+      callByTypes(*intrinsic);
+  }
+  op.replaceAllUsesWith(result);
   op.eraseFromParent();
 }
 
