@@ -10,6 +10,7 @@ Parameters (`lit --param name=value`):
 """
 
 import os
+import pathlib
 import platform
 import shutil
 import subprocess
@@ -94,6 +95,10 @@ if config.tessera_has_python:
     )
 if "clang" in os.path.basename(config.tessera_cxx):
     config.available_features.add("clang")
+# Registers of 64 bytes.
+cpuinfo = pathlib.Path("/proc/cpuinfo")
+if cpuinfo.exists() and "avx512bw" in cpuinfo.read_text():
+    config.available_features.add("avx512")
 # An emulator, and the C library to link with (libc6-dev-arm64-cross).
 if shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a"):
     config.available_features.add("aarch64-emulator")
