@@ -49,15 +49,94 @@ TESSERA_INLINE void copyRun(const char *src, char *dst, int64_t size) {
     dst[i] = src[i];
 }
 
-/// The same past the caches, but for parts of lines at the ends.
+/// Whole lines past the caches, to where one begins.
+TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
+  using V = Vector<8, kVectorBytes>;
+  for (int64_t i = 0; i < size; i += kVectorBytes)
+    stream(dst + i, load<V>(src + i));
+}
+
+/// A run past the caches, but for parts of lines at the ends.
 TESSERA_INLINE void streamRun(const char *src, char *dst, int64_t size) {
   int64_t head = least(bytesToLine(dst), size);
   copyRun(src, dst, head);
   int64_t end = size - (size - head) % kLineBytes;
-  using V = Vector<8, kVectorBytes>;
-  for (int64_t i = head; i < end; i += kVectorBytes)
-    stream(dst + i, load<V>(src + i));
+  streamWholeLines(src + head, dst + head, end - head);
   copyRun(src + end, dst + end, size - end);
+}
+
+/// A line of which the first `count` bytes are those before `first`, and the
+/// others those from `second` on. Both may be read for a line on either side.
+TESSERA_INLINE void streamSeam(const char *first, const char *second,
+                               int64_t count, char *dst) {
+  using V = Vector<8, kVectorBytes>;
+  struct alignas(kLineBytes) Masks {
+    constexpr Masks() : bytes() {
+      for (int i = 0; i < kLineBytes; ++i)
+        bytes[i] = -1;
+    }
+    char bytes[2 * kLineBytes];
+  };
+  static constexpr Masks kMasks;
+  for (int64_t i = 0; i < kLineBytes; i += kVectorBytes) {
+    auto mask = load<V>(kMasks.bytes + kLineBytes - count + i);
+    auto before = load<V>(first - count + i);
+    auto after = load<V>(second - count + i);
+    stream(dst + i, (before & mask) | (after & ~mask));
+  }
+}
+
+/// Runs of two lines or more that continue one another in the destination, at
+/// the steps of loop number `chain`, are streamed as if they were one. A run
+/// writes the lines that end in it, of the first one also what the run before
+/// has left, and no more of its last one:
+///
+///   run      | 1  2  3  4 | 5  6
+///   next                        | 7  8 | 9 ...
+void streamChains(const Job &job, size_t chain, const char *src, char *dst) {
+  const Loop loop = job.loops[chain];
+  int64_t size = job.runBytes;
+  auto streamNext = [=](const char *src, char *dst, bool isFirst, bool isLast) {
+    int64_t head = bytesToLine(dst), tail = (size - head) % kLineBytes;
+    if (isFirst)
+      copyRun(src, dst, head);
+    else if (head > 0)
+      streamSeam(src - loop.src + size, src, kLineBytes - head,
+                 dst + head - kLineBytes);
+    streamWholeLines(src + head, dst + head, size - head - tail);
+    if (isLast)
+      copyRun(src + size - tail, dst + size - tail, tail);
+  };
+  walk(job.loops, chain, src, dst, [&](const char *src, char *dst) {
+    for (int64_t i = 0; i < loop.count; ++i)
+      walk(job.loops + chain + 1, job.numLoops - chain - 1, src + i * loop.src,
+           dst + i * loop.dst, [&](const char *src, char *dst) {
+             streamNext(src, dst, i == 0, i == loop.count - 1);
+           });
+  });
+}
+
+/// The loop over such runs, unless all are whole lines; the number of loops
+/// where there is none. Each run must lie behind the one before in the source,
+/// so that what is read beyond a run is within the buffer.
+inline size_t findChain(const Job &job, const char *dst) {
+  bool isWhole = bytesToLine(dst) == 0 && isOnLine(job.runBytes);
+  size_t chain = job.numLoops;
+  for (size_t i = 0; i < job.numLoops; ++i) {
+    const Loop &loop = job.loops[i];
+    isWhole &= isOnLine(loop.dst);
+    if (loop.dst == job.runBytes && loop.src >= job.runBytes)
+      chain = i;
+  }
+  return isWhole ? job.numLoops : chain;
+}
+
+void streamRuns(const Job &job, const char *src, char *dst) {
+  if (size_t chain = findChain(job, dst); chain < job.numLoops)
+    return streamChains(job, chain, src, dst);
+  int64_t size = job.runBytes;
+  walk(job.loops, job.numLoops, src, dst,
+       [size](const char *src, char *dst) { streamRun(src, dst, size); });
 }
 
 /// Runs longer than this are left to the C library.
@@ -83,8 +162,7 @@ void copyAnyRuns(const Job &job, const char *src, char *dst) {
 void copyRuns(const Job &job, const char *src, char *dst) {
   int64_t size = job.runBytes;
   if (job.isStreamed && size >= 2 * kLineBytes) {
-    walk(job.loops, job.numLoops, src, dst,
-         [size](const char *src, char *dst) { streamRun(src, dst, size); });
+    streamRuns(job, src, dst);
     return fence();
   }
   switch (size) {

@@ -106,6 +106,11 @@ TESSERA_INLINE void fence() {
 #endif
 }
 
+/// A number that is part of a type.
+template <int Count> struct Constant {
+  static constexpr int kCount = Count;
+};
+
 /// The numbers from 0 to below `Count`.
 template <int... I> struct Indices {};
 #if __has_builtin(__make_integer_seq)
@@ -284,6 +289,56 @@ TESSERA_INLINE void deinterleaveRegisters(V (&runs)[N]) {
     TESSERA_UNROLL
     for (int k = 0; k < N; ++k)
       runs[k] = split[k];
+  }
+}
+
+/// Within each lane of `Runs` runs, those of every N-th number one behind
+/// another, from number 0 on.
+template <int N, int Runs> struct GroupRuns {
+  static constexpr int at(int i) {
+    constexpr int kGroup = Runs / N;
+    int k = i % Runs;
+    return i / Runs * Runs + k % kGroup * N + k / kGroup;
+  }
+};
+
+/// Whether registers are longer than lanes, no instruction picks runs across
+/// lanes, and a lane has a run or more of every N-th number.
+template <int RunBytes, int N, int Bytes>
+constexpr bool kSplitsWithinLanes =
+    Bytes > kLaneBytes && !kHasPicks<RunBytes> && N * RunBytes <= kLaneBytes;
+
+/// N registers that follow one another at `src`, split like
+/// deinterleaveRegisters does. Without an instruction that picks runs across
+/// lanes, lanes are put where they belong as they are loaded: lane i of
+/// register k is number i * N + k of all. Shuffles and a transposition of words
+/// within lanes do the rest.
+template <int RunBytes, int N, typename V>
+TESSERA_INLINE void loadDeinterleaved(const char *src, V (&runs)[N]) {
+  constexpr int kRuns = sizeof(V) / RunBytes;
+  if constexpr (!kSplitsWithinLanes<RunBytes, N, sizeof(V)>) {
+    TESSERA_UNROLL
+    for (int k = 0; k < N; ++k)
+      runs[k] = load<V>(src + k * sizeof(V));
+    deinterleaveRegisters<kRuns>(runs);
+  } else {
+    constexpr int kLanes = sizeof(V) / kLaneBytes, kWord = kLaneBytes / N;
+    using Words = Vector<kWord, sizeof(V)>;
+    Words words[N];
+    TESSERA_UNROLL
+    for (int k = 0; k < N; ++k) {
+      Bytes16 lanes[kLanes];
+      TESSERA_UNROLL
+      for (int i = 0; i < kLanes; ++i)
+        lanes[i] = load<Bytes16>(src + (i * N + k) * kLaneBytes);
+      auto row = load<V>(reinterpret_cast<const char *>(lanes));
+      words[k] = reinterpret_cast<Words>(
+          shuffle<GroupRuns<N, kLaneBytes / RunBytes>, kRuns>(row, row));
+    }
+    unpackRegisters<N, sizeof(V) / kWord>(words);
+    TESSERA_UNROLL
+    for (int k = 0; k < N; ++k)
+      runs[k] = reinterpret_cast<V>(words[k]);
   }
 }
 

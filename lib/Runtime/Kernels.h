@@ -54,6 +54,9 @@ struct Job {
   Loop rows, columns;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
+  /// Of a transpose to columns of 2 or 4 runs: whether those behind the rows
+  /// are filled.
+  bool isFilled;
 
   /// Of bits: the bytes of a step, which bits of them are written, and the
   /// width of an element whose sign goes into those above (0: zeros do).
@@ -62,7 +65,8 @@ struct Job {
   uint8_t mask;
   int signedBits;
 
-  /// Of a fill: the element, repeated up to 16 bytes.
+  /// Of a fill, or where columns are filled: the element, repeated up to 16
+  /// bytes.
   const uint8_t *value;
 };
 

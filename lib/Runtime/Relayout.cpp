@@ -293,6 +293,7 @@ void Relayout::runMove(const Move &move, const char *from, char *to,
   job.rows = move.rows;
   job.columns = move.columns;
   job.isStreamed = move.isStreamed;
+  job.isFilled = move.isFilled;
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
@@ -342,9 +343,12 @@ void Relayout::run(const char *from, char *to, Share share) const {
 
 /// What the moves of parts of the array leave out.
 void Relayout::runFills(char *to) const {
-  for (const Move &move : schedule->moves)
+  auto runFill = [&](const Move &move) {
     if (move.kind == Move::Kind::Fill)
       runMove(move, /*from=*/to, to, {}); // Which fills do not read.
+  };
+  llvm::for_each(schedule->moves, runFill);
+  llvm::for_each(schedule->includedFills, runFill);
   clearTail(to);
 }
 

@@ -9,6 +9,7 @@
 #include "Schedule.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -18,8 +19,9 @@ using namespace tessera::runtime;
 static constexpr size_t kMaxRuntimeNests = 4096;
 /// The time that planning takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 64;
-/// Runs that are transposed are powers of two up to these bytes.
-static constexpr int64_t kMaxTransposedBytes = 16;
+/// Runs that are transposed are powers of two up to these bytes, and those that
+/// are interleaved.
+static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 
@@ -55,11 +57,15 @@ static void absorbRun(Move &move, int64_t elementBytes) {
   move.loops.pop_back();
 }
 
+/// Whether there are kernels that transpose such runs.
+static bool isTransposable(int64_t runBytes) {
+  return runBytes <= kMaxTransposedBytes && llvm::isPowerOf2_64(runBytes);
+}
+
 /// Makes the loops of runs that are contiguous in the destination and in the
 /// source rows and columns, if there are both.
 static void findTranspose(Move &move) {
-  bool isPowerOf2 = (move.runBytes & (move.runBytes - 1)) == 0;
-  if (move.runBytes > kMaxTransposedBytes || !isPowerOf2)
+  if (!isTransposable(move.runBytes))
     return;
   Loop *rows = llvm::find_if(
       move.loops, [&](const Loop &loop) { return loop.dst == move.runBytes; });
@@ -74,12 +80,53 @@ static void findTranspose(Move &move) {
   move.loops.erase(std::min(rows, columns));
 }
 
+/// Whether runs that are so far apart are some of those that are interleaved.
+static bool isApart(int64_t distance, int64_t runBytes) {
+  return runBytes <= kMaxInterleavedBytes && isTransposable(runBytes) &&
+         (distance == 2 * runBytes || distance == 4 * runBytes);
+}
+
+/// Makes a row of runs that lie apart in the source, or a column that has them
+/// apart in the destination, a transpose.
+static void takeSpreadRow(Move &move) {
+  Loop last = move.loops.pop_back_val();
+  bool isRow = last.dst == move.runBytes;
+  move.kind = Move::Kind::Transpose;
+  (isRow ? move.rows : move.columns) = last;
+  (isRow ? move.columns : move.rows) = {1, move.runBytes, move.runBytes};
+}
+
+/// The same of rows, which are read faster with what lies between.
+static void findSpreadRow(Move &move) {
+  if (move.kind == Move::Kind::Copy && !move.loops.empty() &&
+      move.loops.back().dst == move.runBytes &&
+      isApart(move.loops.back().src, move.runBytes))
+    takeSpreadRow(move);
+}
+
 static Move planCopy(const StridedNest &nest, int64_t elementBytes,
                      int64_t srcBytes) {
   Move move = makeMove(nest, srcBytes, elementBytes);
   absorbRun(move, elementBytes);
   findTranspose(move);
+  findSpreadRow(move);
   return move;
+}
+
+/// Lets a kernel write rows and the padding behind them, where both make
+/// columns of two or four runs. False where they do not.
+static bool takePadding(Move &move, const RunPadding &padding,
+                        int64_t elementBytes) {
+  int64_t pitch = (padding.run + padding.count) * elementBytes;
+  if (move.runBytes != elementBytes || !isApart(pitch, elementBytes))
+    return false;
+  // A single row has no loop.
+  if (move.kind == Move::Kind::Copy && !move.loops.empty() &&
+      move.loops.back().src == elementBytes && move.loops.back().dst == pitch)
+    takeSpreadRow(move);
+  move.isFilled = move.kind == Move::Kind::Transpose &&
+                  move.rows.count == padding.run && move.columns.dst == pitch;
+  return move.isFilled;
 }
 
 static Move planFill(const StridedNest &nest, int64_t elementBytes) {
@@ -173,38 +220,40 @@ static Move planPackedFill(const PackedNest &nest) {
 // All nests
 //===----------------------------------------------------------------------===//
 
-static llvm::Error addCopies(llvm::ArrayRef<StridedNest> nests,
-                             const ElementBits &bits, bool isStrided,
-                             std::vector<Move> &moves) {
-  if (bits.src == bits.dst && bits.dst % 8 == 0) {
-    int64_t bytes = bits.dst / 8;
-    for (const StridedNest &nest : nests)
-      moves.push_back(planCopy(nest, bytes, isStrided ? 1 : bytes));
-    return llvm::Error::success();
+/// Adds moves of whole bytes.
+static void addMoves(llvm::ArrayRef<StridedNest> nests,
+                     std::vector<StridedNest> fills, int64_t elementBytes,
+                     int64_t srcBytes, Schedule &schedule) {
+  for (const StridedNest &nest : nests) {
+    Move move = planCopy(nest, elementBytes, srcBytes);
+    auto padding = findPadding(nest, fills);
+    if (padding && takePadding(move, *padding, elementBytes)) {
+      schedule.includedFills.push_back(
+          planFill(fills[padding->fill], elementBytes));
+      fills.erase(fills.begin() + padding->fill);
+    }
+    schedule.moves.push_back(std::move(move));
   }
-  auto packed = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
-  if (!packed)
-    return packed.takeError();
-  for (const PackedNest &nest : *packed)
-    moves.push_back(planPacked(nest, bits));
-  return llvm::Error::success();
+  for (const StridedNest &nest : fills)
+    schedule.moves.push_back(planFill(nest, elementBytes));
 }
 
-static llvm::Error addFills(const AxisList &axes, const ElementBits &bits,
-                            std::vector<Move> &moves) {
-  auto nests = splitPadding(axes, kMaxRuntimeNests);
-  if (!nests)
-    return nests.takeError();
-  if (bits.dst % 8 == 0) {
-    for (const StridedNest &nest : *nests)
-      moves.push_back(planFill(nest, bits.dst / 8));
-    return llvm::Error::success();
-  }
-  auto packed = packNests(*nests, bits, /*forFill=*/true, kMaxRuntimeNests);
-  if (!packed)
-    return packed.takeError();
-  for (const PackedNest &nest : *packed)
-    moves.push_back(planPackedFill(nest));
+/// Adds moves of bytes that elements share, on one side at least.
+static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
+                                  llvm::ArrayRef<StridedNest> fills,
+                                  const ElementBits &bits,
+                                  std::vector<Move> &moves) {
+  auto copied = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
+  if (!copied)
+    return copied.takeError();
+  for (const PackedNest &nest : *copied)
+    moves.push_back(planPacked(nest, bits));
+  auto filled = packNests(fills, bits, /*forFill=*/true, kMaxRuntimeNests);
+  if (!filled)
+    return filled.takeError();
+  for (const PackedNest &nest : *filled)
+    moves.push_back(bits.dst % 8 == 0 ? planFill(nest.strided, bits.dst / 8)
+                                      : planPackedFill(nest));
   return llvm::Error::success();
 }
 
@@ -216,13 +265,20 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   auto nests = splitElements(src, dst, kMaxRuntimeNests);
   if (!nests)
     return nests.takeError();
-  Schedule schedule;
-  if (llvm::Error error =
-          addCopies(*nests, bits, src.strides.has_value(), schedule.moves))
-    return std::move(error);
+  std::vector<StridedNest> fills;
   if (fillPadding)
-    if (llvm::Error error = addFills(dst.axes, bits, schedule.moves))
+    if (llvm::Error error =
+            splitPadding(dst.axes, kMaxRuntimeNests).moveInto(fills))
       return std::move(error);
+  Schedule schedule;
+  if (bits.src == bits.dst && bits.dst % 8 == 0) {
+    int64_t bytes = bits.dst / 8;
+    addMoves(*nests, std::move(fills), bytes, src.strides ? 1 : bytes,
+             schedule);
+  } else if (llvm::Error error =
+                 addPackedMoves(*nests, fills, bits, schedule.moves)) {
+    return std::move(error);
+  }
   return schedule;
 }
 
@@ -299,7 +355,8 @@ static void printLoop(llvm::StringRef name, const Loop &loop,
 void Move::print(llvm::raw_ostream &os) const {
   os << getKindName(kind) << " of " << runBytes
      << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
-     << dstOffset << (isStreamed ? ", streamed" : "") << "\n";
+     << dstOffset << (isStreamed ? ", streamed" : "")
+     << (isFilled ? ", filled" : "") << "\n";
   for (const Loop &loop : loops)
     printLoop("for", loop, os);
   if (kind == Kind::Copy || kind == Kind::Fill)

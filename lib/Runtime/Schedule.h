@@ -45,6 +45,8 @@ struct Move {
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;
+  /// Whether columns of 2 or 4 runs get padding behind the rows.
+  bool isFilled = false;
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
@@ -75,6 +77,8 @@ public:
   void streamStores();
 
   std::vector<Move> moves;
+  /// What `moves` fill besides their elements, as moves of their own.
+  std::vector<Move> includedFills;
 };
 
 } // namespace tessera::runtime

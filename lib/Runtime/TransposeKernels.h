@@ -688,33 +688,45 @@ template <int RunBytes> void transposeStreamed(const Block &whole) {
 // Interleaves: few rows, or few columns
 //===----------------------------------------------------------------------===//
 
-/// A register of each of `Ways` rows, run by run in turns.
+/// A register of each of `Ways` rows, run by run in turns. Behind `numRows` of
+/// them come registers from `filler`.
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
-TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst) {
+TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst,
+                                   int64_t numRows = Ways,
+                                   const char *filler = nullptr) {
   using V = Vector<RunBytes, Bytes>;
   V rows[Ways];
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
-    rows[k] = load<V>(src + k * pitch);
+    rows[k] = load<V>(k < numRows ? src + k * pitch : filler);
   interleaveRegisters<RunBytes>(rows);
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     write<IsStreamed>(dst + k * Bytes, rows[k]);
 }
 
+/// Registers that make one piece of a column: a line at once where that
+/// bypasses the caches, as processors write what waits for the rest of a line
+/// part by part.
+template <int Bytes, bool IsStreamed>
+constexpr int kPieces =
+    IsStreamed && Bytes < kLineBytes ? kLineBytes / Bytes : 1;
+
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
                                      int64_t pitch) {
-  constexpr int kRuns = Bytes / RunBytes;
+  constexpr int kCount = kPieces<Bytes, IsStreamed>;
   using V = Vector<RunBytes, Bytes>;
-  V runs[Ways];
+  V runs[kCount][Ways];
   TESSERA_UNROLL
-  for (int k = 0; k < Ways; ++k)
-    runs[k] = load<V>(src + k * Bytes);
-  deinterleaveRegisters<kRuns>(runs);
+  for (int i = 0; i < kCount; ++i)
+    loadDeinterleaved<RunBytes>(src + i * Ways * Bytes, runs[i]);
   TESSERA_UNROLL
-  for (int k = 0; k < Ways; ++k)
-    write<IsStreamed>(dst + k * pitch, runs[k]);
+  for (int k = 0; k < Ways; ++k) {
+    TESSERA_UNROLL
+    for (int i = 0; i < kCount; ++i)
+      write<IsStreamed>(dst + k * pitch + i * Bytes, runs[i][k]);
+  }
 }
 
 /// Rows of at least a register.
@@ -738,7 +750,7 @@ TESSERA_INLINE void interleaveTiles(const Block &block) {
 
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTiles(const Block &block) {
-  constexpr int64_t kRuns = Bytes / RunBytes;
+  constexpr int64_t kRuns = Bytes / RunBytes * kPieces<Bytes, IsStreamed>;
   auto moveTile = [&](int64_t r) {
     deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
         block.src + r * Ways * RunBytes, block.dst + r * RunBytes,
@@ -766,6 +778,54 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
   callApart(transposeOneByOne<RunBytes>, block);
+}
+
+/// Columns of `Ways` runs of which rows are the first, and `filler` the others.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleaveFilled(const Block &block, const char *filler) {
+  int64_t c = 0;
+  auto interleaveAll = [&](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRuns = kBytes / RunBytes;
+    for (; c + kRuns <= block.columns; c += kRuns)
+      interleaveTile<RunBytes, kBytes, Ways, false>(
+          block.src + c * RunBytes, block.srcPitch,
+          block.dst + c * Ways * RunBytes, block.rows, filler);
+  };
+  interleaveAll(Constant<kVectorBytes>());
+  interleaveAll(Constant<kLaneBytes>());
+  for (; c < block.columns; ++c)
+    for (int k = 0; k < Ways; ++k)
+      copyFixed<RunBytes>(k < block.rows
+                              ? block.src + k * block.srcPitch + c * RunBytes
+                              : filler,
+                          block.dst + (c * Ways + k) * RunBytes);
+}
+
+/// Some of `Ways` columns. What lies between their runs is loaded as long as
+/// others follow, so that nothing is read beyond the last one.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleaveSome(const Block &block) {
+  int64_t r = 0;
+  auto deinterleaveAll = [&](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRuns = kBytes / RunBytes;
+    for (; r + kRuns < block.rows; r += kRuns) {
+      Vector<RunBytes, kBytes> runs[Ways];
+      loadDeinterleaved<RunBytes>(block.src + r * Ways * RunBytes, runs);
+      TESSERA_UNROLL
+      for (int k = 0; k < Ways; ++k)
+        if (k < block.columns)
+          store(block.dst + k * block.dstPitch + r * RunBytes, runs[k]);
+    }
+  };
+  deinterleaveAll(Constant<kVectorBytes>());
+  deinterleaveAll(Constant<kLaneBytes>());
+  Block rest = block;
+  rest.rows -= r;
+  rest.src += r * block.srcPitch;
+  rest.dst += r * RunBytes;
+  callApart(transposeOneByOne<RunBytes>, rest);
 }
 
 template <int RunBytes, int Ways>
@@ -841,22 +901,49 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
   fence();
 }
 
+/// Interleaves of rows and padding.
+template <int RunBytes, int Ways>
+void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
+  alignas(kVectorBytes) char filler[kVectorBytes];
+  for (int i = 0; i < kVectorBytes; i += kLaneBytes)
+    copyFixed<kLaneBytes>(reinterpret_cast<const char *>(job.value),
+                          filler + i);
+  walkBlocks(job, src, dst, [&filler](const Block &block) {
+    interleaveFilled<RunBytes, Ways>(block, filler);
+  });
+}
+
+template <int RunBytes, int Ways>
+void deinterleaveSomeRuns(const Job &job, const char *src, char *dst) {
+  walkBlocks(job, src, dst, [](const Block &block) {
+    deinterleaveSome<RunBytes, Ways>(block);
+  });
+}
+
+/// Of 2 or 4 ways, if it is one; whether it was.
+template <int RunBytes, int Ways>
+bool interleaveOf(const Job &job, const char *src, char *dst) {
+  bool isColumn = job.columns.dst == Ways * RunBytes;
+  bool isRow = job.rows.src == Ways * RunBytes;
+  if (isColumn && job.rows.count == Ways)
+    interleaveRuns<RunBytes, Ways>(job, src, dst);
+  else if (isColumn && job.isFilled)
+    interleaveFilledRuns<RunBytes, Ways>(job, src, dst);
+  else if (isRow && job.columns.count == Ways)
+    deinterleaveRuns<RunBytes, Ways>(job, src, dst);
+  else if (isRow && job.columns.count < Ways)
+    deinterleaveSomeRuns<RunBytes, Ways>(job, src, dst);
+  else
+    return false;
+  return true;
+}
+
 template <int RunBytes>
 void transposeOf(const Job &job, const char *src, char *dst) {
-  if constexpr (RunBytes <= 8) {
-    if (job.columns.dst == job.rows.count * RunBytes) {
-      if (job.rows.count == 2)
-        return interleaveRuns<RunBytes, 2>(job, src, dst);
-      if (job.rows.count == 4)
-        return interleaveRuns<RunBytes, 4>(job, src, dst);
-    }
-    if (job.rows.src == job.columns.count * RunBytes) {
-      if (job.columns.count == 2)
-        return deinterleaveRuns<RunBytes, 2>(job, src, dst);
-      if (job.columns.count == 4)
-        return deinterleaveRuns<RunBytes, 4>(job, src, dst);
-    }
-  }
+  if constexpr (RunBytes <= 8)
+    if (interleaveOf<RunBytes, 2>(job, src, dst) ||
+        interleaveOf<RunBytes, 4>(job, src, dst))
+      return;
   transposeRuns<RunBytes>(job, src, dst);
 }
 
