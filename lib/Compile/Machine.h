@@ -10,7 +10,7 @@
 #define TESSERA_LIB_COMPILE_MACHINE_H
 
 #include "tessera/Compile/Compile.h"
-#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
+#include "tessera/Conversion/ContractionToVector/ContractionPlan.h"
 
 #include "llvm/Support/Error.h"
 

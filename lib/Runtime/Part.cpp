@@ -9,7 +9,7 @@
 #include "../CAPI/Objects.h"
 #include "Arguments.h"
 
-#include "tessera/Conversion/TesseraToVector/PartRuns.h"
+#include "PartRuns.h"
 
 using namespace tessera;
 using namespace tessera::runtime;

@@ -187,68 +187,151 @@ static int64_t countMoved(const PlanSide &src, const PlanSide &dst) {
   return std::min(least, count);
 }
 
-/// Adds the plan of a nest in bytes to `nests`, and gives what was tried.
-static NestTrials planPackedNest(const PackedNest &nest,
-                                 const RelayoutTarget &target,
-                                 bool mayUseNontemporal, bool isFill,
-                                 llvm::SmallVectorImpl<NestSchedule> &nests) {
-  NestPlanner planner(nest.strided, /*elementBytes=*/1, target,
-                      mayUseNontemporal);
-  if (nest.mask != 0xFF)
-    nests.push_back(planner.planBits(nest, isFill));
-  else if (!nest.packedBytes.empty())
-    nests.push_back(planner.planPacked(nest));
-  else if (isFill)
-    nests.push_back(planner.planFill());
-  else
-    llvm::append_range(nests, planner.plan());
-  return planner.takeTrials();
-}
-
-/// The plan for elements of less than a byte, on one side at least.
-static llvm::Expected<RelayoutPlan>
-planPacked(const PlanSide &src, const PlanSide &dst, const ElementBits &bits,
-           bool fillPadding, const RelayoutTarget &target) {
+/// A plan without nests, for buffers of so many bits an element; of less than a
+/// byte, they are bytes.
+static RelayoutPlan makePlan(const PlanSide &src, const PlanSide &dst,
+                             const ElementBits &bits,
+                             const RelayoutTarget &target) {
+  auto getElements = [](const PlanSide &side, int64_t width) {
+    return llvm::divideCeil(side.axes.numAllocated(),
+                            std::max<int64_t>(8 / width, 1));
+  };
   RelayoutPlan plan;
   plan.isLineAligned = target.isLineAligned;
-  plan.elementBits = 8;
-  plan.srcElements = llvm::divideCeil(src.axes.numAllocated(), 8 / bits.src);
-  plan.dstElements = llvm::divideCeil(dst.axes.numAllocated(), 8 / bits.dst);
-  bool mayUseNontemporal =
-      target.hasNontemporalStores && target.tuning.nontemporal.value_or(true) &&
-      countMoved(src, dst) / (8 / std::min(bits.src, bits.dst)) >=
-          target.nontemporalBytes;
-  auto add = [&](llvm::Expected<std::vector<StridedNest>> nests,
-                 bool isFill) -> llvm::Error {
-    if (!nests)
-      return nests.takeError();
-    auto packed = packNests(*nests, bits, isFill);
-    if (!packed)
-      return packed.takeError();
-    size_t first = plan.nests.size();
-    for (const PackedNest &nest : *packed) {
-      NestTrials trials = planPackedNest(
-          nest, target, mayUseNontemporal && !isFill, isFill, plan.nests);
-      if (!isFill)
-        plan.trials.push_back(std::move(trials));
-    }
-    if (!isFill && bits.isSigned && bits.src < bits.dst)
-      for (NestSchedule &nest : llvm::drop_begin(plan.nests, first))
-        nest.signedBits = bits.src;
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = add(splitElements(src, dst), /*isFill=*/false))
-    return std::move(error);
-  if (fillPadding)
-    if (llvm::Error error = add(splitPadding(dst.axes), /*isFill=*/true))
-      return std::move(error);
-  parallelizeNests(plan, target);
-  fuseLoops(plan);
+  plan.elementBits = std::max<int64_t>(bits.dst, 8);
+  plan.srcElements = getElements(src, bits.src);
+  plan.dstElements = getElements(dst, bits.dst);
   return plan;
+}
+
+/// Whether both buffers outgrow the cache, and stores may bypass it. Elements
+/// are as wide as the narrower side has them.
+static bool mayUseNontemporal(const PlanSide &src, const PlanSide &dst,
+                              const ElementBits &bits,
+                              const RelayoutTarget &target) {
+  int64_t width = std::min(bits.src, bits.dst), moved = countMoved(src, dst);
+  bool isLarge = width < 8 ? moved / (8 / width) >= target.nontemporalBytes
+                           : moved >= target.nontemporalBytes / (width / 8);
+  return isLarge && target.hasNontemporalStores &&
+         target.tuning.nontemporal.value_or(true);
+}
+
+/// Adds the plan of a nest in bytes, and what was tried for it.
+static void addPackedNest(const PackedNest &nest, const RelayoutTarget &target,
+                          bool isLarge, bool isFill, RelayoutPlan &plan) {
+  NestPlanner planner(nest.strided, /*elementBytes=*/1, target, isLarge);
+  if (nest.mask != 0xFF)
+    plan.nests.push_back(planner.planBits(nest, isFill));
+  else if (!nest.packedBytes.empty())
+    plan.nests.push_back(planner.planPacked(nest));
+  else if (isFill)
+    plan.nests.push_back(planner.planFill());
+  else
+    llvm::append_range(plan.nests, planner.plan());
+  if (!isFill)
+    plan.trials.push_back(planner.takeTrials());
+}
+
+/// Adds the plans of `nests`, packed into bytes.
+static llvm::Error packAndAdd(llvm::Expected<std::vector<StridedNest>> nests,
+                              const ElementBits &bits,
+                              const RelayoutTarget &target, bool isLarge,
+                              bool isFill, RelayoutPlan &plan) {
+  if (!nests)
+    return nests.takeError();
+  auto packed = packNests(*nests, bits, isFill);
+  if (!packed)
+    return packed.takeError();
+  size_t first = plan.nests.size();
+  for (const PackedNest &nest : *packed)
+    addPackedNest(nest, target, isLarge, isFill, plan);
+  if (!isFill && bits.isSigned && bits.src < bits.dst)
+    for (NestSchedule &nest : llvm::drop_begin(plan.nests, first))
+      nest.signedBits = bits.src;
+  return llvm::Error::success();
+}
+
+/// Adds the nests of elements of less than a byte, on one side at least.
+static llvm::Error addPackedNests(const PlanSide &src, const PlanSide &dst,
+                                  const ElementBits &bits, bool fillPadding,
+                                  const RelayoutTarget &target,
+                                  RelayoutPlan &plan) {
+  if (llvm::Error error = packAndAdd(splitElements(src, dst), bits, target,
+                                     mayUseNontemporal(src, dst, bits, target),
+                                     /*isFill=*/false, plan))
+    return error;
+  if (!fillPadding)
+    return llvm::Error::success();
+  return packAndAdd(splitPadding(dst.axes), bits, target,
+                    /*isLarge=*/false, /*isFill=*/true, plan);
+}
+
+/// Padding of the destination, where it is filled, or may be written over.
+static llvm::Expected<std::vector<StridedNest>> findFills(const PlanSide &dst,
+                                                          bool fillPadding) {
+  if (!fillPadding && !dst.isWhole())
+    return std::vector<StridedNest>();
+  auto fills = splitPadding(dst.axes);
+  if (fills || fillPadding)
+    return fills;
+  llvm::consumeError(fills.takeError());
+  return std::vector<StridedNest>();
+}
+
+/// Adds the nests of elements of whole bytes.
+static llvm::Error addNests(const PlanSide &src, const PlanSide &dst,
+                            const ElementBits &bits, bool fillPadding,
+                            const RelayoutTarget &target, RelayoutPlan &plan) {
+  auto copies = splitElements(src, dst);
+  if (!copies)
+    return copies.takeError();
+  auto fills = findFills(dst, fillPadding);
+  if (!fills)
+    return fills.takeError();
+  int64_t bytes = bits.dst / 8;
+  bool isLarge = mayUseNontemporal(src, dst, bits, target);
+  auto addFill = [&](const StridedNest &nest) {
+    plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
+  };
+  for (const StridedNest &nest : *copies) {
+    std::optional<RunPadding> padding = findPadding(nest, *fills);
+    NestPlanner planner(nest, bytes, target, isLarge, padding, fillPadding);
+    std::vector<NestSchedule> schedules = planner.plan();
+    plan.nests.push_back(std::move(schedules.front()));
+    if (padding && fillPadding) {
+      // What the nest leaves is filled next, in the loops that both have.
+      if (!plan.nests.back().padding())
+        addFill((*fills)[padding->fill]);
+      fills->erase(fills->begin() + padding->fill);
+    }
+    plan.nests.append(std::next(schedules.begin()), schedules.end());
+    plan.trials.push_back(planner.takeTrials());
+  }
+  if (fillPadding)
+    llvm::for_each(*fills, addFill);
+  return llvm::Error::success();
 }
 
 static bool isPacked(int64_t bits) {
   return llvm::is_contained({1, 2, 4}, bits);
+}
+
+static llvm::Error makePlanError(const llvm::Twine &expected,
+                                 const llvm::Twine &found) {
+  return unsupportedError("relayout plan", expected, found,
+                          "lower it with --tessera-lower-relayouts");
+}
+
+/// Whether there are kernels for such elements.
+static llvm::Error checkBits(const ElementBits &bits) {
+  if (bits.src != bits.dst)
+    return makePlanError("one width on both sides, or bits and bytes",
+                         llvm::Twine(bits.src) + " and " +
+                             llvm::Twine(bits.dst) + " bits");
+  if (!llvm::is_contained({8, 16, 32, 64, 128}, bits.dst))
+    return makePlanError("elements of 1 to 16 whole bytes",
+                         llvm::Twine(bits.dst) + " bits");
+  return llvm::Error::success();
 }
 
 llvm::Expected<RelayoutPlan>
@@ -256,68 +339,18 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       ElementBits bits, bool fillPadding,
                       const RelayoutTarget &target) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
-    return unsupportedError(
-        "relayout plan", "at most " + llvm::Twine(kMaxAxes) + " axes",
-        llvm::Twine(std::max(src.axes.size(), dst.axes.size())),
-        "lower it with --tessera-lower-relayouts");
-  bool isOneWidth = bits.src == bits.dst;
-  if (isPacked(std::min(bits.src, bits.dst)) &&
-      (isOneWidth || std::max(bits.src, bits.dst) == 8))
-    return planPacked(src, dst, bits, fillPadding, target);
-  int64_t elementBits = bits.dst;
-  if (!isOneWidth)
-    return unsupportedError(
-        "relayout plan", "one width on both sides, or bits and bytes",
-        llvm::Twine(bits.src) + " and " + llvm::Twine(bits.dst) + " bits",
-        "lower it with --tessera-lower-relayouts");
-  if (!llvm::is_contained({8, 16, 32, 64, 128}, elementBits))
-    return unsupportedError("relayout plan", "elements of 1 to 16 whole bytes",
-                            llvm::Twine(elementBits) + " bits",
-                            "lower it with --tessera-lower-relayouts");
-  llvm::Expected<std::vector<StridedNest>> copies = splitElements(src, dst);
-  if (!copies)
-    return copies.takeError();
-  RelayoutPlan plan;
-  plan.isLineAligned = target.isLineAligned;
-  plan.elementBits = elementBits;
-  plan.srcElements = src.axes.numAllocated();
-  plan.dstElements = dst.axes.numAllocated();
-  int64_t bytes = elementBits / 8;
-  bool mayUseNontemporal =
-      target.hasNontemporalStores && target.tuning.nontemporal.value_or(true) &&
-      countMoved(src, dst) >= target.nontemporalBytes / bytes;
-  std::vector<StridedNest> fills;
-  // Kernels may write over padding, so it is computed even if it is not filled.
-  if (fillPadding || dst.isWhole()) {
-    llvm::Expected<std::vector<StridedNest>> padding = splitPadding(dst.axes);
-    if (padding)
-      fills = std::move(*padding);
-    else if (fillPadding)
-      return padding.takeError();
-    else
-      llvm::consumeError(padding.takeError());
-  }
-  for (const StridedNest &nest : *copies) {
-    std::optional<RunPadding> padding = findPadding(nest, fills);
-    NestPlanner planner(nest, bytes, target, mayUseNontemporal, padding,
-                        fillPadding);
-    std::vector<NestSchedule> schedules = planner.plan();
-    plan.nests.push_back(std::move(schedules.front()));
-    if (padding && fillPadding) {
-      // What the nest leaves is filled next, in the loops that both have.
-      const StridedNest &fill = fills[padding->fill];
-      if (!plan.nests.back().padding())
-        plan.nests.push_back(
-            NestPlanner(fill, bytes, target, false).planFill());
-      fills.erase(fills.begin() + padding->fill);
-    }
-    plan.nests.append(std::next(schedules.begin()), schedules.end());
-    plan.trials.push_back(planner.takeTrials());
-  }
-  if (!fillPadding)
-    fills.clear();
-  for (const StridedNest &nest : fills)
-    plan.nests.push_back(NestPlanner(nest, bytes, target, false).planFill());
+    return makePlanError(
+        "at most " + llvm::Twine(kMaxAxes) + " axes",
+        llvm::Twine(std::max(src.axes.size(), dst.axes.size())));
+  bool isInBytes = isPacked(std::min(bits.src, bits.dst)) &&
+                   (bits.src == bits.dst || std::max(bits.src, bits.dst) == 8);
+  if (!isInBytes)
+    if (llvm::Error error = checkBits(bits))
+      return std::move(error);
+  RelayoutPlan plan = makePlan(src, dst, bits, target);
+  auto *add = isInBytes ? addPackedNests : addNests;
+  if (llvm::Error error = add(src, dst, bits, fillPadding, target, plan))
+    return std::move(error);
   parallelizeNests(plan, target);
   fuseLoops(plan);
   return plan;

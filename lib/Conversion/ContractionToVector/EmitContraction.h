@@ -23,10 +23,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_EMITCONTRACTION_H
-#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_EMITCONTRACTION_H
+#ifndef TESSERA_LIB_CONVERSION_CONTRACTIONTOVECTOR_EMITCONTRACTION_H
+#define TESSERA_LIB_CONVERSION_CONTRACTIONTOVECTOR_EMITCONTRACTION_H
 
-#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
+#include "tessera/Conversion/ContractionToVector/ContractionPlan.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -49,4 +49,4 @@ void emitContraction(mlir::OpBuilder &builder, mlir::Location loc,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_EMITCONTRACTION_H
+#endif // TESSERA_LIB_CONVERSION_CONTRACTIONTOVECTOR_EMITCONTRACTION_H

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../TesseraToVector/FlatView.h"
+#include "../TesseraToVector/Remarks.h"
 #include "EmitContraction.h"
-#include "FlatView.h"
-#include "Remarks.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"

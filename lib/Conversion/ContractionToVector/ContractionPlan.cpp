@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
+#include "tessera/Conversion/ContractionToVector/ContractionPlan.h"
 
 #include "tessera/Layout/Diagnostic.h"
 

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToVector/ContractionPlan.h"
+#include "tessera/Conversion/ContractionToVector/ContractionPlan.h"
 
 #include "tessera/Layout/Text.h"
 

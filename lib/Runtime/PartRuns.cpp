@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Conversion/TesseraToVector/PartRuns.h"
+#include "PartRuns.h"
 
 #include "tessera/Conversion/TesseraToVector/StridedNests.h"
 #include "tessera/Layout/Size.h"

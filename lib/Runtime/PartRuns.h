@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_PARTRUNS_H
-#define TESSERA_CONVERSION_TESSERATOVECTOR_PARTRUNS_H
+#ifndef TESSERA_LIB_RUNTIME_PARTRUNS_H
+#define TESSERA_LIB_RUNTIME_PARTRUNS_H
 
 #include "tessera/Layout/Box.h"
 
@@ -93,4 +93,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CONVERSION_TESSERATOVECTOR_PARTRUNS_H
+#endif // TESSERA_LIB_RUNTIME_PARTRUNS_H
