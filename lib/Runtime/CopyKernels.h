@@ -45,9 +45,48 @@ TESSERA_INLINE void copyRun(const char *src, char *dst, int64_t size) {
     return copyAtLeast<8>(src, dst, size);
   if (size >= 4)
     return copyAtLeast<4>(src, dst, size);
-  for (int64_t i = 0; i < size; ++i)
-    dst[i] = src[i];
+  if (size >= 2)
+    return copyAtLeast<2>(src, dst, size);
+  if (size == 1)
+    *dst = *src;
 }
+
+/// An element, again and again.
+class Filler {
+public:
+  explicit Filler(const uint8_t *element) {
+    for (int i = 0; i < kBytes; i += kLaneBytes)
+      copyFixed<kLaneBytes>(reinterpret_cast<const char *>(element), bytes + i);
+  }
+
+  /// What comes `offset` bytes behind the begin of an element.
+  TESSERA_INLINE const char *get(int64_t offset) const {
+    return bytes + offset % kLaneBytes;
+  }
+
+  /// `size` bytes from `offset` on, the last of which overlap those before.
+  TESSERA_INLINE void write(char *dst, int64_t size, int64_t offset = 0) const {
+    using V = Vector<8, kVectorBytes>;
+    if (size < kVectorBytes)
+      return copyRun(get(offset), dst, size);
+    auto value = load<V>(get(offset));
+    for (int64_t i = 0; i < size - kVectorBytes; i += kVectorBytes)
+      store(dst + i, value);
+    int64_t last = size - kVectorBytes;
+    store(dst + last, load<V>(get(offset + last)));
+  }
+
+  /// Whole lines past the caches, to where one begins.
+  TESSERA_INLINE void stream(char *dst, int64_t size, int64_t offset) const {
+    auto value = load<Vector<8, kVectorBytes>>(get(offset));
+    for (int64_t i = 0; i < size; i += kVectorBytes)
+      runtime::stream(dst + i, value);
+  }
+
+private:
+  static constexpr int kBytes = kVectorBytes + kLaneBytes;
+  char bytes[kBytes];
+};
 
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
@@ -159,8 +198,41 @@ void copyAnyRuns(const Job &job, const char *src, char *dst) {
        [size](const char *src, char *dst) { copyRun(src, dst, size); });
 }
 
+/// A run past the caches, and padding behind it. The line in which that begins
+/// goes through them.
+TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
+                                  int64_t padding, const Filler &filler) {
+  streamRun(src, dst, size);
+  dst += size;
+  int64_t head = least(bytesToLine(dst), padding);
+  int64_t end = padding - (padding - head) % kLineBytes;
+  filler.write(dst, head);
+  filler.stream(dst + head, end - head, head);
+  filler.write(dst + end, padding - end, end);
+}
+
+void copyAndFillRuns(const Job &job, const char *src, char *dst) {
+  const Filler filler(job.value);
+  int64_t size = job.runBytes, padding = job.fillBytes;
+  // Padding begins with a register, as whole runs do; the run goes over it.
+  int64_t from = size / kVectorBytes * kVectorBytes, all = size + padding;
+  if (!job.isStreamed)
+    return walk(job.loops, job.numLoops, src, dst,
+                [&filler, size, from, all](const char *src, char *dst) {
+                  filler.write(dst + from, all - from, from);
+                  copyRun(src, dst, size);
+                });
+  walk(job.loops, job.numLoops, src, dst,
+       [&filler, size, padding](const char *src, char *dst) {
+         streamAndFill(src, dst, size, padding, filler);
+       });
+  fence();
+}
+
 void copyRuns(const Job &job, const char *src, char *dst) {
   int64_t size = job.runBytes;
+  if (job.fillBytes > 0)
+    return copyAndFillRuns(job, src, dst);
   if (job.isStreamed && size >= 2 * kLineBytes) {
     streamRuns(job, src, dst);
     return fence();

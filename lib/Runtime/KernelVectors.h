@@ -302,6 +302,15 @@ template <int N, int Runs> struct GroupRuns {
   }
 };
 
+/// The same register, of which the compiler knows nothing: it does not merge
+/// the shuffles before with those behind into others that cross lanes.
+template <typename V> TESSERA_INLINE V hideRegister(V value) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(value));
+#endif
+  return value;
+}
+
 /// Whether registers are longer than lanes, no instruction picks runs across
 /// lanes, and a lane has a run or more of every N-th number.
 template <int RunBytes, int N, int Bytes>
@@ -332,8 +341,8 @@ TESSERA_INLINE void loadDeinterleaved(const char *src, V (&runs)[N]) {
       for (int i = 0; i < kLanes; ++i)
         lanes[i] = load<Bytes16>(src + (i * N + k) * kLaneBytes);
       auto row = load<V>(reinterpret_cast<const char *>(lanes));
-      words[k] = reinterpret_cast<Words>(
-          shuffle<GroupRuns<N, kLaneBytes / RunBytes>, kRuns>(row, row));
+      words[k] = hideRegister(reinterpret_cast<Words>(
+          shuffle<GroupRuns<N, kLaneBytes / RunBytes>, kRuns>(row, row)));
     }
     unpackRegisters<N, sizeof(V) / kWord>(words);
     TESSERA_UNROLL

@@ -54,9 +54,9 @@ struct Job {
   Loop rows, columns;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
-  /// Of a transpose to columns of 2 or 4 runs: whether those behind the rows
-  /// are filled.
-  bool isFilled;
+  /// Of copies: bytes behind each run that are filled. Of a transpose to
+  /// columns of 2 or 4 runs: not 0 where those behind the rows are.
+  int64_t fillBytes;
 
   /// Of bits: the bytes of a step, which bits of them are written, and the
   /// width of an element whose sign goes into those above (0: zeros do).
@@ -75,6 +75,7 @@ using Kernel = void(const Job &job, const char *src, char *dst);
 /// Each step of the loops moves or fills one run.
 struct KernelTable {
   const char *name;
+  int64_t vectorBytes;
   Kernel *copy;
   /// Runs of 1, 2, 4, 8 and 16 bytes.
   Kernel *transpose;

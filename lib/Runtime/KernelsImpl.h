@@ -23,26 +23,6 @@ namespace {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// A register of an element, again and again. Runs are whole elements, so that
-/// the last bytes of one may overlap those before.
-struct Filled {
-  explicit Filled(const uint8_t *element) {
-    for (int i = 0; i < kVectorBytes; i += kLaneBytes)
-      copyFixed<kLaneBytes>(reinterpret_cast<const char *>(element), bytes + i);
-  }
-
-  TESSERA_INLINE void write(char *dst, int64_t size) const {
-    if (size < kVectorBytes)
-      return copyRun(bytes, dst, size);
-    auto value = load<Vector<8, kVectorBytes>>(bytes);
-    for (int64_t i = 0; i < size - kVectorBytes; i += kVectorBytes)
-      store(dst + i, value);
-    store(dst + size - kVectorBytes, value);
-  }
-
-  char bytes[kVectorBytes];
-};
-
 /// `runBytes` bytes of the value, or the bits of `mask` of one.
 void fill(const Job &job, const char *src, char *dst) {
   if (job.mask != 0xFF)
@@ -50,16 +30,16 @@ void fill(const Job &job, const char *src, char *dst) {
                 [&job](const char *, char *dst) {
                   mergeByte(dst, job.value[0], job.mask);
                 });
-  const Filled filled(job.value);
+  const Filler filler(job.value);
   int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
-       [filled, size](const char *, char *dst) { filled.write(dst, size); });
+       [&filler, size](const char *, char *dst) { filler.write(dst, size); });
 }
 
 } // namespace
 
-const KernelTable TESSERA_KERNEL_TABLE = {TESSERA_KERNEL_NAME, copyRuns,
-                                          transpose, packBits, fill};
+const KernelTable TESSERA_KERNEL_TABLE = {
+    TESSERA_KERNEL_NAME, kVectorBytes, copyRuns, transpose, packBits, fill};
 
 } // namespace tessera::runtime
 

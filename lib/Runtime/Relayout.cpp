@@ -176,10 +176,11 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
       move.srcOffset += src.strided->offset;
   int64_t streamedBytes =
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
-  if (made->numBytes() >= streamedBytes)
-    made->streamStores();
-  else if (made->numBytes() >= streamedBytes / 2)
-    made->readInOrder();
+  // Registers that are shorter than a line go by turns to columns that bypass
+  // the caches, which pays later.
+  int64_t late = kernels->vectorBytes < kLineBytes ? 2 : 1;
+  if (int64_t bytes = made->numBytes(); bytes >= streamedBytes)
+    made->streamStores(/*withColumns=*/bytes / late >= streamedBytes);
   return std::move(*made);
 }
 
@@ -254,7 +255,8 @@ void PartialMove::takeShare(const Move &move, Share share) {
   for (Loop &loop : loops)
     consider(loop, 1);
   if (isRun) {
-    consider(run, kStepBytes);
+    if (move.fillBytes == 0)
+      consider(run, kStepBytes);
   } else {
     consider(columns, kStepRows);
     consider(rows, kStepRows);
@@ -293,7 +295,7 @@ void Relayout::runMove(const Move &move, const char *from, char *to,
   job.rows = move.rows;
   job.columns = move.columns;
   job.isStreamed = move.isStreamed;
-  job.isFilled = move.isFilled;
+  job.fillBytes = move.fillBytes;
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
   job.mask = move.mask;

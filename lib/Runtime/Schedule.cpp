@@ -104,29 +104,54 @@ static void findSpreadRow(Move &move) {
     takeSpreadRow(move);
 }
 
+/// Whether runs of the source are divided among a few columns. Such a source is
+/// read fastest from end to end.
+static bool isDividedAmongFew(const Move &move) {
+  return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
+}
+
+/// Makes loops follow the source.
+static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
+  llvm::sort(loops, [](const Loop &a, const Loop &b) {
+    return std::pair(std::abs(a.src), a.dst) >
+           std::pair(std::abs(b.src), b.dst);
+  });
+}
+
 static Move planCopy(const StridedNest &nest, int64_t elementBytes,
                      int64_t srcBytes) {
   Move move = makeMove(nest, srcBytes, elementBytes);
   absorbRun(move, elementBytes);
   findTranspose(move);
   findSpreadRow(move);
+  if (isDividedAmongFew(move))
+    orderBySource(move.loops);
   return move;
 }
 
-/// Lets a kernel write rows and the padding behind them, where both make
-/// columns of two or four runs. False where they do not.
+/// Lets a kernel write the padding behind runs that it copies, or behind rows
+/// with which it makes columns of two or four runs. False where neither is so.
 static bool takePadding(Move &move, const RunPadding &padding,
                         int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
+  bool isBehindRun = move.kind == Move::Kind::Copy &&
+                     move.runBytes == padding.run * elementBytes &&
+                     !isApart(pitch, elementBytes);
+  if (isBehindRun) {
+    move.fillBytes = padding.count * elementBytes;
+    return true;
+  }
   if (move.runBytes != elementBytes || !isApart(pitch, elementBytes))
     return false;
   // A single row has no loop.
   if (move.kind == Move::Kind::Copy && !move.loops.empty() &&
       move.loops.back().src == elementBytes && move.loops.back().dst == pitch)
     takeSpreadRow(move);
-  move.isFilled = move.kind == Move::Kind::Transpose &&
-                  move.rows.count == padding.run && move.columns.dst == pitch;
-  return move.isFilled;
+  if (move.kind != Move::Kind::Transpose || move.rows.count != padding.run ||
+      move.columns.dst != pitch)
+    return false;
+  move.fillBytes = padding.count * elementBytes;
+  return true;
 }
 
 static Move planFill(const StridedNest &nest, int64_t elementBytes) {
@@ -289,33 +314,16 @@ int64_t Schedule::numBytes() const {
   return bytes;
 }
 
-/// Whether runs of the source are divided among a few runs.
-static bool isDividedAmongFew(const Move &move) {
-  return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
-}
-
-/// Makes loops follow the source.
-static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
-  llvm::sort(loops, [](const Loop &a, const Loop &b) {
-    return std::pair(std::abs(a.src), a.dst) >
-           std::pair(std::abs(b.src), b.dst);
-  });
-}
-
-void Schedule::readInOrder() {
-  for (Move &move : moves)
-    if (isDividedAmongFew(move))
-      orderBySource(move.loops);
-}
-
-void Schedule::streamStores() {
+void Schedule::streamStores(bool withColumns) {
   for (Move &move : moves) {
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
-    move.isStreamed = isLong || move.kind == Move::Kind::Transpose;
+    bool isTranspose = move.kind == Move::Kind::Transpose &&
+                       (withColumns || !isDividedAmongFew(move));
+    move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other.
-    if (isLong || isDividedAmongFew(move))
+    if (isLong)
       orderBySource(move.loops);
   }
 }
@@ -356,7 +364,7 @@ void Move::print(llvm::raw_ostream &os) const {
   os << getKindName(kind) << " of " << runBytes
      << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
      << dstOffset << (isStreamed ? ", streamed" : "")
-     << (isFilled ? ", filled" : "") << "\n";
+     << (fillBytes ? ", padding behind it" : "") << "\n";
   for (const Loop &loop : loops)
     printLoop("for", loop, os);
   if (kind == Kind::Copy || kind == Kind::Fill)

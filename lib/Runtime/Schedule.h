@@ -45,8 +45,9 @@ struct Move {
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;
-  /// Whether columns of 2 or 4 runs get padding behind the rows.
-  bool isFilled = false;
+  /// Bytes of padding that are filled behind each run of a copy, or behind the
+  /// rows of a column that is interleaved.
+  int64_t fillBytes = 0;
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
@@ -69,12 +70,9 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
-  /// Lets moves whose runs are divided read the source from end to end, for
-  /// arrays that leave caches little room.
-  void readInOrder();
-
-  /// Lets moves of long runs bypass the caches.
-  void streamStores();
+  /// Lets moves of long runs bypass the caches; those that divide runs among
+  /// few columns only if `withColumns`.
+  void streamStores(bool withColumns);
 
   std::vector<Move> moves;
   /// What `moves` fill besides their elements, as moves of their own.

@@ -904,12 +904,9 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
 /// Interleaves of rows and padding.
 template <int RunBytes, int Ways>
 void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
-  alignas(kVectorBytes) char filler[kVectorBytes];
-  for (int i = 0; i < kVectorBytes; i += kLaneBytes)
-    copyFixed<kLaneBytes>(reinterpret_cast<const char *>(job.value),
-                          filler + i);
+  const Filler filler(job.value);
   walkBlocks(job, src, dst, [&filler](const Block &block) {
-    interleaveFilled<RunBytes, Ways>(block, filler);
+    interleaveFilled<RunBytes, Ways>(block, filler.get(0));
   });
 }
 
@@ -927,7 +924,7 @@ bool interleaveOf(const Job &job, const char *src, char *dst) {
   bool isRow = job.rows.src == Ways * RunBytes;
   if (isColumn && job.rows.count == Ways)
     interleaveRuns<RunBytes, Ways>(job, src, dst);
-  else if (isColumn && job.isFilled)
+  else if (isColumn && job.fillBytes > 0)
     interleaveFilledRuns<RunBytes, Ways>(job, src, dst);
   else if (isRow && job.columns.count == Ways)
     deinterleaveRuns<RunBytes, Ways>(job, src, dst);
