@@ -22,8 +22,16 @@ static constexpr int64_t kLine = RelayoutTarget::kLineBytes;
 static constexpr int64_t kPage = RelayoutTarget::kPageBytes;
 /// The shortest load of a row.
 static constexpr int64_t kLoad = 16;
-/// Rows that are prefetched side by side without help.
-static constexpr int64_t kFreeStreams = 16;
+/// Rows that are prefetched side by side without help, and where registers are
+/// shorter than a line the most beyond them that count: of more none is.
+static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
+/// The same of blocks that are transposed in a buffer, which read their rows a
+/// few at a time.
+static constexpr int64_t kFreeStagedStreams = 24;
+/// Such blocks up to this size stay in the first-level cache beside the buffer.
+static constexpr int64_t kStagedBlock = 16 << 10;
+/// What others cost in copies through a buffer that stays there.
+static constexpr int64_t kSpilledBuffers = 4;
 /// Rows of which a block may take several lines each for nothing.
 static constexpr int64_t kFewRows = 8;
 /// Rows and columns of a block of which lines may share a set for nothing.
@@ -167,13 +175,17 @@ int64_t Pricer::priceJumps() const {
 /// Rows beyond those that are prefetched, and lines of each beyond the first.
 /// Lines that wait take room besides; short rows that lie one behind another
 /// are half as bad, and the rows of a page are none where blocks go on in them.
-/// Blocks that go through a buffer read few rows at a time.
+/// Blocks with ragged ends are so much slower that rows do not matter.
 int64_t Pricer::priceStreams() const {
-  if (isPanel() || (transpose.stores == StoreKind::Staged && !isDense()))
+  bool isStaged = transpose.stores == StoreKind::Staged && !isDense();
+  if (isPanel() || (isStaged && !nest.isOnLines(bytes)))
     return 0;
   bool isByRow = !followsColumns() || getPitch(Role::DstContiguous) == kPage;
-  int64_t streams =
-      std::max<int64_t>((isByRow ? rows : columns) - kFreeStreams, 0);
+  int64_t streams = (isByRow ? rows : columns) -
+                    (isStaged ? kFreeStagedStreams : kFreeStreams);
+  streams = std::max<int64_t>(streams, 0);
+  if (target.vectorBytes < kLine)
+    streams = std::min(streams, kMostStreams);
   int64_t halves = transpose.stores == StoreKind::Carried ? 4
                    : isDenseRows()                        ? 1
                                                           : 2;
@@ -201,8 +213,11 @@ int64_t Pricer::priceConflicts() const {
 int64_t Pricer::priceBuffers() const {
   bool isStaged = transpose.stores == StoreKind::Staged;
   int64_t cost = isStaged || isGathered() ? costs.bufferPs : 0;
-  if (isStaged && !isDense() && !isPanel() && !nest.isOnLines(bytes))
+  bool isInBuffer = isStaged && !isDense() && !isPanel();
+  if (isInBuffer && !nest.isOnLines(bytes))
     cost += costs.raggedPs * kRaggedBytes / high;
+  if (isInBuffer && rows * wide > kStagedBlock)
+    cost += kSpilledBuffers * costs.bufferPs;
   if (transpose.stores == StoreKind::Carried)
     cost += costs.carryPs * countLoads();
   if (!isPanel())

@@ -24,6 +24,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tessera;
 using namespace mlir;
@@ -236,29 +237,51 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
 }
 
 /// Parts of packed bytes are strands as columns are: the first parts of all
-/// columns before the second ones.
+/// columns before the second ones. Registers are stored in the order of their
+/// positions within a line: a processor writes what waits for the rest of a
+/// line part by part.
 void VectorKernels::deinterleave(Position src, int64_t numRows, int64_t pitch,
                                  Position dst, llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
-  int64_t numColumns = columns.size(), size = interleavedRuns(numRows);
-  int64_t numParts = packedBytes.empty() ? 1 : packedBytes.front().parts.size();
-  int64_t numStrands = numParts * numColumns;
-  for (int64_t row : getWindows(numRows, size)) {
-    bool isAligned = row % size == 0 && size * runBytes() == vectorBytes;
-    llvm::SmallDenseMap<int64_t, llvm::SmallVector<Value, 16>, 2> loaded;
-    forEachPackedByte([&](int64_t dstOffset) {
-      int64_t first = current ? current->parts.front().srcOffset : 0;
-      auto &strands = loaded[first];
-      if (strands.empty())
-        strands = loadStrands(src + (first + row * pitch * runElements),
-                              numStrands, pitch, size);
-      for (int64_t i = 0; i < numColumns; ++i) {
-        Value value = packParts([&](int64_t offset) {
-          return strands[(offset - first) / runElements + i];
-        });
-        store(value, dst + (dstOffset + columns[i] + row * runElements),
+  int64_t size = interleavedRuns(numRows),
+          line = RelayoutTarget::kLineBytes / runBytes();
+  llvm::SmallVector<int64_t, 8> windows = getWindows(numRows, size);
+  bool fillsLines = isNontemporal && numRows % line == 0;
+  size_t inLine = fillsLines ? std::max<int64_t>(line / size, 1) : 1;
+  for (llvm::ArrayRef<int64_t> left = windows; !left.empty();
+       left = left.drop_front(inLine)) {
+    llvm::SmallVector<std::pair<Value, Position>, 32> stores;
+    for (int64_t row : left.take_front(inLine))
+      loadColumns(src + row * pitch * runElements, pitch, size, columns,
+                  [&](Value value, int64_t offset) {
+                    stores.push_back(
+                        {value, dst + (offset + row * runElements)});
+                  });
+    bool isAligned =
+        left.front() % size == 0 && size * runBytes() == vectorBytes;
+    size_t count = stores.size() / inLine;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t k = 0; k < inLine; ++k)
+        store(stores[k * count + i].first, stores[k * count + i].second,
               isNontemporal && isAligned);
-      }
-    });
   }
+}
+
+void VectorKernels::loadColumns(
+    Position src, int64_t pitch, int64_t size, llvm::ArrayRef<int64_t> columns,
+    llvm::function_ref<void(Value value, int64_t offset)> sink) {
+  int64_t numColumns = columns.size();
+  int64_t numParts = packedBytes.empty() ? 1 : packedBytes.front().parts.size();
+  llvm::SmallDenseMap<int64_t, llvm::SmallVector<Value, 16>, 2> loaded;
+  forEachPackedByte([&](int64_t dstOffset) {
+    int64_t first = current ? current->parts.front().srcOffset : 0;
+    auto &strands = loaded[first];
+    if (strands.empty())
+      strands = loadStrands(src + first, numParts * numColumns, pitch, size);
+    for (int64_t i = 0; i < numColumns; ++i)
+      sink(packParts([&](int64_t offset) {
+             return strands[(offset - first) / runElements + i];
+           }),
+           dstOffset + columns[i]);
+  });
 }

@@ -46,7 +46,7 @@ static const Grid kGrids[] = {
     {PlanKind::Panels, {128, 256, 512}, {64}, {1}, {0}},
     {PlanKind::RaggedPanels, {128, 256, 512}, {64}, {1}, {0}},
     {PlanKind::Carried, {64, 128, 256}, {64}, {1}, {0}},
-    {PlanKind::Staged, {256, 512, 1024}, {64}, {1}, {0}},
+    {PlanKind::Staged, {64, 128, 192, 256, 512, 1024}, {64}, {1}, {0}},
 };
 
 /// Kinds without a choice.

@@ -217,6 +217,12 @@ private:
   /// run, from neighbouring ones on.
   llvm::SmallVector<mlir::Value, 16>
   loadStrands(Position src, int64_t numStrands, int64_t pitch, int64_t size);
+  /// Calls `sink` with a register of `size` rows of each column, which are
+  /// `pitch` runs apart at `src`, and its offset from the first row.
+  void
+  loadColumns(Position src, int64_t pitch, int64_t size,
+              llvm::ArrayRef<int64_t> columns,
+              llvm::function_ref<void(mlir::Value value, int64_t offset)> sink);
   mlir::VectorType getMemoryType(int64_t elements) const;
   mlir::VectorType getWorkType(int64_t elements) const;
 
