@@ -922,10 +922,13 @@ template <int RunBytes, int Ways>
 bool interleaveOf(const Job &job, const char *src, char *dst) {
   bool isColumn = job.columns.dst == Ways * RunBytes;
   bool isRow = job.rows.src == Ways * RunBytes;
-  if (isColumn && job.rows.count == Ways)
-    interleaveRuns<RunBytes, Ways>(job, src, dst);
-  else if (isColumn && job.fillBytes > 0)
+  bool isFilled = job.fillBytes > 0; // Others fill nothing.
+  if (isColumn && isFilled)
     interleaveFilledRuns<RunBytes, Ways>(job, src, dst);
+  else if (isFilled)
+    return false;
+  else if (isColumn && job.rows.count == Ways)
+    interleaveRuns<RunBytes, Ways>(job, src, dst);
   else if (isRow && job.columns.count == Ways)
     deinterleaveRuns<RunBytes, Ways>(job, src, dst);
   else if (isRow && job.columns.count < Ways)

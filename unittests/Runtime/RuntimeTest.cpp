@@ -119,6 +119,40 @@ TEST(Runtime, TransposesOfSeveralBands) {
       }
 }
 
+// Tiles that the last rows or columns fill in part, in and past the caches:
+// runs that continue one another anywhere in a line, rows of pairs and of fours
+// that lack some, with padding behind them and without.
+TEST(Runtime, TilesFilledInPart) {
+  Runner runner(testSeed());
+  // Rows that could also be divided among two columns.
+  runner.check(parse("u64[3,2,5]{2,1,0:T(16,2,2)}"),
+               parse("u64[3,2,5]{2,1,0:T(*,4,1)PV(highest)}"));
+  for (auto [array, tiles] : {std::pair("u8[19,701]", "T(8,128)"),
+                              {"u8[70,301]", "T(32,128)(4,1)"},
+                              {"u8[67,1000]", "T(8,128)(4,1)"},
+                              {"bf16[39,515]", "T(8,128)(2,1)"},
+                              {"bf16[2,3,37,130]", "T(8,128)(2,1)"},
+                              {"bf16[17,261]", "T(8,128)(4,1)"},
+                              {"f32[21,399]", "T(8,128)"},
+                              {"f32[40,100]", "T(8,128)"},
+                              {"f32[11,130]", "T(8,128)(2,1)"},
+                              {"f64[13,301]", "T(8,128)"},
+                              {"f64[9,140]", "T(8,64)(2,1)"},
+                              {"c128[5,70]", "T(2,32)"}})
+    for (const char *padding : {"", "PV(zero)", "PV(one)"})
+      for (bool isForward : {false, true})
+        for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+          Shape rows = parse(array);
+          auto order = rows.rank() == 4 ? "{3,2,1,0:" : "{1,0:";
+          Shape tiled =
+              parse(std::string(array) + order + tiles + padding + "}");
+          runner.check(isForward ? rows : tiled, isForward ? tiled : rows,
+                       streamedBytes);
+          if (HasFatalFailure())
+            return;
+        }
+}
+
 // Few rows and columns at a time, dense in the destination or with others
 // between them.
 TEST(Runtime, FewRowsAndColumns) {

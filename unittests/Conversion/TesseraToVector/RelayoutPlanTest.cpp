@@ -826,15 +826,15 @@ TEST(RelayoutPlanTest, coalescesRunsThatContinueOneAnother) {
 }
 
 TEST(RelayoutPlanTest, stagesDenseRuns) {
-  EXPECT_EQ(printPlan("f32[96,64,56,56]{3,2,1,0}", "f32[96,64,56,56]{1,3,2,0}",
+  EXPECT_EQ(printPlan("f32[96,48,56,56]{3,2,1,0}", "f32[96,48,56,56]{1,3,2,0}",
                       nontemporal()),
-            "relayout of 32-bit elements, 19267584 to 19267584\n"
+            "relayout of 32-bit elements, 14450688 to 14450688\n"
             "nest src 0 dst 0\n"
-            "  for 96  src 200704 dst 200704\n"
-            "    for 3136 by 16  src 1 dst 64  columns\n"
-            "      transpose 64x16 runs of 1, staged and nontemporal, "
-            "prefetch 6 ahead\n"
-            "        rows 64 by 1  src 3136 dst 1  rows\n");
+            "  for 96  src 150528 dst 150528\n"
+            "    for 3136 by 16  src 1 dst 48  columns\n"
+            "      transpose 48x16 runs of 1, staged and nontemporal, "
+            "prefetch 8 ahead\n"
+            "        rows 48 by 1  src 3136 dst 1  rows\n");
   // Rows that are too many to be interleaved.
   EXPECT_THAT(printPlan("f32[500,27,8000]{2,1,0}", "f32[500,27,8000]{1,2,0}",
                         nontemporal(32)),
@@ -893,6 +893,28 @@ TEST(RelayoutPlanTest, dependsOnTheProcessor) {
               testing::Not(HasSubstr("gathered")));
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", target),
               HasSubstr("transpose 128x16 runs of 1\n"));
+}
+
+// Where registers are shorter than a line, as many rows are read side by side
+// as are prefetched.
+TEST(RelayoutPlanTest, readsFewRowsSideBySide) {
+  RelayoutTarget zen3 = nontemporal(32, "znver3");
+  EXPECT_EQ(printPlan("f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}", zen3),
+            "relayout of 32-bit elements, 12080128 to 12080128\n"
+            "nest src 0 dst 0\n"
+            "  for 3008 by 32  src 4016 dst 1  rows\n"
+            "    for 4016 by 16  src 1 dst 3008  columns\n"
+            "      transpose 32x16 runs of 1, staged and nontemporal, "
+            "prefetch 2 ahead\n");
+  // Bytes have too few in a line.
+  EXPECT_THAT(printPlan("s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}", zen3),
+              HasSubstr("transpose 256x64 runs of 1, staged"));
+  // Ragged ends cost more.
+  EXPECT_THAT(printPlan("f32[4099,3001]{1,0}", "f32[4099,3001]{0,1}", zen3),
+              HasSubstr("transpose 256x16 runs of 1, staged"));
+  // Nobody measured its kin.
+  EXPECT_EQ(ProcessorCosts::get("znver2").streamPs,
+            ProcessorCosts::get("znver3").streamPs);
 }
 
 /// A coefficient, a relayout, and what becomes of its plan with another value.
