@@ -323,7 +323,7 @@ constexpr bool kSplitsWithinLanes =
 /// register k is number i * N + k of all. Shuffles and a transposition of words
 /// within lanes do the rest.
 template <int RunBytes, int N, typename V>
-TESSERA_INLINE void loadDeinterleaved(const char *src, V (&runs)[N]) {
+TESSERA_INLINE void loadSplit(const char *src, V (&runs)[N]) {
   constexpr int kRuns = sizeof(V) / RunBytes;
   if constexpr (!kSplitsWithinLanes<RunBytes, N, sizeof(V)>) {
     TESSERA_UNROLL

@@ -720,7 +720,7 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
   V runs[kCount][Ways];
   TESSERA_UNROLL
   for (int i = 0; i < kCount; ++i)
-    loadDeinterleaved<RunBytes>(src + i * Ways * Bytes, runs[i]);
+    loadSplit<RunBytes>(src + i * Ways * Bytes, runs[i]);
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k) {
     TESSERA_UNROLL
@@ -812,7 +812,7 @@ TESSERA_INLINE void deinterleaveSome(const Block &block) {
     constexpr int64_t kRuns = kBytes / RunBytes;
     for (; r + kRuns < block.rows; r += kRuns) {
       Vector<RunBytes, kBytes> runs[Ways];
-      loadDeinterleaved<RunBytes>(block.src + r * Ways * RunBytes, runs);
+      loadSplit<RunBytes>(block.src + r * Ways * RunBytes, runs);
       TESSERA_UNROLL
       for (int k = 0; k < Ways; ++k)
         if (k < block.columns)
