@@ -479,8 +479,13 @@ public:
 
 private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
-  /// Lines of a column at a time, those of 96 rows about.
-  static constexpr int64_t kLines = RunBytes <= 2 ? 4 : RunBytes == 4 ? 6 : 12;
+  /// Lines of a column at a time, those of 96 rows about; of 32 rows where
+  /// registers are shorter than a line, if elements are not narrow.
+  static constexpr bool kHasShortRegisters = kVectorBytes < kLineBytes;
+  static constexpr int64_t kLines = RunBytes <= 2 ? 4
+                                    : RunBytes == 4
+                                        ? (kHasShortRegisters ? 2 : 6)
+                                        : (kHasShortRegisters ? 4 : 12);
   static constexpr int64_t kWindowBytes = (kLines + 1) * kLineBytes;
   /// A group has less than two lines of a row.
   static constexpr int64_t kGroupBytes =
