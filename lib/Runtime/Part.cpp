@@ -8,7 +8,6 @@
 
 #include "../CAPI/Objects.h"
 #include "Arguments.h"
-
 #include "PartRuns.h"
 
 using namespace tessera;

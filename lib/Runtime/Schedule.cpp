@@ -273,12 +273,16 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
     return copied.takeError();
   for (const PackedNest &nest : *copied)
     moves.push_back(planPacked(nest, bits));
+  if (bits.dst % 8 == 0) {
+    for (const StridedNest &nest : fills)
+      moves.push_back(planFill(nest, bits.dst / 8));
+    return llvm::Error::success();
+  }
   auto filled = packNests(fills, bits, /*forFill=*/true, kMaxRuntimeNests);
   if (!filled)
     return filled.takeError();
   for (const PackedNest &nest : *filled)
-    moves.push_back(bits.dst % 8 == 0 ? planFill(nest.strided, bits.dst / 8)
-                                      : planPackedFill(nest));
+    moves.push_back(planPackedFill(nest));
   return llvm::Error::success();
 }
 

@@ -479,13 +479,12 @@ public:
 
 private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
-  /// Lines of a column at a time, those of 96 rows about; of 32 rows where
-  /// registers are shorter than a line, if elements are not narrow.
-  static constexpr bool kHasShortRegisters = kVectorBytes < kLineBytes;
-  static constexpr int64_t kLines = RunBytes <= 2 ? 4
-                                    : RunBytes == 4
-                                        ? (kHasShortRegisters ? 2 : 6)
-                                        : (kHasShortRegisters ? 4 : 12);
+  /// Rows at a time, about; a processor with registers shorter than a line
+  /// prefetches fewer.
+  static constexpr int64_t kRows = kVectorBytes < kLineBytes ? 32 : 96;
+  /// The lines of a column that these make.
+  static constexpr int64_t kLines =
+      RunBytes <= 2 ? 4 : kRows * (RunBytes < 8 ? RunBytes : 8) / kLineBytes;
   static constexpr int64_t kWindowBytes = (kLines + 1) * kLineBytes;
   /// A group has less than two lines of a row.
   static constexpr int64_t kGroupBytes =
@@ -915,6 +914,7 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
+/// Deinterleaves of fewer columns than there are runs side by side.
 template <int RunBytes, int Ways>
 void deinterleaveSomeRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [](const Block &block) {
