@@ -914,7 +914,7 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
-/// Deinterleaves of fewer columns than there are runs side by side.
+/// Fewer columns than there are runs side by side.
 template <int RunBytes, int Ways>
 void deinterleaveSomeRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [](const Block &block) {
