@@ -143,7 +143,7 @@ TEST(Runtime, TilesFilledInPart) {
       for (bool isForward : {false, true})
         for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
           Shape rows = parse(array);
-          auto order = rows.rank() == 4 ? "{3,2,1,0:" : "{1,0:";
+          const auto *order = rows.rank() == 4 ? "{3,2,1,0:" : "{1,0:";
           Shape tiled =
               parse(std::string(array) + order + tiles + padding + "}");
           runner.check(isForward ? rows : tiled, isForward ? tiled : rows,

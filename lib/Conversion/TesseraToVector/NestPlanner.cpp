@@ -19,10 +19,10 @@ static constexpr int64_t kMaxColumnPitch = 4;
 
 ProcessorCosts ProcessorCosts::get(llvm::StringRef cpu) {
 #define PROCESSOR(NAME, ...)                                                   \
-  if (cpu == NAME)                                                             \
+  if (cpu == (NAME))                                                           \
     return {__VA_ARGS__};
 #define LIKE(NAME, OTHER)                                                      \
-  if (cpu == NAME)                                                             \
+  if (cpu == (NAME))                                                           \
     return get(OTHER);
 #include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
   return {};
