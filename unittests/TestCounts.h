@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+// NOLINTNEXTLINE(llvm-header-guard)
 #ifndef TESSERA_UNITTESTS_TESTCOUNTS_H
 #define TESSERA_UNITTESTS_TESTCOUNTS_H
 
