@@ -401,16 +401,57 @@ int64_t AxisList::linearIndex(llvm::ArrayRef<int64_t> index) const {
   return position;
 }
 
+IndexRun AxisList::linearRun(llvm::ArrayRef<int64_t> index,
+                             unsigned dim) const {
+  assert(isStatic() && "the extents are not known");
+  IndexRun run;
+  for (const Axis &axis : axisList) {
+    IndexRun digit = axis.index.getRun(index, dim);
+    run.value = run.value * axis.extent.value + digit.value;
+    run.stride = run.stride * axis.extent.value + digit.stride;
+    run.steps = std::min(run.steps, digit.steps);
+  }
+  return run;
+}
+
+/// The index along each axis at `position`.
+static llvm::SmallVector<int64_t, 8> getDigits(llvm::ArrayRef<Axis> axes,
+                                               int64_t position) {
+  llvm::SmallVector<int64_t, 8> digits(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    digits[i] = position % axes[i].extent.value;
+    position /= axes[i].extent.value;
+  }
+  return digits;
+}
+
+PositionRun AxisList::positionRun(int64_t position) const {
+  assert(isStatic() && "the extents are not known");
+  if (position >= positions)
+    return {/*isPadding=*/true, allocated - position};
+  if (axisList.empty())
+    return {/*isPadding=*/false, 1};
+  llvm::SmallVector<int64_t, 8> digits = getDigits(axisList, position);
+  int64_t count = axisList.back().extent.value - digits.back();
+  for (const AxisCondition &condition : inverseIndex.conditions) {
+    IndexRun run = condition.index.getRun(digits, axisList.size() - 1);
+    // No index falls as positions go on.
+    int64_t left = condition.limit.value - run.value;
+    if (left <= 0)
+      return {/*isPadding=*/true, std::min(count, run.steps)};
+    count = std::min(count, run.steps);
+    if (run.stride > 0)
+      count = std::min(count, llvm::divideCeilSigned(left, run.stride));
+  }
+  return {/*isPadding=*/false, count};
+}
+
 std::optional<llvm::SmallVector<int64_t, 6>>
 AxisList::logicalIndex(int64_t position) const {
   assert(isStatic() && "the extents are not known");
   if (position < 0 || position >= positions)
     return std::nullopt;
-  llvm::SmallVector<int64_t, 8> digits(axisList.size());
-  for (size_t i = axisList.size(); i-- > 0;) {
-    digits[i] = position % axisList[i].extent.value;
-    position /= axisList[i].extent.value;
-  }
+  llvm::SmallVector<int64_t, 8> digits = getDigits(axisList, position);
   for (const AxisCondition &condition : inverseIndex.conditions)
     if (condition.index.evaluate(digits) >= condition.limit.value)
       return std::nullopt;

@@ -205,6 +205,48 @@ int64_t IndexExpr::evaluate(llvm::ArrayRef<int64_t> variables) const {
   llvm_unreachable("unknown kind");
 }
 
+/// The run of `lhs floordiv divisor`: where steps are no multiples of it, the
+/// value stays up to the next multiple.
+static IndexRun floorDiv(IndexRun lhs, int64_t divisor) {
+  if (lhs.stride % divisor == 0)
+    return {lhs.value / divisor, lhs.stride / divisor, lhs.steps};
+  int64_t left = divisor - lhs.value % divisor;
+  return {lhs.value / divisor, 0,
+          std::min(lhs.steps, llvm::divideCeilSigned(left, lhs.stride))};
+}
+
+/// The run of `lhs mod divisor`.
+static IndexRun mod(IndexRun lhs, int64_t divisor) {
+  int64_t value = lhs.value % divisor;
+  if (lhs.stride % divisor == 0)
+    return {value, 0, lhs.steps};
+  return {
+      value, lhs.stride,
+      std::min(lhs.steps, llvm::divideCeilSigned(divisor - value, lhs.stride))};
+}
+
+IndexRun IndexExpr::getRun(llvm::ArrayRef<int64_t> variables,
+                           unsigned variable) const {
+  switch (kind()) {
+  case Kind::Constant:
+    return {};
+  case Kind::Variable:
+    return {variables[variableNumber()], variableNumber() == variable ? 1 : 0};
+  case Kind::FloorDiv:
+    return ::floorDiv(node->lhs.getRun(variables, variable), constant());
+  case Kind::Mod:
+    return ::mod(node->lhs.getRun(variables, variable), constant());
+  case Kind::MulAdd: {
+    IndexRun major = node->lhs.getRun(variables, variable);
+    IndexRun minor = node->rhs.getRun(variables, variable);
+    return {major.value * constant() + minor.value,
+            major.stride * constant() + minor.stride,
+            std::min(major.steps, minor.steps)};
+  }
+  }
+  llvm_unreachable("unknown kind");
+}
+
 std::optional<Digit> IndexExpr::asDigit() const {
   IndexExpr expr = *this;
   Digit digit;

@@ -101,7 +101,7 @@ std::optional<Relayout::Bands> Relayout::findBands() const {
 }
 
 /// The moves of full bands, and of a last one of fewer indices. None where they
-/// would go by positions, each time by those of all of the array.
+/// would go by elements, each time by those of all of the array.
 static llvm::Expected<llvm::SmallVector<Relayout, 2>>
 getBandMoves(const Side &src, const Side &dst, unsigned dim, int64_t indices,
              const Options &options) {

@@ -463,20 +463,32 @@ void Relayout::runBoxes(const Box &srcBox, const Box &dstBox, const char *from,
 }
 
 //===----------------------------------------------------------------------===//
-// Position by position
+// Element by element
 //===----------------------------------------------------------------------===//
 
-int64_t Relayout::getSrcBit(const Box &box,
-                            llvm::ArrayRef<int64_t> index) const {
+/// Where the element for that index of a part lies, in bits, and those behind
+/// it along the last dimension. Of the whole array where `box` is empty.
+static IndexRun getElementRun(const Side &side, const AxisList &axes,
+                              int64_t bits, const Box &box,
+                              llvm::ArrayRef<int64_t> index) {
+  if (index.empty())
+    return {axes.linearIndex(index) * bits};
   llvm::SmallVector<int64_t, 6> at(index);
-  for (auto [i, slice] : llvm::zip(at, box)) // None for the whole array.
+  for (auto [i, slice] : llvm::zip(at, box))
     i = slice.begin + i * slice.step;
-  if (!src.strided)
-    return srcAxes.linearIndex(at) * bits.src;
-  int64_t byte = src.strided->offset;
-  for (auto [i, stride] : llvm::zip_equal(at, src.strided->strides))
-    byte += i * stride;
-  return byte * 8;
+  bool isStepped = !box.empty() && box.back().count > 1;
+  int64_t step = isStepped ? box.back().step : 1;
+  IndexRun run = {0, 0};
+  if (side.strided) {
+    run = {side.strided->offset, side.strided->strides.back()};
+    for (auto [i, stride] : llvm::zip_equal(at, side.strided->strides))
+      run.value += i * stride;
+    bits = 8;
+  } else {
+    run = axes.linearRun(at, at.size() - 1);
+  }
+  return {run.value * bits, run.stride * step * bits,
+          llvm::divideCeilSigned(run.steps, step)};
 }
 
 /// Copies an element of less than a byte between positions in bits.
@@ -503,52 +515,75 @@ static void copyElement(const char *src, int64_t srcBit, char *dst,
     copyBits(src, srcBit, dst, dstBit, bits);
 }
 
-void Relayout::runPositions(const Box &srcBox, const char *from, char *to,
-                            Share share) const {
-  // Shares have whole bytes.
-  int64_t step = std::max<int64_t>(8 / bits.dst, 1);
-  Range range = getRange(dstAxes.numAllocated(), step, share);
-  auto *value =
-      padding ? reinterpret_cast<const char *>(padding->data()) : nullptr;
-  for (int64_t at = range.begin; at < range.begin + range.count; ++at) {
-    if (auto index = dstAxes.logicalIndex(at))
-      copyElement(from, getSrcBit(srcBox, *index), to, at * bits.dst, bits);
-    else if (value)
-      copyElement(value, 0, to, at * bits.dst, ElementBits(bits.dst));
-  }
-  if (range.count > 0 && range.begin + range.count == dstAxes.numAllocated())
-    clearTail(to);
+/// Copies `count` elements.
+static void copyElements(const char *src, const IndexRun &from, char *dst,
+                         const IndexRun &to, int64_t count,
+                         const ElementBits &bits) {
+  bool isDense = bits.src == bits.dst && bits.dst % 8 == 0 &&
+                 from.stride == bits.src && to.stride == bits.dst;
+  if (isDense)
+    return void(std::memcpy(dst + to.value / 8, src + from.value / 8,
+                            count * bits.dst / 8));
+  for (int64_t i = 0; i < count; ++i)
+    copyElement(src, from.value + i * from.stride, dst,
+                to.value + i * to.stride, bits);
 }
 
-/// The index of element `number` of a box, in row-major order, within the box.
-static void getIndex(int64_t number, const Box &box,
+/// The share of all padding.
+void Relayout::runPadding(char *to, Share share) const {
+  const auto *value = reinterpret_cast<const char *>(padding->data());
+  Range range = getRange(dstAxes.numAllocated(), /*step=*/1, share);
+  PositionRun run;
+  for (int64_t at = range.begin, left = range.count; left > 0;
+       at += run.count, left -= run.count) {
+    run = dstAxes.positionRun(at);
+    run.count = std::min(run.count, left);
+    if (run.isPadding)
+      copyElements(value, /*from=*/{0, 0}, to, {at * bits.dst, bits.dst},
+                   run.count, ElementBits(bits.dst));
+  }
+}
+
+/// The index of element `number` of an array, in row-major order.
+static void getIndex(int64_t number, llvm::ArrayRef<int64_t> sizes,
                      llvm::MutableArrayRef<int64_t> index) {
-  for (size_t dim = box.size(); dim-- > 0;) {
-    index[dim] = number % box[dim].count;
-    number /= box[dim].count;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    index[dim] = number % sizes[dim];
+    number /= sizes[dim];
   }
 }
 
 void Relayout::runElements(const Box &srcBox, const Box &dstBox,
                            const char *from, char *to, Share share) const {
-  if (dstBox.empty()) // With padding.
-    return runPositions(srcBox, from, to, share);
-  int64_t count = 1;
-  for (const Slice &slice : dstBox)
-    count *= slice.count;
   // Elements that share a byte are moved by one share.
-  bool isPacked = bits.dst % 8 != 0;
-  if (isPacked && share.number != 0)
-    return;
-  Range range = getRange(count, /*step=*/1, isPacked ? Share() : share);
-  llvm::SmallVector<int64_t, 6> index(dstBox.size()), at(dstBox.size());
-  for (int64_t i = range.begin; i < range.begin + range.count; ++i) {
-    getIndex(i, dstBox, index);
-    for (auto [to, from, slice] : llvm::zip_equal(at, index, dstBox))
-      to = slice.begin + from * slice.step;
-    copyElement(from, getSrcBit(srcBox, index), to,
-                dstAxes.linearIndex(at) * bits.dst, bits);
+  if (bits.dst % 8 != 0) {
+    if (share.number != 0)
+      return;
+    share = {};
   }
+  if (padding && dstBox.empty())
+    runPadding(to, share);
+  llvm::SmallVector<int64_t, 6> sizes(dstAxes.dimensions());
+  for (auto [size, slice] : llvm::zip(sizes, dstBox))
+    size = slice.count;
+  if (llvm::is_contained(sizes, 0))
+    return;
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  llvm::SmallVector<int64_t, 6> index(sizes.size());
+  Range range = getRange(count, /*step=*/1, share);
+  for (int64_t i = range.begin, end = i + range.count, steps; i < end;
+       i += steps) {
+    getIndex(i, sizes, index);
+    IndexRun src = getElementRun(this->src, srcAxes, bits.src, srcBox, index);
+    IndexRun dst = getElementRun(this->dst, dstAxes, bits.dst, dstBox, index);
+    int64_t left = sizes.empty() ? 1 : sizes.back() - index.back();
+    steps = std::min({end - i, left, src.steps, dst.steps});
+    copyElements(from, src, to, dst, steps, bits);
+  }
+  if (share.number == 0)
+    clearTail(to);
 }
 
 //===----------------------------------------------------------------------===//
@@ -557,7 +592,7 @@ void Relayout::runElements(const Box &srcBox, const Box &dstBox,
 
 void Relayout::print(llvm::raw_ostream &os) const {
   os << sizeOfSrc << " bytes to " << sizeOfDst << ", by "
-     << (schedule ? kernels->name : "position, one by one") << "\n";
+     << (schedule ? kernels->name : "runs of elements") << "\n";
   if (!schedule)
     return;
   for (const Move &move : schedule->moves)

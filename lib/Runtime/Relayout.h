@@ -65,7 +65,7 @@ public:
   int64_t srcBytes() const { return sizeOfSrc; }
   int64_t dstBytes() const { return sizeOfDst; }
 
-  /// Whether it goes by strided nests, not by position.
+  /// Whether it goes by strided nests, not element by element.
   bool isPlanned() const { return schedule.has_value(); }
 
   /// Does a share of the work. Shares may run at once, in any order. Buffers
@@ -100,7 +100,7 @@ private:
   };
   std::optional<Bands> findBands() const;
 
-  /// Plans the move of parts; nothing where it goes by position.
+  /// Plans the move of parts; nothing where it goes by element.
   std::optional<Schedule> makeSchedule(llvm::ArrayRef<Slice> srcBox,
                                        llvm::ArrayRef<Slice> dstBox) const;
   /// Lets parts begin where a run says.
@@ -121,15 +121,10 @@ private:
     if (tailMask)
       to[sizeOfDst - 1] &= ~tailMask;
   }
-  /// Position by position, of a whole destination.
-  void runPositions(const Box &srcBox, const char *from, char *to,
-                    Share share) const;
-  /// Element by element, of a part of it where there is one.
+  void runPadding(char *to, Share share) const;
+  /// Element by element, or as many as follow one another in a row.
   void runElements(const Box &srcBox, const Box &dstBox, const char *from,
                    char *to, Share share) const;
-  /// Where the element for that index of the part begins.
-  int64_t getSrcBit(const Box &box, llvm::ArrayRef<int64_t> index) const;
-
   Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;
@@ -141,7 +136,7 @@ private:
   /// zero.
   uint8_t tailMask = 0;
   const KernelTable *kernels = nullptr;
-  /// Nothing: position by position.
+  /// Nothing: element by element.
   std::optional<Schedule> schedule;
 
   /// What parts that begin elsewhere need.
@@ -153,7 +148,7 @@ private:
     int64_t srcBase = 0, dstBase = 0;
     ScheduleTable others;
   };
-  /// Nothing where the whole arrays are moved, or always by position.
+  /// Nothing where the whole arrays are moved, or always by element.
   std::unique_ptr<Offsets> offsets;
 };
 

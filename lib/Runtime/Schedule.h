@@ -17,7 +17,7 @@
 //     for 8  src 1024 dst 512
 //
 // What no strided nests cover (a `*` that merges axes that are not aligned,
-// tiles that do not divide one another) is moved position by position.
+// tiles that do not divide one another) is moved element by element.
 //
 //===----------------------------------------------------------------------===//
 

@@ -54,7 +54,7 @@ class ScheduleTable {
 public:
   struct Entry {
     BoxBegins begins;
-    /// Nothing: by position.
+    /// Nothing: by element.
     std::optional<Schedule> schedule;
   };
 

@@ -98,6 +98,20 @@ static std::optional<Index> evaluateInverse(const AxisList &list,
   return index;
 }
 
+/// What linearRun says of the elements that follow along each dimension.
+static void checkRuns(const AxisList &list, llvm::ArrayRef<int64_t> dimensions,
+                      const Index &index) {
+  for (unsigned dim = 0; dim < dimensions.size(); ++dim) {
+    IndexRun run = list.linearRun(index, dim);
+    ASSERT_GE(run.steps, 1);
+    Index next = index;
+    for (int64_t i = 0; i < run.steps && next[dim] < dimensions[dim]; ++i) {
+      EXPECT_EQ(list.linearIndex(next), run.value + i * run.stride);
+      ++next[dim];
+    }
+  }
+}
+
 static void checkAgainstModel(llvm::ArrayRef<int64_t> dimensions,
                               const Layout &layout) {
   SCOPED_TRACE(describe(dimensions, layout));
@@ -110,9 +124,16 @@ static void checkAgainstModel(llvm::ArrayRef<int64_t> dimensions,
   for (const Index &index : allIndices(dimensions)) {
     TiledElement model(dimensions, layout, index);
     checkElement(*list, model, index);
+    checkRuns(*list, dimensions, index);
     EXPECT_TRUE(elements.emplace(model.position(), index).second);
   }
-  for (int64_t position = 0; position < list->numAllocated(); ++position) {
+  PositionRun run;
+  for (int64_t position = 0; position < list->numAllocated();
+       ++position, --run.count) {
+    if (run.count == 0)
+      run = list->positionRun(position);
+    ASSERT_GE(run.count, 1) << position;
+    EXPECT_EQ(run.isPadding, !elements.count(position)) << position;
     auto it = elements.find(position);
     std::optional<Index> expected;
     if (it != elements.end())

@@ -117,6 +117,12 @@ struct InverseIndex {
   llvm::SmallVector<AxisCondition, 6> conditions;
 };
 
+/// Positions one behind another that all hold elements, or are all padding.
+struct PositionRun {
+  bool isPadding = false;
+  int64_t count = 0;
+};
+
 /// The axes of an array with a layout, most major first.
 class AxisList {
 public:
@@ -163,6 +169,10 @@ public:
   /// dimensions and the list static.
   int64_t linearIndex(llvm::ArrayRef<int64_t> index) const;
 
+  /// That position, and those of the indices behind it along `dim`, which may
+  /// go beyond the dimension.
+  IndexRun linearRun(llvm::ArrayRef<int64_t> index, unsigned dim) const;
+
   /// The index along each axis of a logical index.
   llvm::SmallVector<int64_t, 8>
   axisIndices(llvm::ArrayRef<int64_t> index) const;
@@ -171,6 +181,10 @@ public:
   /// that position is padding. The list must be static.
   std::optional<llvm::SmallVector<int64_t, 6>>
   logicalIndex(int64_t position) const;
+
+  /// What is at `position` in [0, numAllocated), and at some positions behind
+  /// it: at least 1, not always as many as there are.
+  PositionRun positionRun(int64_t position) const;
 
   /// The same as expressions, for code generators.
   const InverseIndex &inverse() const { return inverseIndex; }

@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,17 @@ struct Digit {
 struct DigitTerm {
   int64_t coefficient = 1;
   Digit digit;
+};
+
+/// The values of an expression as one variable grows step by step: `value`, and
+/// `stride` more with each of the first `steps` - 1 steps; kUnlimited where
+/// that never ends.
+struct IndexRun {
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+  int64_t value = 0;
+  int64_t stride = 0;
+  int64_t steps = kUnlimited;
 };
 
 /// An immutable expression over non-negative integer variables. Handles are
@@ -83,6 +95,9 @@ public:
 
   /// The value where `variables[i]` is the value of variable i.
   int64_t evaluate(llvm::ArrayRef<int64_t> variables) const;
+
+  /// The value there, and those behind it along variable number `variable`.
+  IndexRun getRun(llvm::ArrayRef<int64_t> variables, unsigned variable) const;
 
   /// The digit that this is, if it is one. Not so for `(i mod 8) floordiv 3`.
   std::optional<Digit> asDigit() const;
