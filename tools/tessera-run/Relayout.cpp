@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Compile/Compile.h"
+#include "tessera/Layout/Relayout.h"
 #include "tessera/Layout/Size.h"
+#include "tessera/Runtime/Runtime.h"
 #include "tessera/Support/FileKind.h"
 #include "tessera/Support/Subcommand.h"
 
@@ -47,24 +48,30 @@ static llvm::Error makeSizeError(const Shape &source, int64_t bytes,
                               : "");
 }
 
-/// Compiles and runs the relayout on the buffer `input` and gives the other
-/// buffer, whose unspecified padding is zero.
+static llvm::Error takeError(const RuntimeError &error) {
+  return llvm::createStringError(error.getMessage());
+}
+
+/// Moves the buffer `input` to the other one, whose unspecified padding is
+/// zero.
 static llvm::Expected<std::unique_ptr<llvm::WritableMemoryBuffer>>
 relayout(const Shape &source, const Shape &destination, llvm::StringRef input) {
-  llvm::Expected<ShapeSize> from = getSize(source), to = getSize(destination);
-  if (!from || !to)
-    return llvm::joinErrors(from.takeError(), to.takeError());
-  if (static_cast<int64_t>(input.size()) != from->bytes)
-    return makeSizeError(source, from->bytes, input);
-  auto output = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(to->bytes);
+  RuntimeRelayout move;
+  TesseraRuntimeOptions options = {};
+  options.zeroPadding = true;
+  if (RuntimeError error = RuntimeRelayout::create(
+          source.toString(), destination.toString(), options, move))
+    return takeError(error);
+  if (static_cast<int64_t>(input.size()) != move.getSourceBytes())
+    return makeSizeError(source, move.getSourceBytes(), input);
+  int64_t size = move.getDestinationBytes();
+  auto output = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size);
   if (!output)
     return unsupportedError("size of the output", "what fits in memory",
-                            llvm::Twine(to->bytes) + " bytes");
-  std::fill(output->getBufferStart(), output->getBufferEnd(), 0);
-  auto function = getRelayoutFunction(source, destination);
-  if (!function)
-    return function.takeError();
-  (*function)(input.data(), output->getBufferStart());
+                            llvm::Twine(size) + " bytes");
+  if (RuntimeError error =
+          move.run(input.data(), input.size(), output->getBufferStart(), size))
+    return takeError(error);
   return output;
 }
 

@@ -11,7 +11,7 @@
 using namespace tessera;
 
 static constexpr const char *kOverview =
-    "Compiles into memory and runs.\n\n"
+    "Moves the bytes of arrays, without compiling.\n\n"
     "A SHAPE is XLA's text, such as 'bf16[32,4096]{1,0:T(8,128)(2,1)}'. Files "
     "may be\ngiven as `-`. Bad input is exit code 2, with a message on "
     "standard error, and no\noutput is written.\n";
