@@ -116,11 +116,11 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
       target.costs.getNontemporalBytes(options.buffers));
   target.vectorBytes = options.vectorBytes ? options.vectorBytes : 16;
   const llvm::Triple &triple = (*machine)->getTargetTriple();
-  if (triple.getArch() != llvm::Triple::x86_64)
-    return target;
-  // Nontemporal stores need the fence that is emitted for x86 alone.
-  target.hasNontemporalStores = true;
-  if (options.vectorBytes)
+  bool isX86 = triple.getArch() == llvm::Triple::x86_64;
+  target.hasNontemporalStores =
+      isX86 || triple.getArch() == llvm::Triple::aarch64;
+  target.needsFence = isX86;
+  if (options.vectorBytes || !isX86)
     return target;
   const llvm::MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
   if (subtarget.checkFeatures("+avx512bw") &&

@@ -5,10 +5,12 @@
 
 usage: aarch64-run.py FOLDER
 
-The C program gets the packed sources, one behind the other, and gives the destinations.
-Between buffers lie bytes that no relayout may touch.
+The C program gets the packed sources, one behind the other, and gives the destinations,
+some of which begin off a line. Between buffers lie bytes that no relayout may touch.
+Half of the relayouts have stores that bypass the cache, however small they are.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -35,17 +37,18 @@ MAIN = """
 #include <string.h>
 {declarations}
 enum {{ kGuard = 64 }};
-static int move(void (*function)(const void *, void *), size_t from, size_t to) {{
+static int move(void (*function)(const void *, void *), size_t from, size_t to, size_t offset) {{
   unsigned char *source = aligned_alloc(64, (from + 127) / 64 * 64);
-  unsigned char *memory = aligned_alloc(64, (to + 2 * kGuard + 63) / 64 * 64);
-  memset(memory, 0xA5, to + 2 * kGuard);
+  unsigned char *memory = aligned_alloc(64, (offset + to + 2 * kGuard + 63) / 64 * 64);
+  unsigned char *guarded = memory + offset;
+  memset(guarded, 0xA5, to + 2 * kGuard);
   if (fread(source, 1, from, stdin) != from)
     return 1;
-  function(source, memory + kGuard);
+  function(source, guarded + kGuard);
   for (int i = 0; i < kGuard; ++i)
-    if (memory[i] != 0xA5 || memory[kGuard + to + i] != 0xA5)
+    if (guarded[i] != 0xA5 || guarded[kGuard + to + i] != 0xA5)
       return 2;
-  fwrite(memory + kGuard, 1, to, stdout);
+  fwrite(guarded + kGuard, 1, to, stdout);
   free(source);
   free(memory);
   return 0;
@@ -88,24 +91,34 @@ def get_bits(array):
     return (array.astype(np.int8) if array.dtype == ts.Shape("s4[]").dtype else array).tobytes()
 
 
+def compile_pairs(folder, pairs, first, costs):
+    """The path of an object file with every other relayout, from number `first` on."""
+    paths = [os.path.join(folder, f"{name}{first}") for name in ("pairs", "machine.json", "moves.o")]
+    with open(paths[0], "w") as file:
+        file.writelines(f"{s} {t} symbol=move{first + 2 * i}\n" for i, (s, t) in enumerate(pairs[first::2]))
+    with open(paths[1], "w") as file:
+        json.dump({"schema": "tessera.machine", "version": 1, "cpu": "generic", "costs": costs}, file)
+    command = ["tessera-compile", "relayout", f"--batch={paths[0]}", f"--machine={paths[1]}"]
+    target = ["--target=aarch64-linux-gnu", "--target-cpu=generic", "--emit=obj"]
+    subprocess.run([*command, *target, "-o", paths[2]], check=True)
+    return paths[2]
+
+
 def build(folder, pairs):
     """The path of a program that does the relayouts of all pairs."""
     os.makedirs(folder, exist_ok=True)
-    paths = {name: os.path.join(folder, name) for name in ("pairs", "moves.o", "main.c", "main")}
-    with open(paths["pairs"], "w") as file:
-        file.writelines(f"{source} {target} symbol=move{i}\n" for i, (source, target) in enumerate(pairs))
-    compiled = ["tessera-compile", "relayout", f"--batch={paths['pairs']}", "--target=aarch64-linux-gnu"]
-    subprocess.run([*compiled, "--emit=obj", "-o", paths["moves.o"]], check=True)
+    paths = {name: os.path.join(folder, name) for name in ("main.c", "main")}
+    moves = [compile_pairs(folder, pairs, 0, {}), compile_pairs(folder, pairs, 1, {"nontemporal-bytes": 64})]
     names = range(len(pairs))
     calls = [
-        f"  error = error ? error : move(move{i}, {ts.Shape(s).bytes}, {ts.Shape(t).bytes});"
+        f"  error = error ? error : move(move{i}, {ts.Shape(s).bytes}, {ts.Shape(t).bytes}, {i // 2 % 3 * 8});"
         for i, (s, t) in enumerate(pairs)
     ]
     declarations = "\n".join(f"void move{i}(const void *, void *);" for i in names)
     with open(paths["main.c"], "w") as file:
         file.write(MAIN.format(declarations=declarations, calls="\n".join(calls)))
     linked = ["clang-22", "--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld", "-O1"]
-    subprocess.run([*linked, paths["main.c"], paths["moves.o"], "-o", paths["main"]], check=True)
+    subprocess.run([*linked, paths["main.c"], *moves, "-o", paths["main"]], check=True)
     return paths["main"]
 
 

@@ -34,7 +34,7 @@ static void emitNests(ImplicitLocOpBuilder &b, Scratch &scratch,
     LoopShape shape = {1, false, false, true};
     int64_t bytes = 0;
     do {
-      shape.isNontemporal |= nests[end].stores() != StoreKind::Plain;
+      shape.needsFence |= emitters[end].needsFence();
       shape.isUnrolled &= emitters[end].isUnrolled();
       bytes += emitters[end].countBytes(depth);
       ++end;
@@ -94,7 +94,7 @@ static void emitVersion(ImplicitLocOpBuilder &b, Scratch &scratch, Value source,
   for (const NestEmitter &emitter : emitters)
     shufflesLeft -= emitter.countTileShuffles();
   emitNests(b, scratch, plan.nests, emitters, {});
-  if (plan.isNontemporal())
+  if (plan.isNontemporal() && target.needsFence)
     emitFence(b);
 }
 

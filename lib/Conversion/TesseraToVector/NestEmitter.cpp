@@ -74,7 +74,7 @@ void tessera::emitLoop(ImplicitLocOpBuilder &b, Scratch &scratch,
   else
     body(iteration);
   // A thread's stores are ordered by a fence of its own.
-  if (shape.isParallel && shape.isNontemporal)
+  if (shape.isParallel && shape.needsFence)
     emitFence(b);
   ivs.pop_back();
 }
@@ -245,8 +245,7 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
   const PlanLoop &loop = nest.loops[depth];
   if (loop.count % loop.step != 0 && overlapsBlocks(loop))
     return emitOverlappingBlocks(depth, at, rows, columns);
-  LoopShape shape = {countFullBlocks(loop), loop.isParallel,
-                     nest.stores() != StoreKind::Plain,
+  LoopShape shape = {countFullBlocks(loop), loop.isParallel, needsFence(),
                      isUnrolled() && countBytes(depth) <= kUnrolledBytes};
   trips *= shape.trips;
   bool isPanel =

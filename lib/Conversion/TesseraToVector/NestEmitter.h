@@ -57,7 +57,7 @@ using Table = llvm::SmallVector<int64_t, 64>;
 struct LoopShape {
   int64_t trips = 1;
   bool isParallel = false;
-  bool isNontemporal = false;
+  bool needsFence = false;
   bool isUnrolled = false;
 };
 
@@ -110,6 +110,7 @@ public:
                  llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());
     hasWideLoads = target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes;
     isInCache = numElements < target.nontemporalBytes / kernels.elementBytes();
+    isFenced = target.needsFence && nest.stores() != StoreKind::Plain;
   }
 
   /// Emits what is within `shared`, the outermost loops.
@@ -119,6 +120,8 @@ public:
   /// Shuffles that the nest takes if no tile is unrolled: one for each side's
   /// whole blocks and remainders.
   int64_t countTileShuffles() const;
+  /// Whether a fence has to follow its stores.
+  bool needsFence() const { return isFenced; }
   /// Whether the nest is worth unrolling where it moves few bytes.
   bool isUnrolled() const {
     return isInCache && nest.packedBytes.empty() &&
@@ -352,6 +355,7 @@ private:
   bool isInCache = false;
   /// Whether whole lines are loaded though lanes have to be exchanged then.
   bool hasWideLoads = false;
+  bool isFenced = false;
   /// Iterations of all loops around the insertion point.
   int64_t trips = 1;
   llvm::SmallVector<mlir::Value, 6> ivs;

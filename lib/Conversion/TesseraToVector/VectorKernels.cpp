@@ -23,6 +23,8 @@ using namespace tessera;
 using namespace mlir;
 
 static constexpr int64_t kLineBytes = RelayoutTarget::kLineBytes;
+/// What bypasses the cache at once, at least.
+static constexpr int64_t kPairBytes = 32;
 
 llvm::SmallVector<int64_t, 8> tessera::getWindows(int64_t count, int64_t size) {
   llvm::SmallVector<int64_t, 8> begins;
@@ -115,12 +117,19 @@ void VectorKernels::pack(size_t number, Position src, Position dst,
   current = nullptr;
 }
 
+/// Elements that a copy or a fill moves at once: those of a register, or of two
+/// short ones that bypass the cache, which AArch64 stores as a pair; of short
+/// runs the widest power of two that fits.
+int64_t VectorKernels::getCopySize(int64_t count, bool isNontemporal) const {
+  int64_t widest =
+      isNontemporal ? std::max<int64_t>(vectorBytes, kPairBytes) : vectorBytes;
+  return std::min<int64_t>(std::max<int64_t>(widest / bytes, 1),
+                           llvm::bit_floor(static_cast<uint64_t>(count)));
+}
+
 void VectorKernels::copyRun(Position src, Position dst, int64_t count,
                             bool isNontemporal) {
-  // The widest power of two that fits, so that short runs are no crawl.
-  int64_t size =
-      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
-                        llvm::bit_floor(static_cast<uint64_t>(count)));
+  int64_t size = getCopySize(count, isNontemporal);
   llvm::SmallVector<Value, 8> values;
   llvm::SmallVector<int64_t, 8> begins = getWindows(count, size);
   // All loads of a line or two before its stores.
@@ -132,7 +141,7 @@ void VectorKernels::copyRun(Position src, Position dst, int64_t count,
       values.push_back(loadPacked(src + begin, size));
     for (auto [begin, value] : llvm::zip_equal(group, values))
       store(value, dst + begin,
-            isNontemporal && size * bytes == vectorBytes && begin % size == 0);
+            isNontemporal && size * bytes >= vectorBytes && begin % size == 0);
   }
 }
 
@@ -283,13 +292,11 @@ Value VectorKernels::createNot(Value mask) {
 
 void VectorKernels::fill(Value value, Position dst, int64_t count,
                          bool isNontemporal) {
-  int64_t size =
-      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
-                        llvm::bit_floor(static_cast<uint64_t>(count)));
+  int64_t size = getCopySize(count, isNontemporal);
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size)) {
     Position position = dst + begin;
-    bool isLine = size * bytes == vectorBytes && begin % size == 0;
+    bool isLine = size * bytes >= vectorBytes && begin % size == 0;
     storeMemory(vector, position, isNontemporal && isLine);
   }
 }

@@ -185,6 +185,7 @@ public:
 
 private:
   int64_t runBytes() const { return runElements * bytes; }
+  int64_t getCopySize(int64_t count, bool isNontemporal) const;
   void copyRun(Position src, Position dst, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);

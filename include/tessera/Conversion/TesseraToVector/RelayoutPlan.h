@@ -178,8 +178,9 @@ struct ProcessorCosts {
 struct RelayoutTarget {
   /// The widest register: 16, 32 or 64.
   int64_t vectorBytes = 32;
-  /// Whether stores can bypass the cache (and need a fence after them).
+  /// Whether stores can bypass the cache, and x86's fence has to follow them.
   bool hasNontemporalStores = false;
+  bool needsFence = true;
   /// Whether the destination is known to begin at a line. Else lines are found
   /// when the code runs.
   bool isLineAligned = true;
