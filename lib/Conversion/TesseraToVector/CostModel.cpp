@@ -306,9 +306,10 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
   int64_t columns = std::max<int64_t>(nest.blockColumns(), 1);
   int64_t few = isInterleave ? rows : columns;
   int64_t width = (isInterleave ? columns : rows) * runBytes;
+  int64_t size = target.vectorBytes / runBytes;
   auto groups =
-      InterleaveGroups::choose(few, getPitch(nest, isInterleave, few),
-                               target.vectorBytes / runBytes, isInterleave);
+      InterleaveGroups::choose(few, getPitch(nest, isInterleave, few), size,
+                               /*lane=*/size, isInterleave);
   int64_t steps = !isLarge && target.vectorBytes < kLine ? kNarrowShuffles : 1;
   PlanCost cost;
   cost.shuffles = costs.shufflePs * steps * groups.countShuffles(isInterleave) *

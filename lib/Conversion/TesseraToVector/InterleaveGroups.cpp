@@ -35,8 +35,8 @@ bool tessera::isRegister(llvm::ArrayRef<RegisterRun> positions) {
 }
 
 InterleaveGroups::InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size,
-                                   int64_t widest)
-    : numRows(numRows), pitch(pitch), size(size) {
+                                   int64_t zipped, int64_t widest)
+    : zipped(zipped), numRows(numRows), pitch(pitch), size(size) {
   for (int64_t first = 0; first < numRows; first += widest) {
     while (widest > numRows - first)
       widest /= 2;
@@ -61,7 +61,9 @@ RegisterRuns InterleaveGroups::getInterleaved(int64_t reg) const {
     }
     const Group &group = findGroup(row);
     int64_t run = column * group.width + row - group.first;
-    positions.push_back({group.first + run / size, run % size});
+    int64_t part = run / zipped;
+    positions.push_back({group.first + part % group.width,
+                         part / group.width * zipped + run % zipped});
   }
   return positions;
 }
@@ -69,8 +71,9 @@ RegisterRuns InterleaveGroups::getInterleaved(int64_t reg) const {
 RegisterRuns InterleaveGroups::getGroup(int64_t reg) const {
   RegisterRuns positions;
   const Group &group = findGroup(reg);
-  int64_t begin = (reg - group.first) * size;
-  for (int64_t run = begin; run < begin + size; ++run) {
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t part = i / zipped * group.width + reg - group.first;
+    int64_t run = part * zipped + i % zipped;
     int64_t column = run / group.width, row = group.first + run % group.width;
     int64_t at = column * pitch + row;
     positions.push_back({at / size, at % size});
@@ -93,11 +96,15 @@ int64_t InterleaveGroups::countShuffles(bool isInterleave) const {
 }
 
 InterleaveGroups InterleaveGroups::choose(int64_t numRows, int64_t pitch,
-                                          int64_t size, bool isInterleave) {
-  InterleaveGroups best(numRows, pitch, size, 1);
+                                          int64_t size, int64_t lane,
+                                          bool isInterleave) {
+  bool isGroup = llvm::isPowerOf2_64(numRows) && numRows == pitch;
+  if (isGroup && lane < size && numRows <= lane)
+    return {numRows, pitch, size, lane, numRows};
+  InterleaveGroups best(numRows, pitch, size, size, 1);
   int64_t least = best.countShuffles(isInterleave);
   for (int64_t widest = 2; widest <= std::min(size, numRows); widest *= 2) {
-    InterleaveGroups groups(numRows, pitch, size, widest);
+    InterleaveGroups groups(numRows, pitch, size, size, widest);
     int64_t count = groups.countShuffles(isInterleave);
     if (count >= least)
       continue;

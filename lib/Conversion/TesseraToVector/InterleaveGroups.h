@@ -11,7 +11,8 @@
 //
 //   1. Rows are interleaved in groups of a power of two, by rounds of shuffles
 //      that join pairs: a group of w rows is w registers of runs that are w
-//      times as wide.
+//      times as wide. Where no shuffle takes any runs of two registers, that is
+//      done within lanes for rows that are one group: whole lanes are gathered.
 //   2. Each register of the interleaved side gathers its runs from all groups,
 //      by a shuffle for every register that has some but the first.
 //
@@ -54,9 +55,10 @@ class InterleaveGroups {
 public:
   /// The groups that take the fewest shuffles, the narrowest of such. A
   /// register has `size` runs, and columns lie `pitch` runs apart where they
-  /// are interleaved.
+  /// are interleaved. Rows that are one group, which has a run of each in
+  /// `lane` runs, are zipped within these.
   static InterleaveGroups choose(int64_t numRows, int64_t pitch, int64_t size,
-                                 bool isInterleave);
+                                 int64_t lane, bool isInterleave);
 
   /// The positions, in groups, of the runs of register `reg` of the interleaved
   /// side; what lies between columns is in the register after those of the
@@ -73,10 +75,14 @@ public:
     int64_t width;
   };
   llvm::SmallVector<Group, 8> groups;
+  /// Runs of a register that are zipped among themselves: all, or those of each
+  /// lane. Part i of all that a group holds is in register i of it, modulo the
+  /// group's width.
+  int64_t zipped;
 
 private:
   /// Groups of `widest` rows, smaller ones at the end.
-  InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size,
+  InterleaveGroups(int64_t numRows, int64_t pitch, int64_t size, int64_t zipped,
                    int64_t widest);
 
   const Group &findGroup(int64_t row) const;

@@ -18,6 +18,7 @@
 #include "VectorKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -59,15 +60,26 @@ Value VectorKernels::gatherRuns(llvm::ArrayRef<Value> registers,
   return result;
 }
 
-/// Chunks of `width` runs of two registers in turn: of their lower halves, or
-/// the upper ones.
-static llvm::SmallVector<int64_t, 64> getZippedRuns(int64_t size, int64_t width,
-                                                    bool isUpper) {
+/// Chunks of `width` runs of two registers in turn: of the lower halves of
+/// their lanes, or the upper ones.
+static llvm::SmallVector<int64_t, 64>
+getZippedRuns(int64_t size, int64_t lane, int64_t width, bool isUpper) {
   llvm::SmallVector<int64_t, 64> runs;
   for (int64_t i = 0; i < size; ++i) {
-    int64_t chunk = i / width + (isUpper ? size / width : 0);
-    runs.push_back(chunk / 2 * width + i % width + chunk % 2 * size);
+    int64_t chunk = (i % lane + (isUpper ? lane : 0)) / width;
+    runs.push_back(i / lane * lane + chunk / 2 * width + i % width +
+                   chunk % 2 * size);
   }
+  return runs;
+}
+
+/// The runs of each lane, every n-th one behind another.
+static llvm::SmallVector<int64_t, 64> getSortedRuns(int64_t size, int64_t lane,
+                                                    int64_t n) {
+  llvm::SmallVector<int64_t, 64> runs;
+  int64_t width = lane / n;
+  for (int64_t i = 0; i < size; ++i)
+    runs.push_back(i / lane * lane + i % width * n + i % lane / width);
   return runs;
 }
 
@@ -80,18 +92,20 @@ getUnzippedRuns(int64_t size, int64_t width, bool isOdd) {
   return runs;
 }
 
-void VectorKernels::zipRows(llvm::MutableArrayRef<Value> rows) {
+void VectorKernels::zipRows(llvm::MutableArrayRef<Value> rows, int64_t lane,
+                            int64_t width) {
   size_t half = rows.size() / 2;
   if (half == 0)
     return;
   auto first = rows.take_front(half), second = rows.drop_front(half);
-  zipRows(first);
-  zipRows(second);
+  zipRows(first, lane, width);
+  zipRows(second, lane, width);
   int64_t size = countRuns(rows.front());
   llvm::SmallVector<Value, 16> zipped;
   for (auto [a, c] : llvm::zip_equal(first, second))
     for (bool isUpper : {false, true})
-      zipped.push_back(shuffleRuns(a, c, getZippedRuns(size, half, isUpper)));
+      zipped.push_back(
+          shuffleRuns(a, c, getZippedRuns(size, lane, half * width, isUpper)));
   llvm::copy(zipped, rows.begin());
 }
 
@@ -108,6 +122,30 @@ void VectorKernels::unzipRows(llvm::MutableArrayRef<Value> zipped) {
   llvm::copy(rows, zipped.begin());
   unzipRows(zipped.take_front(half));
   unzipRows(zipped.drop_front(half));
+}
+
+/// Within each lane, the runs of a row make a word, and words are transposed,
+/// as zipping does.
+void VectorKernels::unzipLanes(llvm::MutableArrayRef<Value> zipped,
+                               int64_t lane) {
+  int64_t size = countRuns(zipped.front()), numRows = zipped.size();
+  if (numRows < lane)
+    for (Value &vector : zipped)
+      vector =
+          hide(shuffleRuns(vector, vector, getSortedRuns(size, lane, numRows)));
+  zipRows(zipped, lane, lane / numRows);
+}
+
+Value VectorKernels::hide(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  // There are fences of floats alone; they move nothing and round nothing.
+  auto floats = VectorType::get(
+      {type.getNumElements() * workType.getWidth() / 32}, b.getF32Type());
+  Value fenced = LLVM::CallIntrinsicOp::create(
+                     b, floats, b.getStringAttr("llvm.arithmetic.fence"),
+                     ValueRange{LLVM::BitcastOp::create(b, floats, vector)})
+                     .getResult(0);
+  return LLVM::BitcastOp::create(b, type, fenced);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,8 +210,8 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
                                InterleaveGap gap, bool isNontemporal) {
   int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
   int64_t size = interleavedRuns(numColumns), pitch = numRows + gap.runs;
-  InterleaveGroups groups =
-      InterleaveGroups::choose(numRows, pitch, size, /*isInterleave=*/true);
+  InterleaveGroups groups = InterleaveGroups::choose(
+      numRows, pitch, size, zippedRuns(size), /*isInterleave=*/true);
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
     forEachPackedByte([&](int64_t) {
@@ -183,7 +221,11 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
     });
     for (InterleaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
-                                                            group.width));
+                                                            group.width),
+              groups.zipped, /*width=*/1);
+    if (groups.zipped < size)
+      for (Value &vector : registers)
+        vector = hide(vector);
     if (gap.filler)
       registers.push_back(fillRegister(gap.filler, size));
     bool isAligned = column % size == 0 && size * runBytes() == vectorBytes;
@@ -208,6 +250,21 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
   }
 }
 
+/// A lane of a register is loaded to its place, which takes no shuffle.
+Value VectorKernels::loadLanes(Position src,
+                               llvm::ArrayRef<RegisterRun> positions,
+                               int64_t lane) {
+  Value result;
+  int64_t size = positions.size();
+  for (int64_t i = 0; i < size; i += lane) {
+    auto [reg, run] = positions[i];
+    Value loaded =
+        load(src + (reg * size + run) * runElements, lane * runElements);
+    result = result ? concat(result, loaded) : loaded;
+  }
+  return result;
+}
+
 llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
                                                         int64_t numStrands,
                                                         int64_t pitch,
@@ -218,21 +275,30 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
   auto getBegin = [&](int64_t reg) {
     return std::min(reg * size, count - size);
   };
-  InterleaveGroups groups =
-      InterleaveGroups::choose(numStrands, pitch, size, /*isInterleave=*/false);
+  InterleaveGroups groups = InterleaveGroups::choose(
+      numStrands, pitch, size, zippedRuns(size), /*isInterleave=*/false);
   llvm::SmallVector<Value, 16> registers, strands;
   for (int64_t i = 0; i < pitch; ++i)
     registers.push_back(
         load(src + getBegin(i) * runElements, size * runElements));
   for (int64_t i = 0; i < numStrands; ++i) {
     RegisterRuns positions = groups.getGroup(i);
+    if (groups.zipped < size) {
+      strands.push_back(loadLanes(src, positions, groups.zipped));
+      continue;
+    }
     for (RegisterRun &position : positions)
       position.run += position.reg * size - getBegin(position.reg);
     strands.push_back(gatherRuns(registers, positions));
   }
-  for (InterleaveGroups::Group group : groups.groups)
-    unzipRows(
-        llvm::MutableArrayRef<Value>(strands).slice(group.first, group.width));
+  for (InterleaveGroups::Group group : groups.groups) {
+    auto zipped =
+        llvm::MutableArrayRef<Value>(strands).slice(group.first, group.width);
+    if (groups.zipped < size)
+      unzipLanes(zipped, groups.zipped);
+    else
+      unzipRows(zipped);
+  }
   return strands;
 }
 

@@ -214,6 +214,18 @@ private:
   mlir::Value loadPacked(Position position, int64_t count);
   /// Calls `write` with the offset of each byte to pack.
   void forEachPackedByte(llvm::function_ref<void(int64_t dstOffset)> write);
+  /// A register of lanes that are loaded to their places.
+  mlir::Value loadLanes(Position src, llvm::ArrayRef<RegisterRun> positions,
+                        int64_t lane);
+  /// The same vector. No shuffle that makes it is merged with one of it, which
+  /// would cross lanes.
+  mlir::Value hide(mlir::Value vector);
+  /// Runs of a register of `size` that a shuffle of two picks from: without
+  /// registers of a line, those of a lane.
+  int64_t zippedRuns(int64_t size) const {
+    return vectorBytes < RelayoutTarget::kLineBytes ? std::min(size, laneRuns())
+                                                    : size;
+  }
   /// `numStrands` registers of `size` runs, each of every `pitch`-th run of a
   /// run, from neighbouring ones on.
   llvm::SmallVector<mlir::Value, 16>
@@ -249,10 +261,12 @@ private:
   /// Runs of many registers as one.
   mlir::Value gatherRuns(llvm::ArrayRef<mlir::Value> registers,
                          llvm::ArrayRef<RegisterRun> positions);
-  /// Interleaves 2, 4, 8, ... registers into as many of one run, and the other
-  /// way round.
-  void zipRows(llvm::MutableArrayRef<mlir::Value> rows);
+  /// Interleaves 2, 4, 8, ... registers into as many of one run, or those of
+  /// each part of `lane` runs, `width` at a time; and the other way round.
+  void zipRows(llvm::MutableArrayRef<mlir::Value> rows, int64_t lane,
+               int64_t width);
   void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
+  void unzipLanes(llvm::MutableArrayRef<mlir::Value> zipped, int64_t lane);
 
   /// `count` runs that are no power of two, in pieces that are.
   mlir::Value loadPieces(Position position, int64_t count, int64_t paddedTo);
