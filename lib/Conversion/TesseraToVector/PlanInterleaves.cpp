@@ -128,7 +128,10 @@ Draft NestPlanner::deinterleave(Draft draft, const Chain &rows,
       isWholeLines(draft, draft.blockRows() * draft.runElements, draft.columns))
     deinterleave.stores = StoreKind::Nontemporal;
   draft.kernel = deinterleave;
-  orderLoops(draft, followsSource());
+  // With short registers a second pass over half of each tile's lines costs
+  // more than twice as many columns that are written by turns.
+  orderLoops(draft,
+             followsSource() || (mayUseNontemporal && !hasLineRegisters()));
   return draft;
 }
 
