@@ -29,12 +29,29 @@ static cl::opt<std::string> outputPath(
     "o", cl::value_desc("file"),
     cl::desc("Where to write it (default: where `relayout` finds it)"),
     cl::sub(command));
+static cl::opt<std::string>
+    costsOf("plan-costs-of", cl::Hidden,
+            cl::desc("A processor whose costs are the first ones"),
+            cl::value_desc("name"), cl::sub(command));
+static cl::list<std::string> only("only", cl::Hidden, cl::CommaSeparated,
+                                  cl::desc("Measure these coefficients alone"),
+                                  cl::value_desc("keys"), cl::sub(command));
 
 static void report(const CalibrationStep &step) {
   llvm::errs() << step.key << " = " << step.value;
+  if (step.numRelayouts == 0)
+    llvm::errs() << ", on which nothing depends here";
   if (step.ratio < 1)
     llvm::errs() << llvm::format(", which takes %.2f of the time", step.ratio);
   llvm::errs() << '\n';
+}
+
+static CalibrationOptions getOptions() {
+  CalibrationOptions options = {report};
+  if (costsOf.getNumOccurrences())
+    options.start = ProcessorCosts::get(costsOf);
+  options.keys.assign(only.begin(), only.end());
+  return options;
 }
 
 static llvm::Error calibrateTo(const std::string &path) {
@@ -43,7 +60,7 @@ static llvm::Error calibrateTo(const std::string &path) {
                         "give one by -o, or set TESSERA_MACHINE");
   if (llvm::Error error = prepareToWrite(path))
     return error;
-  llvm::Expected<MachineProfile> profile = calibrate(report);
+  llvm::Expected<MachineProfile> profile = calibrate(getOptions());
   if (!profile)
     return profile.takeError();
   // What was tuned stays, though it was measured beside other coefficients.

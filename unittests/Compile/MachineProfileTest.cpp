@@ -8,6 +8,7 @@
 
 #include "tessera/Compile/MachineProfile.h"
 #include "../TestCounts.h"
+#include "Calibrate.h"
 #include "GuardedRelayouts.h"
 #include "tessera/Compile/Tune.h"
 #include "tessera/Layout/Text.h"
@@ -209,4 +210,19 @@ TEST(Tune, MeasuresThisMachineAlone) {
   EXPECT_THAT(llvm::toString(plans.takeError()),
               HasSubstr("invalid machine to measure: expected this one, found "
                         "aarch64-linux-gnu"));
+}
+
+// Coefficients that decide plans with any registers have relayouts that tell.
+TEST(Calibrate, TimesWhatDependsOnCoefficients) {
+  for (int64_t vectorBytes : {16, 32, 64})
+    for (const char *key :
+         {"copy-streams", "prefetch-conflicts", "cached-load-bytes",
+          "interleave-by-source", "nontemporal-bytes", "hot-nontemporal-bytes",
+          "cold-nontemporal-bytes", "jump-ps", "visit-ps", "stream-ps",
+          "column-conflict-ps", "buffer-ps", "allocate-ps", "cached-run-ps",
+          "cached-conflict-ps"})
+      EXPECT_TRUE(isMeasured(key, vectorBytes)) << key << ' ' << vectorBytes;
+  // Registers of 64 bytes alone carry lines.
+  EXPECT_FALSE(isMeasured("carry-ps", 32));
+  EXPECT_TRUE(isMeasured("carry-ps", 64));
 }

@@ -19,6 +19,10 @@
 #include "tessera/Compile/Compile.h"
 #include "tessera/Compile/MachineProfile.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+
 namespace tessera {
 
 /// A plan that was timed.
@@ -44,19 +48,30 @@ tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
 struct CalibrationStep {
   llvm::StringRef key;
   int64_t value = 0;
-  /// The time of relayouts that tell, relative to what was there before, as a
-  /// geometric mean: 1 where the value stayed.
+  /// The time of relayouts whose code it changes, relative to what was there
+  /// before, as a geometric mean: 1 where the value stayed.
   double ratio = 1;
+  /// Relayouts that tell, as their code depends on it; the value stays where
+  /// there is none.
+  size_t numRelayouts = 0;
 };
 
-/// Measures the coefficients of this processor, one after another, beginning
-/// with those of the table. A value takes the place of another only where it is
-/// faster by a thirtieth. `report` is told of each. Takes about a
-/// minute and 750 MB.
+struct CalibrationOptions {
+  /// Is told of each coefficient, later on of those that changed again.
+  llvm::function_ref<void(const CalibrationStep &)> report = nullptr;
+  /// The coefficients to begin with; none for those of the table.
+  std::optional<ProcessorCosts> start = std::nullopt;
+  /// Keys of what is measured; none for all.
+  std::vector<std::string> keys = {};
+};
+
+/// Measures the coefficients of this processor, one after another. A value
+/// takes the place of another only where it is faster by a thirtieth. Takes
+/// about a minute and 750 MB.
 ///
 /// Errors: as of tuneRelayout.
 llvm::Expected<MachineProfile>
-calibrate(llvm::function_ref<void(const CalibrationStep &)> report = nullptr);
+calibrate(const CalibrationOptions &options = {});
 
 } // namespace tessera
 

@@ -1,0 +1,54 @@
+//===- Race.h - Which code is fastest ---------------------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times codes of one relayout on buffers of its own. All take turns, so that
+// what changes on the machine meets all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_COMPILE_RACE_H
+#define TESSERA_LIB_COMPILE_RACE_H
+
+#include "tessera/Compile/Compile.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera {
+
+/// Buffers of the arrays of one relayout: a pair, or where they are cold, a
+/// ring of pairs that is larger than the caches. A hot destination has been
+/// written just before.
+class Arrays {
+public:
+  /// *unsupported* where there is no memory for them.
+  static llvm::Expected<Arrays>
+  allocate(const Shape &source, const Shape &destination, BufferState state);
+
+  /// The best time of each code in seconds, the first one as the reference:
+  /// what a first look finds far behind the fastest is not timed again.
+  std::vector<double> race(llvm::ArrayRef<RelayoutFunction> functions);
+
+private:
+  using Buffer = std::unique_ptr<llvm::WritableMemoryBuffer>;
+
+  /// The time of one call, of as many as the clock can tell.
+  double time(CompiledModule::Relayout *function);
+  /// The time of so many calls, in seconds.
+  double timeCalls(CompiledModule::Relayout *function, int64_t calls);
+
+  std::vector<std::pair<Buffer, Buffer>> pairs;
+  size_t next = 0;
+  bool isHot = false;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_COMPILE_RACE_H
