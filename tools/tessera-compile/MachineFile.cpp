@@ -38,15 +38,19 @@ llvm::Expected<MachineProfile> tessera::readMachine(llvm::StringRef path) {
 }
 
 llvm::Error tessera::prepareToWrite(llvm::StringRef path) {
-  if (isStream(path))
+  bool isFolder = llvm::sys::fs::is_directory(path);
+  if (isStream(path) && !isFolder)
     return llvm::Error::success();
   llvm::SmallString<128> folder(llvm::sys::path::parent_path(path));
   if (folder.empty())
     folder = ".";
   std::error_code code = llvm::sys::fs::create_directories(folder);
+  // What is there already counts as made, whatever it is.
+  if (!code && !llvm::sys::fs::is_directory(folder))
+    code = std::make_error_code(std::errc::not_a_directory);
   if (!code)
     code = llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
-  if (!code && llvm::sys::fs::is_directory(path))
+  if (!code && isFolder)
     code = std::make_error_code(std::errc::is_a_directory);
   if (!code)
     return llvm::Error::success();
