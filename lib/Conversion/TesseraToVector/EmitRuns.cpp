@@ -189,7 +189,7 @@ void NestEmitter::emitCoalescedRun(Position from, Position to,
                                    AffineExpr number) {
   int64_t line = lineElements(), count = nest.runElements;
   emitCopyPrefetch(from, {0}, count);
-  if (!kernels.hasMasks())
+  if (!kernels.joinsRuns())
     return emitNontemporalRun(from, to, count, /*isAligned=*/false);
   const PlanLoop &chain = *llvm::find_if(nest.loops, [&](const PlanLoop &loop) {
     return loop.dstStride == count;

@@ -109,7 +109,7 @@ NestPlanner::planCoalescedCopy(const BlockedNest &nest) const {
   int64_t least = getFilled(draft, padding, mayFill)
                       ? kRunBytes
                       : RelayoutTarget::kLineBytes;
-  if (!hasLineRegisters() || !draft.packedBytes.empty() ||
+  if (!joinsRuns(target.vectorBytes, bytes) || !draft.packedBytes.empty() ||
       draft.runBytes() < least || llvm::none_of(draft.loops, continues))
     return std::nullopt;
   orderLoops(draft, true);

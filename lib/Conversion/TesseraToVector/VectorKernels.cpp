@@ -238,6 +238,11 @@ bool VectorKernels::hasMasks() const {
          (elementType.isInteger() || bytes >= 4);
 }
 
+bool VectorKernels::joinsRuns() const {
+  return hasMasks() ||
+         (factor == 1 && bytes >= 4 && tessera::joinsRuns(vectorBytes, bytes));
+}
+
 Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {
   llvm::SmallVector<bool, 64> bits(size, false);
   std::fill(bits.begin() + begin, bits.begin() + end, true);
@@ -247,12 +252,12 @@ Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {
 }
 
 Value VectorKernels::createFirst(Value count) {
-  auto type = VectorType::get({vectorBytes / bytes}, b.getI1Type());
+  auto type = VectorType::get({kLineBytes / bytes}, b.getI1Type());
   return vector::CreateMaskOp::create(b, type, ValueRange{count});
 }
 
 Value VectorKernels::loadMasked(Position position, Value mask, Value others) {
-  VectorType type = getMemoryType(vectorBytes / bytes);
+  VectorType type = getMemoryType(kLineBytes / bytes);
   if (!others)
     others = arith::ConstantOp::create(b, b.getZeroAttr(type));
   return vector::MaskedLoadOp::create(b, type, position.memref,

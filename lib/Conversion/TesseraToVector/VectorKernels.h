@@ -115,6 +115,8 @@ public:
             int64_t pitch);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
+  /// Whether lines can be made of two runs.
+  bool joinsRuns() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it
   /// is negative.
   void copyFirst(Position src, Position dst, mlir::Value count);

@@ -83,6 +83,13 @@ struct CopyKernel {
   int64_t prefetchBytes = 0;
 };
 
+/// Whether registers of so many bytes can make lines of two runs, by loads of
+/// some of their elements: those of AVX-512, and those of AVX2 of four bytes
+/// and more.
+inline bool joinsRuns(int64_t vectorBytes, int64_t elementBytes) {
+  return vectorBytes == 64 || (vectorBytes == 32 && elementBytes >= 4);
+}
+
 /// Runs of a few bytes, one at a time; neither side is contiguous.
 struct GatherKernel {};
 
