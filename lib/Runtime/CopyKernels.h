@@ -91,8 +91,11 @@ private:
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
   using V = Vector<8, kVectorBytes>;
-  for (int64_t i = 0; i < size; i += kVectorBytes)
-    stream(dst + i, load<V>(src + i));
+  for (int64_t i = 0; i < size; i += kLineBytes) {
+    TESSERA_UNROLL
+    for (int64_t k = i; k < i + kLineBytes; k += kVectorBytes)
+      stream(dst + k, load<V>(src + k));
+  }
 }
 
 /// A run past the caches, but for parts of lines at the ends.

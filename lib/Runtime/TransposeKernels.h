@@ -120,10 +120,13 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
+/// The first-level cache has so many ways or a few more.
+constexpr int64_t kWays = 8;
+
 /// Whether rows of a line each would evict one another from the first-level
-/// cache: pages begin at one set, and it has eight ways or a few more.
+/// cache: pages begin at one set.
 template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
-  constexpr int64_t kPage = 4096, kWays = 8;
+  constexpr int64_t kPage = 4096;
   int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
   return sets == 0 || kLineRuns<RunBytes> / sets > kWays;
 }
@@ -417,6 +420,110 @@ template <int RunBytes> void streamLines(const Block &whole, int64_t prefetch) {
   }
 }
 
+/// Rows of whole lines of the destination, where registers are shorter than a
+/// line: some rows, a line of each, are transposed into a buffer, from which
+/// whole lines of columns are written at once.
+template <int RunBytes> class StagedRows {
+public:
+  StagedRows(const Block &whole)
+      : whole(whole), prefetch(getPrefetch<RunBytes>(whole)),
+        isGathered(evictOneAnother(kTileRows, whole.srcPitch)),
+        most(RunBytes == 1 || evictOneAnother(kLine, whole.dstPitch) ? kMost
+                                                                     : kPiece),
+        pitch(whole.srcPitch) {}
+
+  void run() {
+    for (int64_t r = 0; r < whole.rows; r += most) {
+      int64_t rows = least(most, whole.rows - r), columns = 0;
+      for (int64_t c = 0; c < whole.columns; c += columns) {
+        columns = least(kLine, whole.columns - c);
+        transposeLine(r, c, rows, columns);
+        write(r, c, rows, columns);
+      }
+    }
+  }
+
+private:
+  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
+  /// A processor prefetches about so many rows, if loads of their own read each
+  /// of them.
+  static constexpr int64_t kPiece = 32;
+  /// Single bytes, and columns that evict one another, are written in runs of
+  /// so many rows.
+  static constexpr int64_t kMost = 256;
+  static constexpr int64_t kBufferPitch = kMost * RunBytes;
+
+  static bool evictOneAnother(int64_t count, int64_t pitch) {
+    return count > kWays && isInOneSet<RunBytes>(pitch);
+  }
+
+  void transposeLine(int64_t r, int64_t c, int64_t rows, int64_t columns) {
+    const char *src = whole.src + r * whole.srcPitch + c * RunBytes;
+    if (columns < kLine || rows % kPiece != 0)
+      return transposeBlock<RunBytes>(
+          {src, buffer, rows, columns, whole.srcPitch, kBufferPitch});
+    for (int64_t i = 0; i < rows; i += kPiece)
+      transposePiece(src + i * whole.srcPitch, buffer + i * RunBytes);
+  }
+
+  TESSERA_INLINE void transposePiece(const char *src, char *dst) {
+    const Pitch from = pitch;
+    char *to = hide(dst);
+    TESSERA_UNROLL
+    for (int64_t r = 0; r < kPiece; r += kTileRows) {
+      const char *rows = src + r * from.getBytes();
+      prefetchRows(Rows<const char, kTileRows>(rows + prefetch, from));
+      if (isGathered)
+        transposeGathered(rows, to + r * RunBytes);
+      else
+        transposeLines(rows, from, to + r * RunBytes);
+    }
+  }
+
+  /// A line of each row of a tile.
+  TESSERA_INLINE void transposeLines(const char *src, const Pitch &from,
+                                     char *dst) {
+    TESSERA_UNROLL
+    for (int i = 0; i < kLineBytes; i += kLoad)
+      transposeTile<RunBytes, kVectorBytes, kLoad>(
+          src + i, from, 0, [=](int k, auto column) {
+            store(dst + (i / RunBytes + k) * kBufferPitch, column);
+          });
+  }
+
+  __attribute__((noinline)) void transposeGathered(const char *src, char *dst) {
+    alignas(kLineBytes) char lines[kTileRows * kLineBytes];
+    for (int64_t r = 0; r < kTileRows; ++r)
+      copyFixed<kLineBytes>(src + r * whole.srcPitch, lines + r * kLineBytes);
+    transposeLines(lines, Pitch(kLineBytes), dst);
+  }
+
+  void write(int64_t r, int64_t c, int64_t rows, int64_t columns) {
+    char *dst = whole.dst + c * whole.dstPitch + r * RunBytes;
+    if (rows == kMost) // Loops over so many lines have no end to look for.
+      writeColumns(dst, kMost, columns);
+    else if (rows == kPiece)
+      writeColumns(dst, kPiece, columns);
+    else
+      writeColumns(dst, rows, columns);
+  }
+
+  TESSERA_INLINE void writeColumns(char *dst, int64_t rows, int64_t columns) {
+    for (int64_t k = 0; k < columns; ++k)
+      streamWholeLines(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
+                       rows * RunBytes);
+  }
+
+  const Block &whole;
+  const int64_t prefetch;
+  const bool isGathered;
+  const int64_t most;
+  const Pitch pitch;
+  alignas(kLineBytes) char buffer[kLine * kBufferPitch];
+};
+
 /// Rows of whole lines of the destination, along the source: two lines of each
 /// column at a time, or one where columns are close, or where that is as many
 /// rows as are worth to be read side by side.
@@ -663,15 +770,14 @@ template <int RunBytes> void carryRows(const Block &whole) {
 }
 
 /// Rows up to where lines begin and behind the last whole one go through the
-/// caches. Registers that are shorter than a line go through windows, so that
+/// caches. Registers that are shorter than a line go through a buffer, so that
 /// all of a line is written at once: processors write what waits for the rest
 /// of a line part by part.
 template <int RunBytes> void transposeStreamed(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   int64_t head = bytesToLine(whole.dst);
   int64_t lines = whole.rows - head / RunBytes;
-  if (kVectorBytes < kLineBytes || !isOnLine(whole.dstPitch) ||
-      head % RunBytes != 0 || lines < kLine ||
+  if (!isOnLine(whole.dstPitch) || head % RunBytes != 0 || lines < kLine ||
       whole.columns * RunBytes < kLaneBytes)
     return carryRows<RunBytes>(whole);
   auto part = [&](int64_t begin, int64_t count) {
@@ -684,7 +790,10 @@ template <int RunBytes> void transposeStreamed(const Block &whole) {
   head /= RunBytes;
   lines = lines / kLine * kLine;
   transposeBlocks<RunBytes>(part(0, head));
-  streamRows<RunBytes>(part(head, lines));
+  if constexpr (kVectorBytes < kLineBytes)
+    StagedRows<RunBytes>(part(head, lines)).run();
+  else
+    streamRows<RunBytes>(part(head, lines));
   transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));
 }
 

@@ -97,17 +97,17 @@ TEST(Runtime, StreamedColumns) {
 
 // Bands of rows, in the caches and past them: rows of whole lines and others,
 // short ones and long ones, of elements of each width, columns that follow one
-// another closely, and few of either.
+// another closely, those that begin at one set of a cache, and few of either.
 TEST(Runtime, TransposesOfSeveralBands) {
   Runner runner(testSeed());
   for (const char *array :
-       {"u8[320,128]",  "u8[521,201]",   "u8[641,1100]",  "bf16[288,64]",
-        "bf16[300,97]", "bf16[128,576]", "bf16[397,530]", "f32[272,48]",
-        "f32[321,37]",  "f32[64,512]",   "f32[16,600]",   "f32[221,300]",
-        "f64[264,24]",  "f64[201,21]",   "f64[16,160]",   "f64[197,140]",
-        "c128[132,8]",  "c128[103,9]",   "c128[97,70]",   "u8[700,5]",
-        "u8[9,700]",    "bf16[300,7]",   "bf16[3,300]",   "f32[500,3]",
-        "f32[3,500]"})
+       {"u8[320,128]",  "u8[521,201]",   "u8[641,1100]",   "bf16[288,64]",
+        "bf16[300,97]", "bf16[128,576]", "bf16[397,530]",  "f32[272,48]",
+        "f32[321,37]",  "f32[64,512]",   "f32[16,600]",    "f32[221,300]",
+        "f64[264,24]",  "f64[201,21]",   "f64[16,160]",    "f64[197,140]",
+        "c128[132,8]",  "c128[103,9]",   "c128[97,70]",    "u8[700,5]",
+        "u8[9,700]",    "bf16[300,7]",   "bf16[3,300]",    "f32[500,3]",
+        "f32[3,500]",   "u8[320,1024]",  "bf16[320,2048]", "f32[1024,40]"})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       for (bool isForward : {false, true}) {
         Shape rows = parse(array),
