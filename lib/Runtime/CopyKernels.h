@@ -173,9 +173,37 @@ inline size_t findChain(const Job &job, const char *dst) {
   return isWhole ? job.numLoops : chain;
 }
 
+/// Whether runs of whole lines that follow one another in the destination are
+/// written in pairs; `chain` is what findChain says.
+inline bool hasPairs(const Job &job, size_t chain) {
+  if (kVectorBytes >= kLineBytes || chain < job.numLoops || chain == 0)
+    return false;
+  const Loop &inner = job.loops[chain - 1];
+  return inner.dst == job.runBytes && inner.src >= job.runBytes &&
+         inner.count % 2 == 0;
+}
+
+/// A line of each run of a pair by turns, as processors read several runs side
+/// by side faster than one after another.
+void streamPairs(const Job &job, const char *src, char *dst) {
+  const Loop inner = job.loops[job.numLoops - 1];
+  walk(job.loops, job.numLoops - 1, src, dst, [=](const char *src, char *dst) {
+    for (int64_t k = 0; k < inner.count; k += 2)
+      for (int64_t i = 0; i < inner.dst; i += kLineBytes) {
+        const char *from = src + k * inner.src + i;
+        char *to = dst + k * inner.dst + i;
+        streamWholeLines(from, to, kLineBytes);
+        streamWholeLines(from + inner.src, to + inner.dst, kLineBytes);
+      }
+  });
+}
+
 void streamRuns(const Job &job, const char *src, char *dst) {
-  if (size_t chain = findChain(job, dst); chain < job.numLoops)
+  size_t chain = findChain(job, dst);
+  if (chain < job.numLoops)
     return streamChains(job, chain, src, dst);
+  if (hasPairs(job, chain))
+    return streamPairs(job, src, dst);
   int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
        [size](const char *src, char *dst) { streamRun(src, dst, size); });

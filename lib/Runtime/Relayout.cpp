@@ -178,9 +178,11 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
   // Registers that are shorter than a line go by turns to columns that bypass
   // the caches, which pays later.
-  int64_t late = kernels->vectorBytes < kLineBytes ? 2 : 1;
+  bool isShort = kernels->vectorBytes < kLineBytes;
   if (int64_t bytes = made->numBytes(); bytes >= streamedBytes)
-    made->streamStores(/*withColumns=*/bytes / late >= streamedBytes);
+    made->streamStores(
+        /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
+        /*withSideBySide=*/isShort);
   return std::move(*made);
 }
 

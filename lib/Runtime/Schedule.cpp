@@ -24,6 +24,8 @@ static constexpr size_t kMaxAxes = 64;
 static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
+/// Runs that are read side by side; as many lines of one set are in a cache.
+static constexpr int64_t kMaxSideBySide = 8;
 
 /// Bytes of the source between those that are packed into a run, and columns
 /// that are worth a buffer.
@@ -318,7 +320,13 @@ int64_t Schedule::numBytes() const {
   return bytes;
 }
 
-void Schedule::streamStores(bool withColumns) {
+/// Whether the innermost loop makes few runs one of the destination.
+static bool isOfFewRuns(const Move &move) {
+  return !move.loops.empty() && move.loops.back().dst == move.runBytes &&
+         move.loops.back().count <= kMaxSideBySide;
+}
+
+void Schedule::streamStores(bool withColumns, bool withSideBySide) {
   for (Move &move : moves) {
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
@@ -326,8 +334,8 @@ void Schedule::streamStores(bool withColumns) {
                        (withColumns || !isDividedAmongFew(move));
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
-    // read come fastest one behind the other.
-    if (isLong)
+    // read come fastest one behind the other, or a few side by side.
+    if (isLong && !(withSideBySide && isOfFewRuns(move)))
       orderBySource(move.loops);
   }
 }

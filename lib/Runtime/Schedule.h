@@ -71,8 +71,9 @@ public:
   int64_t numBytes() const;
 
   /// Lets moves of long runs bypass the caches; those that divide runs among
-  /// few columns only if `withColumns`.
-  void streamStores(bool withColumns);
+  /// few columns only if `withColumns`. They follow the source, but with
+  /// `withSideBySide` those that read few runs side by side the destination.
+  void streamStores(bool withColumns, bool withSideBySide);
 
   std::vector<Move> moves;
   /// What `moves` fill besides their elements, as moves of their own.
