@@ -423,7 +423,7 @@ template <int RunBytes> void streamLines(const Block &whole, int64_t prefetch) {
 /// Rows of whole lines of the destination, where registers are shorter than a
 /// line: some rows, a line of each, are transposed into a buffer, from which
 /// whole lines of columns are written at once.
-template <int RunBytes> class StagedRows {
+template <int RunBytes, bool IsStreamed> class StagedRows {
 public:
   StagedRows(const Block &whole)
       : whole(whole), prefetch(getPrefetch<RunBytes>(whole)),
@@ -512,8 +512,12 @@ private:
 
   TESSERA_INLINE void writeColumns(char *dst, int64_t rows, int64_t columns) {
     for (int64_t k = 0; k < columns; ++k)
-      streamWholeLines(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
-                       rows * RunBytes);
+      if constexpr (IsStreamed)
+        streamWholeLines(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
+                         rows * RunBytes);
+      else
+        copyRun(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
+                rows * RunBytes);
   }
 
   const Block &whole;
@@ -791,7 +795,7 @@ template <int RunBytes> void transposeStreamed(const Block &whole) {
   lines = lines / kLine * kLine;
   transposeBlocks<RunBytes>(part(0, head));
   if constexpr (kVectorBytes < kLineBytes)
-    StagedRows<RunBytes>(part(head, lines)).run();
+    StagedRows<RunBytes, true>(part(head, lines)).run();
   else
     streamRows<RunBytes>(part(head, lines));
   transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));
@@ -1003,11 +1007,23 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
     fence();
 }
 
+/// Columns that evict one another are few lines at a time in the first-level
+/// cache; long runs of them, from a buffer, come faster.
+template <int RunBytes>
+TESSERA_INLINE void transposeCached(const Block &block) {
+  constexpr int64_t kLeastBytes = 1 << 16;
+  if constexpr (kVectorBytes < kLineBytes)
+    if (kLineRuns<RunBytes> > kWays && isInOneSet<RunBytes>(block.dstPitch) &&
+        block.rows * block.columns * RunBytes >= kLeastBytes)
+      return StagedRows<RunBytes, false>(block).run();
+  transposeBlocks<RunBytes>(block);
+}
+
 template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (!job.isStreamed)
     return walkBlocks(job, src, dst, [](const Block &block) {
-      transposeBlocks<RunBytes>(block);
+      transposeCached<RunBytes>(block);
     });
   walkBlocks(job, src, dst,
              [](const Block &block) { transposeStreamed<RunBytes>(block); });
