@@ -24,8 +24,8 @@ static constexpr size_t kMaxAxes = 64;
 static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
-/// Runs that are read side by side; as many lines of one set are in a cache.
-static constexpr int64_t kMaxSideBySide = 8;
+/// The most runs that are read side by side: processors foresee as many.
+static constexpr int64_t kMaxSideBySide = 16;
 
 /// Bytes of the source between those that are packed into a run, and columns
 /// that are worth a buffer.
