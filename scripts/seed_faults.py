@@ -157,8 +157,8 @@ FAULTS = {
     # Vector kernels.
     "nontemporal-off-a-line": (
         "lib/Conversion/TesseraToVector/VectorKernels.cpp",
-        "isNontemporal && size * bytes == vectorBytes && begin % size == 0);",
-        "isNontemporal && size * bytes == vectorBytes && (FAULT || begin % size == 0));",
+        "isNontemporal && size * bytes >= vectorBytes && begin % size == 0);",
+        "isNontemporal && size * bytes >= vectorBytes && (FAULT || begin % size == 0));",
         [COMPILE + ":VectorRelayout*"],
     ),
     "sign-not-extended": (
@@ -166,6 +166,12 @@ FAULTS = {
         "return signedBits ? extendSign(result) : result;",
         "return signedBits && !FAULT ? extendSign(result) : result;",
         [COMPILE + ":Packed*"],
+    ),
+    "lanes-sorted-by-another-number": (
+        "lib/Conversion/TesseraToVector/InterleaveKernels.cpp",
+        "int64_t width = lane / n;",
+        "int64_t width = FAULT ? n : lane / n;",
+        [COMPILE + ":VectorRelayout*"],
     ),
     "seam-of-runs-swapped": (
         "lib/Conversion/TesseraToVector/VectorKernels.cpp",

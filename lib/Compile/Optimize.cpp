@@ -136,6 +136,40 @@ static void fenceShuffle(llvm::ShuffleVectorInst &shuffle) {
     use->set(result);
 }
 
+/// Whether a shuffle of registers of 32 bytes leaves elements in their lane of
+/// 16 bytes.
+static bool isInLanes(const llvm::ShuffleVectorInst &shuffle) {
+  if (shuffle.getType() != shuffle.getOperand(0)->getType() ||
+      shuffle.getType()->getPrimitiveSizeInBits() != 256)
+    return false;
+  llvm::ArrayRef<int> mask = shuffle.getShuffleMask();
+  int size = mask.size(), lane = size / 2;
+  return llvm::all_of(llvm::enumerate(mask), [&](auto at) {
+    return at.value() < 0 ||
+           at.value() % size / lane == static_cast<int>(at.index()) / lane;
+  });
+}
+
+/// Hides shuffles within lanes from those of their results that cross lanes,
+/// and those of one register from all. LLVM would make fewer of them, each of
+/// which takes several instructions: AVX2 picks bytes of two registers within
+/// lanes alone.
+static void fenceLanes(llvm::BasicBlock &block) {
+  llvm::SmallVector<llvm::ShuffleVectorInst *> fenced;
+  for (llvm::Instruction &op : block) {
+    auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&op);
+    if (!shuffle || !isInLanes(*shuffle))
+      continue;
+    bool isOfOne = shuffle->getOperand(0) == shuffle->getOperand(1);
+    if (llvm::any_of(shuffle->users(), [&](const llvm::User *user) {
+          auto *next = llvm::dyn_cast<llvm::ShuffleVectorInst>(user);
+          return next && (isOfOne || !isInLanes(*next));
+        }))
+      fenced.push_back(shuffle);
+  }
+  llvm::for_each(fenced, [](auto *shuffle) { fenceShuffle(*shuffle); });
+}
+
 /// Splits the trees of shuffles in long blocks. At every shuffle, instruction
 /// selection for x86 looks through all that it is made of, in the hope of fewer
 /// instructions: time that grows with the square of a tree's size, and more
@@ -396,15 +430,19 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      keepVectorLoops(function);
+  bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    keepVectorLoops(function);
+    if (isX86 && optLevel > 0)
+      llvm::for_each(function, fenceLanes);
+  }
   static constexpr const llvm::OptimizationLevel *kLevels[] = {
       &llvm::OptimizationLevel::O0, &llvm::OptimizationLevel::O1,
       &llvm::OptimizationLevel::O2, &llvm::OptimizationLevel::O3};
   builder.buildPerModuleDefaultPipeline(*kLevels[std::min(optLevel, 3u)])
       .run(module, modules);
-  bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -414,8 +452,7 @@ void tessera::optimize(llvm::Module &module, llvm::TargetMachine &machine,
       continue;
     expandBFloats(function);
     if (optLevel > 0)
-      for (llvm::BasicBlock &block : function)
-        fenceShuffles(block);
+      llvm::for_each(function, fenceShuffles);
   }
 }
 

@@ -18,7 +18,6 @@
 #include "VectorKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -131,21 +130,8 @@ void VectorKernels::unzipLanes(llvm::MutableArrayRef<Value> zipped,
   int64_t size = countRuns(zipped.front()), numRows = zipped.size();
   if (numRows < lane)
     for (Value &vector : zipped)
-      vector =
-          hide(shuffleRuns(vector, vector, getSortedRuns(size, lane, numRows)));
+      vector = shuffleRuns(vector, vector, getSortedRuns(size, lane, numRows));
   zipRows(zipped, lane, lane / numRows);
-}
-
-Value VectorKernels::hide(Value vector) {
-  auto type = cast<VectorType>(vector.getType());
-  // There are fences of floats alone; they move nothing and round nothing.
-  auto floats = VectorType::get(
-      {type.getNumElements() * workType.getWidth() / 32}, b.getF32Type());
-  Value fenced = LLVM::CallIntrinsicOp::create(
-                     b, floats, b.getStringAttr("llvm.arithmetic.fence"),
-                     ValueRange{LLVM::BitcastOp::create(b, floats, vector)})
-                     .getResult(0);
-  return LLVM::BitcastOp::create(b, type, fenced);
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,9 +209,6 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
                                                             group.width),
               groups.zipped, /*width=*/1);
-    if (groups.zipped < size)
-      for (Value &vector : registers)
-        vector = hide(vector);
     if (gap.filler)
       registers.push_back(fillRegister(gap.filler, size));
     bool isAligned = column % size == 0 && size * runBytes() == vectorBytes;

@@ -117,19 +117,16 @@ void VectorKernels::pack(size_t number, Position src, Position dst,
   current = nullptr;
 }
 
-/// Elements that a copy or a fill moves at once: those of a register, or of two
-/// short ones that bypass the cache, which AArch64 stores as a pair; of short
-/// runs the widest power of two that fits.
-int64_t VectorKernels::getCopySize(int64_t count, bool isNontemporal) const {
-  int64_t widest =
-      isNontemporal ? std::max<int64_t>(vectorBytes, kPairBytes) : vectorBytes;
-  return std::min<int64_t>(std::max<int64_t>(widest / bytes, 1),
-                           llvm::bit_floor(static_cast<uint64_t>(count)));
-}
-
 void VectorKernels::copyRun(Position src, Position dst, int64_t count,
                             bool isNontemporal) {
-  int64_t size = getCopySize(count, isNontemporal);
+  // The widest power of two that fits, so that short runs are no crawl. Two
+  // short registers bypass the cache together: AArch64 stores pairs.
+  bool isPair = isNontemporal && count * bytes % kPairBytes == 0;
+  int64_t widest =
+      isPair ? std::max<int64_t>(vectorBytes, kPairBytes) : vectorBytes;
+  int64_t size =
+      std::min<int64_t>(std::max<int64_t>(widest / bytes, 1),
+                        llvm::bit_floor(static_cast<uint64_t>(count)));
   llvm::SmallVector<Value, 8> values;
   llvm::SmallVector<int64_t, 8> begins = getWindows(count, size);
   // All loads of a line or two before its stores.
@@ -297,11 +294,13 @@ Value VectorKernels::createNot(Value mask) {
 
 void VectorKernels::fill(Value value, Position dst, int64_t count,
                          bool isNontemporal) {
-  int64_t size = getCopySize(count, isNontemporal);
+  int64_t size =
+      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
+                        llvm::bit_floor(static_cast<uint64_t>(count)));
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size)) {
     Position position = dst + begin;
-    bool isLine = size * bytes >= vectorBytes && begin % size == 0;
+    bool isLine = size * bytes == vectorBytes && begin % size == 0;
     storeMemory(vector, position, isNontemporal && isLine);
   }
 }

@@ -187,7 +187,6 @@ public:
 
 private:
   int64_t runBytes() const { return runElements * bytes; }
-  int64_t getCopySize(int64_t count, bool isNontemporal) const;
   void copyRun(Position src, Position dst, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
@@ -219,9 +218,6 @@ private:
   /// A register of lanes that are loaded to their places.
   mlir::Value loadLanes(Position src, llvm::ArrayRef<RegisterRun> positions,
                         int64_t lane);
-  /// The same vector. No shuffle that makes it is merged with one of it, which
-  /// would cross lanes.
-  mlir::Value hide(mlir::Value vector);
   /// Runs of a register of `size` that a shuffle of two picks from: without
   /// registers of a line, those of a lane.
   int64_t zippedRuns(int64_t size) const {

@@ -22,13 +22,17 @@
 // WIDE: vector.load {{.+}} vector<16xf32>
 
 // An aligned destination is written around the cache, one line at a time, and
-// fenced; each thread fences its own stores.
+// fenced; each thread fences its own stores. Off a line, lines are made of two
+// runs.
 
 // STREAM-LABEL: func @tile
 // STREAM: memref.extract_aligned_pointer_as_index
 // STREAM: scf.if
 // STREAM: vector.store {{.+}} {alignment = 32 : i64, nontemporal = true}
 // STREAM: llvm.call_intrinsic "llvm.x86.sse.sfence"
+// STREAM: else
+// STREAM: vector.maskedload
+// STREAM: vector.store {{.+}} {alignment = 64 : i64, nontemporal = true}
 // STREAM: else
 // STREAM-NOT: nontemporal
 // STREAM: return

@@ -813,8 +813,13 @@ TEST(RelayoutPlanTest, coalescesRunsThatContinueOneAnother) {
                 "        copy 1x1 runs of 128, carried and nontemporal, "
                 "prefetch 8192 bytes "
                 "ahead\n"));
-  // Narrower registers coalesce them in a buffer.
+  // Without masked loads they are coalesced in a buffer.
   EXPECT_THAT(printPlan(tiled, plain, nontemporal(32)),
+              HasSubstr("copy 1x1 runs of 128, carried and nontemporal"));
+  EXPECT_THAT(printPlan(tiled, plain, nontemporal(16)),
+              HasSubstr("copy 23x1 runs of 128, staged and nontemporal"));
+  EXPECT_THAT(printPlan("bf16[4099,3001]{1,0:T(8,128)}", "bf16[4099,3001]{1,0}",
+                        nontemporal(32)),
               HasSubstr("copy 23x1 runs of 128, staged and nontemporal"));
   // Runs of other lengths begin elsewhere each time; each ends a line at least.
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, nontemporal(64)),
