@@ -76,6 +76,7 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
                       .Case("copy-prefetch-bytes", {0, 8 << 10, 16 << 10})
                       .Case("interleave-by-source", {0, 1})
                       .Case("cached-load-bytes", {16, 32, 64})
+                      .Case("cached-skip-ps", {0, 60, 120})
                       .EndsWith("-conflicts", {0, 3, 8, 16, 64})
                       .EndsWith("nontemporal-bytes", sizes)
                       .Default(getMultiples(current, coefficient.most));

@@ -264,7 +264,8 @@ PlanCost Pricer::priceCached() const {
       std::max(countLoads(),
                kLine / std::min(target.vectorBytes, costs.cachedLoadBytes));
   cost.jumps = costs.cachedRunPs * kLine / high +
-               (loads == 1 ? costs.cachedVisitPs * kLine / wide : 0);
+               (loads == 1 ? costs.cachedVisitPs * kLine / wide : 0) +
+               (followsColumns() ? costs.cachedSkipPs * kLine / wide : 0);
   int64_t gone = std::max<int64_t>(rowConflicts - kFreeRows, 0);
   if (isGathered())
     cost.buffers = costs.cachedGatherPs;
