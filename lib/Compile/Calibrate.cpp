@@ -215,18 +215,18 @@ struct Trials {
 } // namespace
 
 Trials::Trials(const RelayoutTarget &target) {
-  constexpr auto Unknown = BufferState::Unknown, Hot = BufferState::Hot,
-                 Cold = BufferState::Cold;
+  constexpr auto unknown = BufferState::Unknown, hot = BufferState::Hot,
+                 cold = BufferState::Cold;
   for (const TextPair &texts : kLarge)
-    others.emplace_back(texts, target, Unknown, Unknown);
+    others.emplace_back(texts, target, unknown, unknown);
   for (const TextPair &texts : kSmall)
-    others.emplace_back(texts, target, Hot, Hot);
+    others.emplace_back(texts, target, hot, hot);
   for (const TextPair &texts : kSizes) {
-    sizes.emplace_back(texts, target, Hot, Hot);
-    sizes.emplace_back(texts, target, Cold, Cold);
+    sizes.emplace_back(texts, target, hot, hot);
+    sizes.emplace_back(texts, target, cold, cold);
     // Not far from the better one of either.
-    sizes.emplace_back(texts, target, Unknown, Hot);
-    sizes.emplace_back(texts, target, Unknown, Cold);
+    sizes.emplace_back(texts, target, unknown, hot);
+    sizes.emplace_back(texts, target, unknown, cold);
   }
 }
 
