@@ -20,7 +20,6 @@
 #include "tessera/Layout/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
@@ -370,16 +369,21 @@ static llvm::Expected<CalibrationStep> measure(const Coefficient &coefficient,
                          isFaster ? *ratio : 1, selected.size()};
 }
 
-/// The coefficients of these keys; all where there are none.
+/// The coefficients of these keys, in the order of the table; all where there
+/// are none. Error: *invalid* for a key that is none of them.
 static llvm::Expected<std::vector<const Coefficient *>>
 find(llvm::ArrayRef<std::string> keys) {
+  for (const std::string &key : keys)
+    if (llvm::none_of(kCoefficients, [&](const Coefficient &coefficient) {
+          return coefficient.key == key;
+        }))
+      return invalidError("", "coefficient", "a key of ProcessorCosts.def",
+                          "`" + key + "`",
+                          "leave out --only to see all that are measured");
   std::vector<const Coefficient *> found;
   for (const Coefficient &coefficient : kCoefficients)
     if (keys.empty() || llvm::is_contained(keys, coefficient.key))
       found.push_back(&coefficient);
-  if (found.size() < keys.size())
-    return invalidError("", "coefficients", "keys of ProcessorCosts.def",
-                        llvm::join(keys, ","), "");
   return found;
 }
 

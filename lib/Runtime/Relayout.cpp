@@ -480,7 +480,7 @@ static IndexRun getElementRun(const Side &side, const AxisList &axes,
     i = slice.begin + i * slice.step;
   bool isStepped = !box.empty() && box.back().count > 1;
   int64_t step = isStepped ? box.back().step : 1;
-  IndexRun run = {0, 0};
+  IndexRun run;
   if (side.strided) {
     run = {side.strided->offset, side.strided->strides.back()};
     for (auto [i, stride] : llvm::zip_equal(at, side.strided->strides))
@@ -565,6 +565,8 @@ void Relayout::runElements(const Box &srcBox, const Box &dstBox,
   }
   if (padding && dstBox.empty())
     runPadding(to, share);
+  if (share.number == 0)
+    clearTail(to);
   llvm::SmallVector<int64_t, 6> sizes(dstAxes.dimensions());
   for (auto [size, slice] : llvm::zip(sizes, dstBox))
     size = slice.count;
@@ -584,8 +586,6 @@ void Relayout::runElements(const Box &srcBox, const Box &dstBox,
     steps = std::min({end - i, left, src.steps, dst.steps});
     copyElements(from, src, to, dst, steps, bits);
   }
-  if (share.number == 0)
-    clearTail(to);
 }
 
 //===----------------------------------------------------------------------===//

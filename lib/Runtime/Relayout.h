@@ -125,6 +125,7 @@ private:
   /// Element by element, or as many as follow one another in a row.
   void runElements(const Box &srcBox, const Box &dstBox, const char *from,
                    char *to, Share share) const;
+
   Side src, dst;
   AxisList srcAxes, dstAxes;
   ElementBits bits;

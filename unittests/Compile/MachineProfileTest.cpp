@@ -220,7 +220,7 @@ TEST(Calibrate, TimesWhatDependsOnCoefficients) {
           "interleave-by-source", "nontemporal-bytes", "hot-nontemporal-bytes",
           "cold-nontemporal-bytes", "jump-ps", "visit-ps", "stream-ps",
           "column-conflict-ps", "buffer-ps", "allocate-ps", "cached-run-ps",
-          "cached-conflict-ps"})
+          "cached-conflict-ps", "cached-skip-ps"})
       EXPECT_TRUE(isMeasured(key, vectorBytes)) << key << ' ' << vectorBytes;
   // Registers of 64 bytes alone carry lines.
   EXPECT_FALSE(isMeasured("carry-ps", 32));

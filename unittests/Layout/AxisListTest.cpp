@@ -58,6 +58,31 @@ TEST(AxisList, CombinedDimensions) {
   EXPECT_THAT(list.physicalShape(), ElementsAre(56, 37, 2, 3));
 }
 
+static std::vector<int64_t>
+getRun(const AxisList &list, llvm::ArrayRef<int64_t> index, unsigned dim) {
+  IndexRun run = list.linearRun(index, dim);
+  return {run.value, run.stride, run.steps};
+}
+
+// The runs are as long as they can be: to the end of a tile, or of what is
+// merged in a tile.
+TEST(AxisList, Runs) {
+  AxisList tiled = getAxes({3, 300}, makeLayout({1, 0}, {{2, 128}}));
+  EXPECT_THAT(getRun(tiled, {0, 5}, 1), ElementsAre(5, 1, 123));
+  EXPECT_THAT(getRun(tiled, {1, 130}, 1), ElementsAre(386, 1, 126));
+  EXPECT_THAT(getRun(tiled, {0, 7}, 0), ElementsAre(7, 128, 2));
+  EXPECT_THAT(getRun(getAxes({3, 5}, makeLayout({0, 1})), {1, 2}, 1),
+              ElementsAre(7, 3, IndexRun::kUnlimited));
+  AxisList merged = getAxes({3, 5}, makeLayout({1, 0}, {{kStar, 4}}));
+  EXPECT_THAT(getRun(merged, {0, 1}, 1), ElementsAre(1, 1, 3));
+  EXPECT_THAT(getRun(merged, {1, 0}, 1), ElementsAre(5, 1, 3));
+  EXPECT_EQ(merged.positionRun(1).count, 3);
+  EXPECT_EQ(merged.positionRun(12).count, 3);
+  EXPECT_FALSE(merged.positionRun(12).isPadding);
+  EXPECT_EQ(merged.positionRun(15).count, 1);
+  EXPECT_TRUE(merged.positionRun(15).isPadding);
+}
+
 TEST(AxisList, ScalarTakesAWholeTile) {
   AxisList list = getAxes({}, makeLayout({}, {{256}}));
   EXPECT_THAT(list.physicalShape(), ElementsAre(1, 256));

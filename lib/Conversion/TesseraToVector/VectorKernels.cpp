@@ -230,14 +230,13 @@ Value VectorKernels::loadPacked(Position position, int64_t count) {
 }
 
 bool VectorKernels::hasMasks() const {
-  // LLVM takes floats of 16 bits and integers of 128 apart, lane by lane.
-  return vectorBytes == kLineBytes && factor == 1 &&
-         (elementType.isInteger() || bytes >= 4);
+  return vectorBytes == kLineBytes && joinsRuns();
 }
 
 bool VectorKernels::joinsRuns() const {
-  return hasMasks() ||
-         (factor == 1 && bytes >= 4 && tessera::joinsRuns(vectorBytes, bytes));
+  // LLVM takes floats of 16 bits and integers of 128 apart, lane by lane.
+  return factor == 1 && (elementType.isInteger() || bytes >= 4) &&
+         tessera::joinsRuns(vectorBytes, bytes);
 }
 
 Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {

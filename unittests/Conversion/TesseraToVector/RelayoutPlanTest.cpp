@@ -821,6 +821,9 @@ TEST(RelayoutPlanTest, coalescesRunsThatContinueOneAnother) {
   EXPECT_THAT(printPlan("bf16[4099,3001]{1,0:T(8,128)}", "bf16[4099,3001]{1,0}",
                         nontemporal(32)),
               HasSubstr("copy 23x1 runs of 128, staged and nontemporal"));
+  EXPECT_THAT(printPlan("c128[4099,3001]{1,0:T(8,128)}", "c128[4099,3001]{1,0}",
+                        nontemporal(32)),
+              Not(HasSubstr("carried")));
   // Runs of other lengths begin elsewhere each time; each ends a line at least.
   EXPECT_THAT(printPlan("f32[4099,3001]{1,0:T(8,140)}", plain, nontemporal(64)),
               HasSubstr("copy 1x1 runs of 140, carried and nontemporal"));

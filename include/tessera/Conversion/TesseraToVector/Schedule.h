@@ -84,10 +84,11 @@ struct CopyKernel {
 };
 
 /// Whether registers of so many bytes can make lines of two runs, by loads of
-/// some of their elements: those of AVX-512, and those of AVX2 of four bytes
-/// and more.
+/// some of their elements: those of AVX-512, and those of AVX2 of four or eight
+/// bytes.
 inline bool joinsRuns(int64_t vectorBytes, int64_t elementBytes) {
-  return vectorBytes == 64 || (vectorBytes == 32 && elementBytes >= 4);
+  return vectorBytes == 64 ||
+         (vectorBytes == 32 && (elementBytes == 4 || elementBytes == 8));
 }
 
 /// Runs of a few bytes, one at a time; neither side is contiguous.
