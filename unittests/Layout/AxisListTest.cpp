@@ -16,8 +16,8 @@ using namespace tessera;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-static Layout makeLayout(std::vector<int64_t> minorToMajor,
-                         std::vector<std::vector<int64_t>> tiles = {}) {
+static Layout makeLayout(const std::vector<int64_t> &minorToMajor,
+                         const std::vector<std::vector<int64_t>> &tiles = {}) {
   Layout layout;
   layout.minorToMajor.assign(minorToMajor.begin(), minorToMajor.end());
   for (const std::vector<int64_t> &sizes : tiles)
@@ -26,7 +26,8 @@ static Layout makeLayout(std::vector<int64_t> minorToMajor,
   return layout;
 }
 
-static AxisList getAxes(std::vector<int64_t> dimensions, const Layout &layout) {
+static AxisList getAxes(const std::vector<int64_t> &dimensions,
+                        const Layout &layout) {
   llvm::Expected<AxisList> list = AxisList::get(dimensions, layout);
   EXPECT_TRUE(bool(list)) << llvm::toString(list.takeError());
   return *list;
@@ -178,6 +179,7 @@ TEST(AxisList, OverflowIsAnError) {
 // Tiles that never divide would double the expressions each time.
 TEST(AxisList, HostileNestingEnds) {
   std::vector<std::vector<int64_t>> tiles;
+  tiles.reserve(1000);
   for (int i = 0; i < 1000; ++i)
     tiles.push_back(i % 2 ? std::vector<int64_t>{kStar, 3, 5}
                           : std::vector<int64_t>{7, kStar, 4});
@@ -188,7 +190,8 @@ TEST(AxisList, HostileNestingEnds) {
 
 // Errors have the labels of the rules that nobody asked the layout to keep.
 TEST(AxisList, NamesTheRules) {
-  auto getError = [](std::vector<int64_t> dimensions, const Layout &layout) {
+  auto getError = [](const std::vector<int64_t> &dimensions,
+                     const Layout &layout) {
     llvm::Expected<AxisList> list = AxisList::get(dimensions, layout);
     return list ? "none" : llvm::toString(list.takeError());
   };
