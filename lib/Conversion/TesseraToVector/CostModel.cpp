@@ -37,9 +37,10 @@ static constexpr int64_t kFewRows = 8;
 /// Rows and columns of a block of which lines may share a set for nothing.
 static constexpr int64_t kFreeRows = 6, kFreeColumns = 2;
 /// Panels of fewer bytes stay in the first-level cache, and those of more do
-/// not; blocks that stay there.
+/// not.
 static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
-static constexpr int64_t kBlockRegisters = 256;
+/// Shuffles of blocks that have no loops, with what is left at either end.
+static constexpr int64_t kBlockShuffles = 512;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
 /// Instructions of a shuffle across lanes of registers shorter than a line,
@@ -55,6 +56,14 @@ int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
   for (uint64_t begin : nest.getOffsets(role, inSource))
     ++sets[begin * elementBytes % kPage / kLine];
   return *llvm::max_element(sets);
+}
+
+/// The part of `cost` that is due to lines of which `conflicts` share a set of
+/// the first-level cache: those that it has no room for.
+static int64_t getMissing(const ProcessorCosts &costs, int64_t conflicts,
+                          int64_t cost) {
+  int64_t gone = std::max<int64_t>(conflicts - costs.firstLevelWays, 0);
+  return cost * gone / std::max<int64_t>(conflicts, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,7 +93,10 @@ private:
   int64_t priceBuffers() const;
   int64_t priceShuffles() const;
   int64_t priceCache() const;
+  int64_t priceCachedRows() const;
 
+  /// The same as `columnConflicts` of all columns of the loop over blocks.
+  int64_t countAllColumnConflicts() const;
   /// Rows of a block, of which the last one of a loop has what is left.
   int64_t getMeanRows() const {
     const PlanLoop *loop = findLoop(Role::DstContiguous);
@@ -119,10 +131,13 @@ private:
   bool isGathered() const {
     return transpose.rows == TransposeKernel::Rows::Gathered;
   }
+  /// Whether columns of a block go on behind one another.
+  bool hasDenseColumns() const {
+    return getPitch(Role::SrcContiguous) == std::min(high, kPage);
+  }
   /// Whether a block is one run of the destination.
   bool isDense() const {
-    return transpose.stores == StoreKind::Staged &&
-           getPitch(Role::SrcContiguous) == std::min(high, kPage);
+    return transpose.stores == StoreKind::Staged && hasDenseColumns();
   }
   /// Loads in which the columns of narrow elements take a line of a row.
   int64_t countLoads() const {
@@ -149,6 +164,16 @@ int64_t Pricer::getPitch(Role role) const {
     return 0;
   int64_t stride = isRow ? loop->srcStride : loop->dstStride;
   return std::min(stride, kPage / bytes) * bytes;
+}
+
+int64_t Pricer::countAllColumnConflicts() const {
+  // As many as a page has lines are enough to tell.
+  NestSchedule wider = nest;
+  for (PlanLoop &loop : wider.loops)
+    if (loop.role == Role::SrcContiguous)
+      loop.step = std::max(
+          loop.step, std::min(loop.count, kPage / kLine * loop.step / columns));
+  return countConflicts(wider, bytes, Role::SrcContiguous);
 }
 
 /// Runs that are written to columns, which the next block continues in other
@@ -255,32 +280,41 @@ PlanCost Pricer::priceLarge() const {
           priceBuffers(), priceShuffles(), priceCache()};
 }
 
-/// In the cache, what counts is how much code without loops moves at once, and
-/// that the lines it needs stay in the first level.
+/// In the cache: short runs, lines of rows that are read in parts, those that
+/// are gone before they are read or written again, and code that is too long to
+/// be without loops.
 PlanCost Pricer::priceCached() const {
   PlanCost cost;
+  bool isDense = hasDenseColumns();
+  int64_t visit =
+      costs.cachedVisitPs + (followsColumns() ? costs.cachedSkipPs : 0);
+  cost.jumps = costs.cachedRunPs * kLine / (isDense ? high * columns : high) +
+               visit * kLine / wide;
+  cost.conflicts = getMissing(costs, columnConflicts, costs.cachedColumnPs) +
+                   priceCachedRows();
+  if (!followsColumns() && !isDense)
+    cost.conflicts += getMissing(costs, countAllColumnConflicts(),
+                                 costs.cachedColumnPs * kLine / high);
   cost.shuffles = priceShuffles();
-  int64_t loads =
-      std::max(countLoads(),
-               kLine / std::min(target.vectorBytes, costs.cachedLoadBytes));
-  cost.jumps = costs.cachedRunPs * kLine / high +
-               (loads == 1 ? costs.cachedVisitPs * kLine / wide : 0) +
-               (followsColumns() ? costs.cachedSkipPs * kLine / wide : 0);
-  int64_t gone = std::max<int64_t>(rowConflicts - kFreeRows, 0);
-  if (isGathered())
-    cost.buffers = costs.cachedGatherPs;
-  else
-    cost.conflicts = 2 * costs.cachedConflictPs * gone * (loads - 1) / rows;
-  if (gone)
-    cost.conflicts += costs.cachedConflictPs * loads *
-                      std::max<int64_t>(wide - kConflictBytes, 0) /
-                      kConflictBytes;
-  int64_t shared = std::max<int64_t>(columnConflicts - kFreeRows, 0);
-  cost.conflicts += costs.cachedColumnPs * shared / columns * kLine / high;
-  int64_t most = kBlockRegisters * target.vectorBytes;
-  cost.cache = costs.cachedConflictPs *
-               std::clamp<int64_t>(rows * wide - most, 0, most) / most;
+  cost.buffers = isGathered() ? costs.cachedGatherPs : 0;
+  int64_t shuffles = llvm::divideCeil(high, target.vectorBytes) * columns *
+                     llvm::Log2_64(target.vectorBytes / runBytes);
+  cost.cache =
+      costs.cachedConflictPs *
+      std::clamp<int64_t>(shuffles - kBlockShuffles, 0, kBlockShuffles) /
+      kBlockShuffles;
   return cost;
+}
+
+/// Rows of which lines share a set: a block that takes less than a line of each
+/// finds them gone the next time, one that takes more has them evict each
+/// other.
+int64_t Pricer::priceCachedRows() const {
+  int64_t again = std::max<int64_t>(kLine / wide - 1, 0);
+  int64_t beyond = std::max<int64_t>(wide / kConflictBytes - 1, 0);
+  return getMissing(costs, rowConflicts, costs.cachedConflictPs * again) +
+         (rowConflicts > costs.firstLevelWays ? costs.cachedConflictPs * beyond
+                                              : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,8 +330,7 @@ static int64_t getPitch(const NestSchedule &nest, bool isInterleave,
                             : least;
 }
 
-/// Shuffles, and beyond the caches rows that are visited by turns, or columns
-/// that are jumped to.
+/// Shuffles, rows that are visited by turns, or columns that are jumped to.
 static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
                                 const RelayoutTarget &target, bool isLarge) {
   const ProcessorCosts &costs = target.costs;
@@ -315,8 +348,15 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
   PlanCost cost;
   cost.shuffles = costs.shufflePs * steps * groups.countShuffles(isInterleave) *
                   kLine / (few * target.vectorBytes);
-  if (!isLarge)
+  if (!isLarge) {
+    int64_t jump = isInterleave ? costs.cachedVisitPs : costs.cachedRunPs;
+    cost.jumps = jump * kLine / width;
+    if (!isInterleave)
+      cost.conflicts = getMissing(
+          costs, countConflicts(nest, elementBytes, Role::SrcContiguous),
+          costs.cachedColumnPs);
     return cost;
+  }
   cost.jumps = (isInterleave ? costs.visitPs : costs.jumpPs) * kLine / width;
   cost.streams = costs.streamPs * std::max<int64_t>(few - kFreeStreams, 0);
   if (nest.stores() == StoreKind::Plain)

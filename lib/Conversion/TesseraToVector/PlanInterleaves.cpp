@@ -18,6 +18,8 @@ static constexpr int64_t kMaxInterleaved = 24;
 static constexpr int64_t kMaxPackedNarrow = 8;
 /// Rows of which a block takes more than a register.
 static constexpr int64_t kMaxUnrolledRows = 8;
+/// Registers of each of more rows that a block takes in the caches.
+static constexpr int64_t kCachedRegisters = 8;
 /// Bytes from one column to the next, or one row, where what lies between is
 /// passed over.
 static constexpr int64_t kMaxSpread = 32;
@@ -59,11 +61,15 @@ bool NestPlanner::isPaddingBetween(const Draft &draft, int64_t runs,
 }
 
 /// Bytes of the long side that a block of `runs` takes: few rows in one piece
-/// of code, of many a register each.
+/// of code, of many a register each, or several in the caches, where nothing
+/// prefetches what comes next.
 int64_t NestPlanner::getInterleaveBytes(const Draft &draft,
                                         int64_t runs) const {
-  bool isUnrolled = runs <= kMaxUnrolledRows && draft.packedBytes.empty();
-  return isUnrolled ? kRunBytes : target.vectorBytes;
+  if (!draft.packedBytes.empty())
+    return target.vectorBytes;
+  if (runs <= kMaxUnrolledRows)
+    return kRunBytes;
+  return target.vectorBytes * (isLarge ? 1 : kCachedRegisters);
 }
 
 /// Columns of a run that begins anywhere: those up to a line, and the last
