@@ -260,7 +260,8 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (move.fillBytes == 0)
       consider(run, kStepBytes);
   } else {
-    consider(columns, kStepRows);
+    if (!move.isFilledBehindColumns())
+      consider(columns, kStepRows);
     consider(rows, kStepRows);
   }
   if (best)

@@ -131,15 +131,25 @@ static Move planCopy(const StridedNest &nest, int64_t elementBytes,
   return move;
 }
 
-/// Lets a kernel write the padding behind runs that it copies, or behind rows
-/// with which it makes columns of two or four runs. False where neither is so.
+/// Whether two or four rows make one run of the destination, column by column.
+static bool isInterleave(const Move &move) {
+  return move.kind == Move::Kind::Transpose &&
+         move.columns.dst == move.rows.count * move.runBytes &&
+         isApart(move.columns.dst, move.runBytes);
+}
+
+/// Lets a kernel write the padding behind runs that it copies or interleaves,
+/// or behind rows with which it makes columns of two or four runs. False where
+/// neither is so.
 static bool takePadding(Move &move, const RunPadding &padding,
                         int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
   bool isBehindRun = move.kind == Move::Kind::Copy &&
                      move.runBytes == padding.run * elementBytes &&
                      !isApart(pitch, elementBytes);
-  if (isBehindRun) {
+  bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
+                         move.rows.count * move.columns.count == padding.run;
+  if (isBehindRun || isBehindColumns) {
     move.fillBytes = padding.count * elementBytes;
     return true;
   }

@@ -46,13 +46,19 @@ struct Move {
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;
   /// Bytes of padding that are filled behind each run of a copy, or behind the
-  /// rows of a column that is interleaved.
+  /// rows of a column that is interleaved; where those are all, behind the last
+  /// column.
   int64_t fillBytes = 0;
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
   int signedBits = 0;
 
+  /// Whether `fillBytes` are those behind the last column.
+  bool isFilledBehindColumns() const {
+    return kind == Kind::Transpose && fillBytes > 0 &&
+           columns.dst == rows.count * runBytes;
+  }
   /// Bytes that are written.
   int64_t numBytes() const;
   void print(llvm::raw_ostream &os) const;

@@ -121,7 +121,8 @@ TEST(Runtime, TransposesOfSeveralBands) {
 
 // Tiles that the last rows or columns fill in part, in and past the caches:
 // runs that continue one another anywhere in a line, rows of pairs and of fours
-// that lack some, with padding behind them and without.
+// that lack some, with padding behind them and without, and long ones of which
+// several shares could take columns.
 TEST(Runtime, TilesFilledInPart) {
   Runner runner(testSeed());
   // Rows that could also be divided among two columns.
@@ -138,6 +139,9 @@ TEST(Runtime, TilesFilledInPart) {
                               {"f32[22,256]", "T(8,128)"},
                               {"u8[19,384]", "T(8,128)"},
                               {"f32[11,130]", "T(8,128)(2,1)"},
+                              {"f32[2,4000]", "T(2,4096)(2,1)"},
+                              {"u8[4,9001]", "T(4,9024)(4,1)"},
+                              {"u8[28,130]", "T(4,131)(4,1)"},
                               {"f64[13,301]", "T(8,128)"},
                               {"f64[9,140]", "T(8,64)(2,1)"},
                               {"c128[5,70]", "T(2,32)"}})
