@@ -106,8 +106,7 @@ static void findSpreadRow(Move &move) {
     takeSpreadRow(move);
 }
 
-/// Whether runs of the source are divided among a few columns. Such a source is
-/// read fastest from end to end.
+/// Whether runs of the source are divided among a few columns.
 static bool isDividedAmongFew(const Move &move) {
   return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
 }
@@ -126,8 +125,6 @@ static Move planCopy(const StridedNest &nest, int64_t elementBytes,
   absorbRun(move, elementBytes);
   findTranspose(move);
   findSpreadRow(move);
-  if (isDividedAmongFew(move))
-    orderBySource(move.loops);
   return move;
 }
 
@@ -142,12 +139,13 @@ static bool isInterleave(const Move &move) {
 /// or behind rows with which it makes columns of two or four runs. False where
 /// neither is so.
 static bool takePadding(Move &move, const RunPadding &padding,
-                        int64_t elementBytes) {
+                        int64_t elementBytes, bool behindColumns) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
   bool isBehindRun = move.kind == Move::Kind::Copy &&
                      move.runBytes == padding.run * elementBytes &&
                      !isApart(pitch, elementBytes);
-  bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
+  bool isBehindColumns = behindColumns && move.runBytes == elementBytes &&
+                         isInterleave(move) &&
                          move.rows.count * move.columns.count == padding.run;
   if (isBehindRun || isBehindColumns) {
     move.fillBytes = padding.count * elementBytes;
@@ -260,11 +258,11 @@ static Move planPackedFill(const PackedNest &nest) {
 /// Adds moves of whole bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, int64_t elementBytes,
-                     int64_t srcBytes, Schedule &schedule) {
+                     int64_t srcBytes, bool fillColumns, Schedule &schedule) {
   for (const StridedNest &nest : nests) {
     Move move = planCopy(nest, elementBytes, srcBytes);
     auto padding = findPadding(nest, fills);
-    if (padding && takePadding(move, *padding, elementBytes)) {
+    if (padding && takePadding(move, *padding, elementBytes, fillColumns)) {
       schedule.includedFills.push_back(
           planFill(fills[padding->fill], elementBytes));
       fills.erase(fills.begin() + padding->fill);
@@ -299,7 +297,8 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
 }
 
 llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
-                                       ElementBits bits, bool fillPadding) {
+                                       ElementBits bits, bool fillPadding,
+                                       bool fillColumns) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
         "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
@@ -315,7 +314,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (bits.src == bits.dst && bits.dst % 8 == 0) {
     int64_t bytes = bits.dst / 8;
     addMoves(*nests, std::move(fills), bytes, src.strides ? 1 : bytes,
-             schedule);
+             fillColumns, schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
@@ -348,6 +347,26 @@ void Schedule::streamStores(bool withColumns, bool withSideBySide) {
     if (isLong && !(withSideBySide && isOfFewRuns(move)))
       orderBySource(move.loops);
   }
+}
+
+/// Whether more than `most` columns of a tile, in the order of the source,
+/// begin at one set of the first-level cache, as pages do.
+static bool evictsColumns(const Move &move, int64_t most) {
+  constexpr int64_t kPage = 4096;
+  int64_t columns = move.columns.count, pitch = std::abs(move.columns.dst);
+  for (const Loop &loop : move.loops)
+    if (std::abs(loop.dst) == columns * pitch)
+      columns *= loop.count;
+  int64_t step = pitch & -pitch;
+  int64_t sets = step == 0 || step >= kPage ? 1 : kPage / step;
+  return columns / sets > most;
+}
+
+void Schedule::orderDivided(int64_t mostInOneSet) {
+  for (Move &move : moves)
+    if (isDividedAmongFew(move) &&
+        (move.isStreamed || !evictsColumns(move, mostInOneSet)))
+      orderBySource(move.loops);
 }
 
 //===----------------------------------------------------------------------===//

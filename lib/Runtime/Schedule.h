@@ -68,10 +68,12 @@ struct Move {
 /// they write some bits alone.
 class Schedule {
 public:
-  /// Strides of `src`, where it has any, are bytes. Error: *unsupported* where
-  /// there are no strided nests.
+  /// Strides of `src`, where it has any, are bytes. With `fillColumns` padding
+  /// behind interleaved rows is filled with them, if all is. Error:
+  /// *unsupported* where there are no strided nests.
   static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
-                                      ElementBits bits, bool fillPadding);
+                                      ElementBits bits, bool fillPadding,
+                                      bool fillColumns);
 
   /// Bytes that are written.
   int64_t numBytes() const;
@@ -80,6 +82,12 @@ public:
   /// few columns only if `withColumns`. They follow the source, but with
   /// `withSideBySide` those that read few runs side by side the destination.
   void streamStores(bool withColumns, bool withSideBySide);
+
+  /// Lets moves that divide runs of the source among few columns follow the
+  /// source, as it is read fastest from end to end, unless more columns of a
+  /// tile than that begin at one set of the first-level cache: they would evict
+  /// one another before their next lines are written.
+  void orderDivided(int64_t mostInOneSet);
 
   std::vector<Move> moves;
   /// What `moves` fill besides their elements, as moves of their own.

@@ -975,16 +975,11 @@ TESSERA_INLINE void interleaveFew(const Block &block, const char *filler) {
                           block.dst + (c * Ways + k) * RunBytes);
 }
 
-/// And filler up to `all` bytes.
+/// Nothing is filled behind the last column here.
 template <int RunBytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
                                      const Filler &filler) {
-  if (block.rows < Ways)
-    interleaveFew<RunBytes, Ways>(block, filler.get(0));
-  else
-    interleave<RunBytes, Ways>(block, /*isStreamed=*/false);
-  int64_t size = block.columns * Ways * RunBytes;
-  filler.write(block.dst + size, all - size);
+  interleaveFew<RunBytes, Ways>(block, filler.get(0));
 }
 #endif
 
