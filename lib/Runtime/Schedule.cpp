@@ -335,6 +335,13 @@ static bool isOfFewRuns(const Move &move) {
          move.loops.back().count <= kMaxSideBySide;
 }
 
+/// Whether interleaves of more rows than are read best side by side make a
+/// tile. Two interleaves of four rows, one below the other, are read as fast.
+static bool isOfManyRows(const Move &move) {
+  return isInterleave(move) && !move.loops.empty() &&
+         move.loops.back().count > 2;
+}
+
 void Schedule::streamStores(bool withColumns, bool withSideBySide) {
   for (Move &move : moves) {
     bool isLong =
@@ -344,7 +351,8 @@ void Schedule::streamStores(bool withColumns, bool withSideBySide) {
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
-    if (isLong && !(withSideBySide && isOfFewRuns(move)))
+    bool isRead = isLong && !(withSideBySide && isOfFewRuns(move));
+    if (isRead || (isTranspose && !withSideBySide && isOfManyRows(move)))
       orderBySource(move.loops);
   }
 }

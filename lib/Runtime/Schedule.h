@@ -79,8 +79,9 @@ public:
   int64_t numBytes() const;
 
   /// Lets moves of long runs bypass the caches; those that divide runs among
-  /// few columns only if `withColumns`. They follow the source, but with
-  /// `withSideBySide` those that read few runs side by side the destination.
+  /// few columns only if `withColumns`. Those of long runs, and interleaves
+  /// that make tall tiles, follow the source, but with `withSideBySide` those
+  /// that read few runs side by side the destination.
   void streamStores(bool withColumns, bool withSideBySide);
 
   /// Lets moves that divide runs of the source among few columns follow the

@@ -439,6 +439,36 @@ static std::string print(const TesseraRuntimeRelayout *relayout) {
   return text;
 }
 
+// How it moves them, by registers of `vectorBytes` at most.
+static std::string printMoves(const char *source, const char *destination,
+                              int64_t vectorBytes, int64_t streamedBytes) {
+  TesseraRuntimeOptions options = {};
+  options.vectorBytes = vectorBytes;
+  options.streamedBytes = streamedBytes;
+  Handle relayout = create(parse(source), parse(destination), options);
+  return print(relayout.get());
+}
+
+// Tiles are read from end to end; those with many rows that begin at one set of
+// a cache are written row by row, unless that bypasses the caches.
+TEST(Runtime, OrderOfTiles) {
+  constexpr int64_t kNever = int64_t(1) << 40;
+  const char *rows = "s8[64,4096]";
+  const char *tall = "s8[64,4096]{1,0:T(32,128)(4,1)}";
+  const char *flat = "s8[64,4096]{1,0:T(8,128)(4,1)}";
+  std::string byTile = "  for 32  src 4096 dst 128\n  for 8  src 512";
+  std::string byRow = "  for 8  src 512 dst 16384\n  for 32  src 4096";
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    EXPECT_NE(printMoves(tall, rows, vectorBytes, kNever).find(byRow),
+              std::string::npos);
+    EXPECT_NE(printMoves(tall, rows, vectorBytes, 1).find(byTile),
+              std::string::npos);
+    EXPECT_NE(printMoves(flat, rows, vectorBytes, kNever)
+                  .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
+              std::string::npos);
+  }
+}
+
 TEST(Runtime, StructsAreTexts) {
   RandomLayouts layouts(testSeed());
   for (int i = 0, count = testCount(5000); i < count; ++i) {
