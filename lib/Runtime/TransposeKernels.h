@@ -977,7 +977,7 @@ TESSERA_INLINE void interleaveFew(const Block &block, const char *filler) {
 
 /// Nothing is filled behind the last column here.
 template <int RunBytes, int Ways, bool IsStreamed>
-TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t /*all*/,
                                      const Filler &filler) {
   interleaveFew<RunBytes, Ways>(block, filler.get(0));
 }
