@@ -229,6 +229,45 @@ void copyAnyRuns(const Job &job, const char *src, char *dst) {
        [size](const char *src, char *dst) { copyRun(src, dst, size); });
 }
 
+#if defined(__AVX512BW__)
+/// A run and what fills the bytes behind it up to `all`: each register is
+/// stored once, the one in which both meet, too. Past the caches if `dst` and
+/// `all` are whole lines.
+template <bool IsStreamed>
+TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
+                                int64_t all, Vector<8, kVectorBytes> filler) {
+  using V = Vector<8, kVectorBytes>;
+  int64_t i = 0;
+  for (; i + kVectorBytes <= size; i += kVectorBytes)
+    write<IsStreamed>(dst + i, load<V>(src + i));
+  V next = size > i ? loadFirst<V>(src + i, size - i, filler) : filler;
+  for (; i + kVectorBytes <= all; i += kVectorBytes) {
+    write<IsStreamed>(dst + i, next);
+    next = filler;
+  }
+  if (i < all)
+    storeFirst(dst + i, next, all - i);
+}
+
+void copyAndFillRuns(const Job &job, const char *src, char *dst) {
+  using V = Vector<8, kVectorBytes>;
+  const auto filler = load<V>(Filler(job.value).get(0));
+  int64_t size = job.runBytes, all = size + job.fillBytes;
+  if (!job.isStreamed || !isOnLine(all))
+    return walk(job.loops, job.numLoops, src, dst,
+                [size, all, filler](const char *src, char *dst) {
+                  copyAndFill<false>(src, dst, size, all, filler);
+                });
+  walk(job.loops, job.numLoops, src, dst,
+       [size, all, filler](const char *src, char *dst) {
+         if (bytesToLine(dst) == 0)
+           copyAndFill<true>(src, dst, size, all, filler);
+         else
+           copyAndFill<false>(src, dst, size, all, filler);
+       });
+  fence();
+}
+#else
 /// A run past the caches, and padding behind it. The line in which that begins
 /// goes through them.
 TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
@@ -259,6 +298,7 @@ void copyAndFillRuns(const Job &job, const char *src, char *dst) {
        });
   fence();
 }
+#endif
 
 void copyRuns(const Job &job, const char *src, char *dst) {
   int64_t size = job.runBytes;

@@ -352,6 +352,39 @@ TESSERA_INLINE void loadSplit(const char *src, V (&runs)[N]) {
 }
 
 //===----------------------------------------------------------------------===//
+// Parts of registers
+//===----------------------------------------------------------------------===//
+
+/// Whether loads and stores of the first bytes of a register alone are
+/// instructions.
+#if defined(__AVX512BW__)
+constexpr bool kHasMasks = true;
+#else
+constexpr bool kHasMasks = false;
+#endif
+
+#if defined(__AVX512BW__)
+/// The first `count` bytes of a register, at least 0; all if they are more.
+TESSERA_INLINE __mmask64 getFirst(int64_t count) {
+  constexpr uint64_t kAll = ~uint64_t(0);
+  return count < kVectorBytes ? ~(kAll << count) : kAll;
+}
+
+/// The bytes behind the first `count` are those of `others`; nothing is read
+/// there.
+template <typename V>
+TESSERA_INLINE V loadFirst(const char *from, int64_t count, V others = V{}) {
+  return reinterpret_cast<V>(_mm512_mask_loadu_epi8(
+      reinterpret_cast<__m512i>(others), getFirst(count), from));
+}
+template <typename V>
+TESSERA_INLINE void storeFirst(char *to, V value, int64_t count) {
+  _mm512_mask_storeu_epi8(to, getFirst(count),
+                          reinterpret_cast<__m512i>(value));
+}
+#endif
+
+//===----------------------------------------------------------------------===//
 // Addresses
 //===----------------------------------------------------------------------===//
 

@@ -55,7 +55,8 @@ struct Job {
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
   /// Of copies: bytes behind each run that are filled. Of a transpose to
-  /// columns of 2 or 4 runs: not 0 where those behind the rows are.
+  /// columns of 2 or 4 runs: not 0 where those behind the rows are; if there
+  /// are as many rows, bytes behind the last column.
   int64_t fillBytes;
 
   /// Of bits: the bytes of a step, which bits of them are written, and the

@@ -161,12 +161,19 @@ static PlanSide getPlanSide(const Side &side, const AxisList &axes,
   return plan;
 }
 
+/// The first-level cache has so many ways or a few more. Parts of lines that
+/// short registers have written wait for the rest of them outside of it.
+static constexpr int64_t kCacheWays = 8;
+
 std::optional<Schedule>
 Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
                        llvm::ArrayRef<Slice> dstBox) const {
+  // Registers that are shorter than a line have no masks, and go by turns to
+  // columns that bypass the caches, which pays later.
+  bool isShort = kernels->vectorBytes < kLineBytes;
   auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
                             getPlanSide(dst, dstAxes, dstBox), bits,
-                            padding.has_value());
+                            padding.has_value(), /*fillColumns=*/!isShort);
   if (!made) {
     llvm::consumeError(made.takeError());
     return std::nullopt;
@@ -176,13 +183,11 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
       move.srcOffset += src.strided->offset;
   int64_t streamedBytes =
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
-  // Registers that are shorter than a line go by turns to columns that bypass
-  // the caches, which pays later.
-  bool isShort = kernels->vectorBytes < kLineBytes;
   if (int64_t bytes = made->numBytes(); bytes >= streamedBytes)
     made->streamStores(
         /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
         /*withSideBySide=*/isShort);
+  made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
   return std::move(*made);
 }
 
@@ -260,7 +265,8 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (move.fillBytes == 0)
       consider(run, kStepBytes);
   } else {
-    consider(columns, kStepRows);
+    if (!move.isFilledBehindColumns())
+      consider(columns, kStepRows);
     consider(rows, kStepRows);
   }
   if (best)

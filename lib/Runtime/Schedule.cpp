@@ -106,8 +106,7 @@ static void findSpreadRow(Move &move) {
     takeSpreadRow(move);
 }
 
-/// Whether runs of the source are divided among a few columns. Such a source is
-/// read fastest from end to end.
+/// Whether runs of the source are divided among a few columns.
 static bool isDividedAmongFew(const Move &move) {
   return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
 }
@@ -126,20 +125,29 @@ static Move planCopy(const StridedNest &nest, int64_t elementBytes,
   absorbRun(move, elementBytes);
   findTranspose(move);
   findSpreadRow(move);
-  if (isDividedAmongFew(move))
-    orderBySource(move.loops);
   return move;
 }
 
-/// Lets a kernel write the padding behind runs that it copies, or behind rows
-/// with which it makes columns of two or four runs. False where neither is so.
+/// Whether two or four rows make one run of the destination, column by column.
+static bool isInterleave(const Move &move) {
+  return move.kind == Move::Kind::Transpose &&
+         move.columns.dst == move.rows.count * move.runBytes &&
+         isApart(move.columns.dst, move.runBytes);
+}
+
+/// Lets a kernel write the padding behind runs that it copies or interleaves,
+/// or behind rows with which it makes columns of two or four runs. False where
+/// neither is so.
 static bool takePadding(Move &move, const RunPadding &padding,
-                        int64_t elementBytes) {
+                        int64_t elementBytes, bool behindColumns) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
   bool isBehindRun = move.kind == Move::Kind::Copy &&
                      move.runBytes == padding.run * elementBytes &&
                      !isApart(pitch, elementBytes);
-  if (isBehindRun) {
+  bool isBehindColumns = behindColumns && move.runBytes == elementBytes &&
+                         isInterleave(move) &&
+                         move.rows.count * move.columns.count == padding.run;
+  if (isBehindRun || isBehindColumns) {
     move.fillBytes = padding.count * elementBytes;
     return true;
   }
@@ -250,11 +258,11 @@ static Move planPackedFill(const PackedNest &nest) {
 /// Adds moves of whole bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, int64_t elementBytes,
-                     int64_t srcBytes, Schedule &schedule) {
+                     int64_t srcBytes, bool fillColumns, Schedule &schedule) {
   for (const StridedNest &nest : nests) {
     Move move = planCopy(nest, elementBytes, srcBytes);
     auto padding = findPadding(nest, fills);
-    if (padding && takePadding(move, *padding, elementBytes)) {
+    if (padding && takePadding(move, *padding, elementBytes, fillColumns)) {
       schedule.includedFills.push_back(
           planFill(fills[padding->fill], elementBytes));
       fills.erase(fills.begin() + padding->fill);
@@ -289,7 +297,8 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
 }
 
 llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
-                                       ElementBits bits, bool fillPadding) {
+                                       ElementBits bits, bool fillPadding,
+                                       bool fillColumns) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
         "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
@@ -305,7 +314,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (bits.src == bits.dst && bits.dst % 8 == 0) {
     int64_t bytes = bits.dst / 8;
     addMoves(*nests, std::move(fills), bytes, src.strides ? 1 : bytes,
-             schedule);
+             fillColumns, schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
@@ -326,6 +335,13 @@ static bool isOfFewRuns(const Move &move) {
          move.loops.back().count <= kMaxSideBySide;
 }
 
+/// Whether interleaves of more rows than are read best side by side make a
+/// tile. Two interleaves of four rows, one below the other, are read as fast.
+static bool isOfManyRows(const Move &move) {
+  return isInterleave(move) && !move.loops.empty() &&
+         move.loops.back().count > 2;
+}
+
 void Schedule::streamStores(bool withColumns, bool withSideBySide) {
   for (Move &move : moves) {
     bool isLong =
@@ -335,9 +351,30 @@ void Schedule::streamStores(bool withColumns, bool withSideBySide) {
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
-    if (isLong && !(withSideBySide && isOfFewRuns(move)))
+    bool isRead = isLong && !(withSideBySide && isOfFewRuns(move));
+    if (isRead || (isTranspose && !withSideBySide && isOfManyRows(move)))
       orderBySource(move.loops);
   }
+}
+
+/// Whether more than `most` columns of a tile, in the order of the source,
+/// begin at one set of the first-level cache, as pages do.
+static bool evictsColumns(const Move &move, int64_t most) {
+  constexpr int64_t kPage = 4096;
+  int64_t columns = move.columns.count, pitch = std::abs(move.columns.dst);
+  for (const Loop &loop : move.loops)
+    if (std::abs(loop.dst) == columns * pitch)
+      columns *= loop.count;
+  int64_t step = pitch & -pitch;
+  int64_t sets = step == 0 || step >= kPage ? 1 : kPage / step;
+  return columns / sets > most;
+}
+
+void Schedule::orderDivided(int64_t mostInOneSet) {
+  for (Move &move : moves)
+    if (isDividedAmongFew(move) &&
+        (move.isStreamed || !evictsColumns(move, mostInOneSet)))
+      orderBySource(move.loops);
 }
 
 //===----------------------------------------------------------------------===//

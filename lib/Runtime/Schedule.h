@@ -46,13 +46,19 @@ struct Move {
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;
   /// Bytes of padding that are filled behind each run of a copy, or behind the
-  /// rows of a column that is interleaved.
+  /// rows of a column that is interleaved; where those are all, behind the last
+  /// column.
   int64_t fillBytes = 0;
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
   int signedBits = 0;
 
+  /// Whether `fillBytes` are those behind the last column.
+  bool isFilledBehindColumns() const {
+    return kind == Kind::Transpose && fillBytes > 0 &&
+           columns.dst == rows.count * runBytes;
+  }
   /// Bytes that are written.
   int64_t numBytes() const;
   void print(llvm::raw_ostream &os) const;
@@ -62,18 +68,27 @@ struct Move {
 /// they write some bits alone.
 class Schedule {
 public:
-  /// Strides of `src`, where it has any, are bytes. Error: *unsupported* where
-  /// there are no strided nests.
+  /// Strides of `src`, where it has any, are bytes. With `fillColumns` padding
+  /// behind interleaved rows is filled with them, if all is. Error:
+  /// *unsupported* where there are no strided nests.
   static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
-                                      ElementBits bits, bool fillPadding);
+                                      ElementBits bits, bool fillPadding,
+                                      bool fillColumns);
 
   /// Bytes that are written.
   int64_t numBytes() const;
 
   /// Lets moves of long runs bypass the caches; those that divide runs among
-  /// few columns only if `withColumns`. They follow the source, but with
-  /// `withSideBySide` those that read few runs side by side the destination.
+  /// few columns only if `withColumns`. Those of long runs, and interleaves
+  /// that make tall tiles, follow the source, but with `withSideBySide` those
+  /// that read few runs side by side the destination.
   void streamStores(bool withColumns, bool withSideBySide);
+
+  /// Lets moves that divide runs of the source among few columns follow the
+  /// source, as it is read fastest from end to end, unless more columns of a
+  /// tile than that begin at one set of the first-level cache: they would evict
+  /// one another before their next lines are written.
+  void orderDivided(int64_t mostInOneSet);
 
   std::vector<Move> moves;
   /// What `moves` fill besides their elements, as moves of their own.

@@ -883,6 +883,42 @@ TESSERA_INLINE void deinterleaveTiles(const Block &block) {
     moveTile(least(r, block.rows - kRuns));
 }
 
+#if defined(__AVX512BW__)
+/// Columns from number `first` on, fewer than a register has, and filler up to
+/// `all` bytes from the begin of the block. Whole registers are stored as far
+/// as there are: processors take longer for parts of one.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveRest(const Block &block, int64_t first,
+                                   int64_t all, const Filler &filler) {
+  using V = Vector<RunBytes, kVectorBytes>;
+  const auto fill = load<V>(filler.get(0));
+  int64_t left = (block.columns - first) * RunBytes;
+  const char *src = block.src + first * RunBytes;
+  char *dst = block.dst + first * Ways * RunBytes, *end = block.dst + all;
+  auto writeNext = [&](V value) {
+    if (end - dst >= kVectorBytes)
+      write<IsStreamed>(dst, value);
+    else if (end > dst)
+      storeFirst(dst, value, end - dst);
+    dst += kVectorBytes;
+  };
+  if (left > 0) {
+    V rows[Ways];
+    TESSERA_UNROLL
+    for (int k = 0; k < Ways; ++k)
+      rows[k] = k < block.rows
+                    ? loadFirst<V>(src + k * block.srcPitch, left, fill)
+                    : fill;
+    interleaveRegisters<RunBytes>(rows);
+    TESSERA_UNROLL
+    for (int k = 0; k < Ways; ++k)
+      writeNext(rows[k]);
+  }
+  while (dst < end)
+    writeNext(fill);
+}
+#endif
+
 template <int RunBytes, int Ways>
 TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   int64_t size = block.columns * RunBytes;
@@ -894,12 +930,32 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
     return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+#if defined(__AVX512BW__)
+  static constexpr uint8_t kNone[kLaneBytes] = {};
+  interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
+#else
   callApart(transposeOneByOne<RunBytes>, block);
+#endif
 }
 
+#if defined(__AVX512BW__)
+/// Columns of `Ways` runs, of which rows are the first and filler the others,
+/// and filler up to `all` bytes.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
+                                     const Filler &filler) {
+  constexpr int64_t kRuns = kVectorBytes / RunBytes;
+  int64_t c = 0;
+  for (; c + kRuns <= block.columns; c += kRuns)
+    interleaveTile<RunBytes, kVectorBytes, Ways, IsStreamed>(
+        block.src + c * RunBytes, block.srcPitch,
+        block.dst + c * Ways * RunBytes, block.rows, filler.get(0));
+  interleaveRest<RunBytes, Ways, IsStreamed>(block, c, all, filler);
+}
+#else
 /// Columns of `Ways` runs of which rows are the first, and `filler` the others.
 template <int RunBytes, int Ways>
-TESSERA_INLINE void interleaveFilled(const Block &block, const char *filler) {
+TESSERA_INLINE void interleaveFew(const Block &block, const char *filler) {
   int64_t c = 0;
   auto interleaveAll = [&](auto bytes) {
     constexpr int kBytes = decltype(bytes)::kCount;
@@ -918,6 +974,38 @@ TESSERA_INLINE void interleaveFilled(const Block &block, const char *filler) {
                               : filler,
                           block.dst + (c * Ways + k) * RunBytes);
 }
+
+/// Nothing is filled behind the last column here.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t /*all*/,
+                                     const Filler &filler) {
+  interleaveFew<RunBytes, Ways>(block, filler.get(0));
+}
+#endif
+
+#if defined(__AVX512BW__)
+/// Rows from number `first` on, fewer than a register has; nothing is read
+/// beyond the last run, or written beyond the columns.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleaveRest(const Block &block, int64_t first) {
+  using V = Vector<RunBytes, kVectorBytes>;
+  int64_t rows = block.rows - first;
+  int64_t left = ((rows - 1) * Ways + block.columns) * RunBytes;
+  const char *src = block.src + first * Ways * RunBytes;
+  V runs[Ways];
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k) {
+    int64_t begin = k * kVectorBytes;
+    runs[k] = loadFirst<V>(src + begin, left - least(begin, left));
+  }
+  deinterleaveRegisters<kVectorBytes / RunBytes>(runs);
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k)
+    if (k < block.columns)
+      storeFirst(block.dst + k * block.dstPitch + first * RunBytes, runs[k],
+                 rows * RunBytes);
+}
+#endif
 
 /// Some of `Ways` columns. What lies between their runs is loaded as long as
 /// others follow, so that nothing is read beyond the last one.
@@ -938,11 +1026,15 @@ TESSERA_INLINE void deinterleaveSome(const Block &block) {
   };
   deinterleaveAll(Constant<kVectorBytes>());
   deinterleaveAll(Constant<kLaneBytes>());
+#if defined(__AVX512BW__)
+  deinterleaveRest<RunBytes, Ways>(block, r);
+#else
   Block rest = block;
   rest.rows -= r;
   rest.src += r * block.srcPitch;
   rest.dst += r * RunBytes;
   callApart(transposeOneByOne<RunBytes>, rest);
+#endif
 }
 
 template <int RunBytes, int Ways>
@@ -955,7 +1047,11 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
     return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+#if defined(__AVX512BW__)
+  deinterleaveRest<RunBytes, Ways>(block, 0);
+#else
   callApart(transposeOneByOne<RunBytes>, block);
+#endif
 }
 
 //===----------------------------------------------------------------------===//
@@ -1030,13 +1126,23 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
   fence();
 }
 
-/// Interleaves of rows and padding.
+/// Interleaves of rows and padding, which lies behind the rows of each column,
+/// or behind the last column where there are all rows.
 template <int RunBytes, int Ways>
 void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
   const Filler filler(job.value);
-  walkBlocks(job, src, dst, [&filler](const Block &block) {
-    interleaveFilled<RunBytes, Ways>(block, filler.get(0));
+  int64_t all = job.columns.count * Ways * RunBytes;
+  if (job.rows.count == Ways)
+    all += job.fillBytes;
+  bool isStreamed = kHasMasks && job.isStreamed && isOnLine(all);
+  walkBlocks(job, src, dst, [&filler, all, isStreamed](const Block &block) {
+    if (isStreamed && bytesToLine(block.dst) == 0)
+      interleaveFilled<RunBytes, Ways, true>(block, all, filler);
+    else
+      interleaveFilled<RunBytes, Ways, false>(block, all, filler);
   });
+  if (isStreamed)
+    fence();
 }
 
 /// Fewer columns than there are runs side by side.

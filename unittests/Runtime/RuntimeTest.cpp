@@ -121,7 +121,8 @@ TEST(Runtime, TransposesOfSeveralBands) {
 
 // Tiles that the last rows or columns fill in part, in and past the caches:
 // runs that continue one another anywhere in a line, rows of pairs and of fours
-// that lack some, with padding behind them and without.
+// that lack some, with padding behind them and without, and long ones of which
+// several shares could take columns.
 TEST(Runtime, TilesFilledInPart) {
   Runner runner(testSeed());
   // Rows that could also be divided among two columns.
@@ -138,6 +139,9 @@ TEST(Runtime, TilesFilledInPart) {
                               {"f32[22,256]", "T(8,128)"},
                               {"u8[19,384]", "T(8,128)"},
                               {"f32[11,130]", "T(8,128)(2,1)"},
+                              {"f32[2,4000]", "T(2,4096)(2,1)"},
+                              {"u8[4,9001]", "T(4,9024)(4,1)"},
+                              {"u8[28,130]", "T(4,131)(4,1)"},
                               {"f64[13,301]", "T(8,128)"},
                               {"f64[9,140]", "T(8,64)(2,1)"},
                               {"c128[5,70]", "T(2,32)"}})
@@ -433,6 +437,36 @@ static std::string print(const TesseraRuntimeRelayout *relayout) {
       },
       &text);
   return text;
+}
+
+// How it moves them, by registers of `vectorBytes` at most.
+static std::string printMoves(const char *source, const char *destination,
+                              int64_t vectorBytes, int64_t streamedBytes) {
+  TesseraRuntimeOptions options = {};
+  options.vectorBytes = vectorBytes;
+  options.streamedBytes = streamedBytes;
+  Handle relayout = create(parse(source), parse(destination), options);
+  return print(relayout.get());
+}
+
+// Tiles are read from end to end; those with many rows that begin at one set of
+// a cache are written row by row, unless that bypasses the caches.
+TEST(Runtime, OrderOfTiles) {
+  constexpr int64_t kNever = int64_t(1) << 40;
+  const char *rows = "s8[64,4096]";
+  const char *tall = "s8[64,4096]{1,0:T(32,128)(4,1)}";
+  const char *flat = "s8[64,4096]{1,0:T(8,128)(4,1)}";
+  std::string byTile = "  for 32  src 4096 dst 128\n  for 8  src 512";
+  std::string byRow = "  for 8  src 512 dst 16384\n  for 32  src 4096";
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    EXPECT_NE(printMoves(tall, rows, vectorBytes, kNever).find(byRow),
+              std::string::npos);
+    EXPECT_NE(printMoves(tall, rows, vectorBytes, 1).find(byTile),
+              std::string::npos);
+    EXPECT_NE(printMoves(flat, rows, vectorBytes, kNever)
+                  .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
+              std::string::npos);
+  }
 }
 
 TEST(Runtime, StructsAreTexts) {
