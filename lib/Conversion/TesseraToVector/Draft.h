@@ -34,13 +34,6 @@ inline bool isSameLoop(const PlanLoop &a, const PlanLoop &b) {
   return a.srcStride == b.srcStride && a.dstStride == b.dstStride;
 }
 
-inline int64_t countSteps(llvm::ArrayRef<PlanLoop> chain) {
-  int64_t steps = 1;
-  for (const PlanLoop &loop : chain)
-    steps *= loop.count;
-  return steps;
-}
-
 struct Draft : NestSchedule {
   Draft(const StridedNest &nest, int64_t elementBytes)
       : strided(nest), bytes(elementBytes) {

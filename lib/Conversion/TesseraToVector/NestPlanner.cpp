@@ -132,9 +132,10 @@ NestSchedule NestPlanner::planBits(const PackedNest &packed,
   take(isFill ? "fill bits" : "merge", "some bits of each byte are written");
   Draft draft(strided, bytes);
   if (isFill)
-    draft.kernel = FillBitsKernel{packed.mask};
+    draft.kernel = FillBitsKernel();
   else
-    draft.kernel = MergeKernel{packed.mask};
+    draft.kernel = MergeKernel();
+  draft.choices().mask = packed.mask;
   draft.packedBytes = packed.packedBytes;
   draft.takeRun(/*bothSides=*/!isFill);
   draft.orderLoops(/*bySource=*/false);

@@ -113,7 +113,7 @@ NestPlanner::planCoalescedCopy(const BlockedNest &nest) const {
       draft.runBytes() < least || llvm::none_of(draft.loops, continues))
     return std::nullopt;
   orderLoops(draft, true);
-  CopyKernel copy{StoreKind::Carried};
+  CopyKernel copy{{StoreKind::Carried}};
   if (draft.loops.back().srcStride == draft.runElements &&
       draft.runBytes() <= kMaxPrefetchedRun)
     copy.prefetchBytes = getCopyPrefetch(draft, kPrefetchBytes);
@@ -127,7 +127,7 @@ NestPlanner::Trial NestPlanner::planMaskedCopy(const BlockedNest &nest) const {
   if (!hasLineRegisters() || !draft.packedBytes.empty() ||
       draft.runBytes() < kRunBytes)
     return std::nullopt;
-  draft.kernel = CopyKernel{StoreKind::Staged};
+  draft.kernel = CopyKernel{{StoreKind::Staged}};
   orderLoops(draft, true);
   return draft;
 }
@@ -147,6 +147,6 @@ NestPlanner::planBufferedCopy(const BlockedNest &nest) const {
                     Role::DstContiguous);
   if (draft.blockRows() * draft.runBytes() < kRaggedRunBytes)
     return std::nullopt;
-  draft.kernel = CopyKernel{StoreKind::Staged};
+  draft.kernel = CopyKernel{{StoreKind::Staged}};
   return draft;
 }

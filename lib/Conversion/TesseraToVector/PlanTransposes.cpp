@@ -86,7 +86,7 @@ NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
     return std::nullopt;
   for (int64_t high : {choice.rowBytes, getWholeLines(nest, choice.rowBytes)}) {
     Draft draft = takeBlock(nest, high, choice.columnBytes);
-    draft.kernel = TransposeKernel{StoreKind::Nontemporal};
+    draft.kernel = TransposeKernel{{StoreKind::Nontemporal}};
     if (isWholeLines(draft, draft.blockRows() * draft.runElements,
                      draft.columns))
       return draft;
@@ -107,7 +107,7 @@ NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
     return std::nullopt;
   draft.takeBlock(nest.rows, allRows, allRows, Role::DstContiguous);
   draft.takeBlock(column, wide, wide, Role::SrcContiguous);
-  draft.kernel = TransposeKernel{StoreKind::Staged};
+  draft.kernel = TransposeKernel{{StoreKind::Staged}};
   return draft;
 }
 
@@ -175,7 +175,7 @@ NestPlanner::Trial NestPlanner::planCarried(const BlockedNest &nest,
     hasPanels |=
         loop.role == Role::DstContiguous && loop.count >= 2 * loop.step;
   }
-  draft.kernel = TransposeKernel{StoreKind::Carried};
+  draft.kernel = TransposeKernel{{StoreKind::Carried}};
   if (!hasPanels || !isSteady || !orderCarried(draft))
     return std::nullopt;
   return draft;
@@ -204,7 +204,7 @@ NestPlanner::Trial NestPlanner::planStaged(const BlockedNest &nest,
   if (hasLineRegisters() && !target.tuning.kind)
     return std::nullopt;
   Draft draft = takeBlock(nest, choice.rowBytes, choice.columnBytes);
-  draft.kernel = TransposeKernel{StoreKind::Staged};
+  draft.kernel = TransposeKernel{{StoreKind::Staged}};
   return draft;
 }
 
