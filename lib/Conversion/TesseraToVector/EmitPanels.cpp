@@ -8,8 +8,6 @@
 
 #include "NestEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace tessera;
 using namespace mlir;
 
@@ -37,19 +35,17 @@ void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
   int64_t lines = width / line, remainder = width % line;
   int64_t stride = rows.size() > 1 ? rows[1] : 0;
   int64_t prefetch = nest.get<TransposeKernel>()->prefetch;
-  Position tiles = {panelBuffer, arith::ConstantIndexOp::create(b, 0)};
+  Move rowsToTiles = {from, {panelBuffer, constant(0)}};
   repeatInLoop(rows.size(), [&](Value row) {
-    Position first = advance(from, row, stride), to = advance(tiles, row, line);
-    Position ahead = getAhead(first, prefetch * stride, width);
+    Move first = advance(rowsToTiles, row, stride, line);
+    Position ahead = getAhead(first.from, prefetch * stride, width);
     auto copyLine = [&](Value i, int64_t count) {
       if (prefetch)
         emitPrefetchOfLine(advance(ahead, i, line));
-      Position source = advance(first, i, line);
-      Position target = advance(to, i, countTile());
-      kernels.copy(source, target, count);
+      kernels.copy(advance(first, i, line, countTile()), count);
     };
     repeat(lines, [&](Value i) { copyLine(i, line); });
     if (remainder)
-      copyLine(arith::ConstantIndexOp::create(b, lines), remainder);
+      copyLine(constant(lines), remainder);
   });
 }
