@@ -149,9 +149,8 @@ Chain NestPlanner::findSpreadColumns(const Draft &draft,
   if (rows.empty() || draft.runElements != 1)
     return {};
   for (const PlanLoop &loop : draft.loops) {
-    bool isRow = llvm::any_of(
-        rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
-    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMaxColumnPitch)
+    if (!hasSame(rows, loop) && loop.srcStride > 1 &&
+        loop.srcStride <= kMaxColumnPitch)
       return {loop};
   }
   return {};
