@@ -57,10 +57,8 @@ bool Draft::takePermutedRun(int64_t maxBytes) {
   if (runElements > 1)
     within.push_back({runElements, 1, 1});
   within.append(taken.begin(), taken.end());
-  llvm::erase_if(loops, [&](const PlanLoop &loop) {
-    return llvm::any_of(
-        taken, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
-  });
+  llvm::erase_if(loops,
+                 [&](const PlanLoop &loop) { return hasSame(taken, loop); });
   runElements = size;
   return true;
 }
@@ -71,13 +69,9 @@ Chain Draft::findChain(bool inDestination,
   int64_t next = runElements * (inDestination ? packedRun() : 1);
   while (true) {
     const PlanLoop *it = llvm::find_if(loops, [&](const PlanLoop &loop) {
-      return (inDestination ? loop.dstStride : loop.srcStride) == next;
+      return loop.getStride(/*inSource=*/!inDestination) == next;
     });
-    bool ends =
-        it == loops.end() || llvm::any_of(taken, [&](const PlanLoop &loop) {
-          return isSameLoop(*it, loop);
-        });
-    if (ends)
+    if (it == loops.end() || hasSame(taken, *it))
       return chain;
     chain.push_back(*it);
     next *= it->count;
@@ -96,8 +90,7 @@ void Draft::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,
   auto &inner = role == Role::DstContiguous ? rows : columns;
   int64_t runs = 1;
   for (const PlanLoop &loop : chain) {
-    PlanLoop *it = llvm::find_if(
-        loops, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
+    PlanLoop *it = findSame(loops, loop);
     if (runs * loop.count <= most) {
       inner.push_back(loop);
       inner.back().role = role;
@@ -125,10 +118,8 @@ void Draft::orderLoops(bool bySource) {
 }
 
 size_t Draft::findPanels() const {
-  const PlanLoop *panels = llvm::find_if(loops, [](const PlanLoop &loop) {
-    return loop.role == Role::DstContiguous;
-  });
-  return panels - loops.begin();
+  const PlanLoop *panels = findLoop(Role::DstContiguous);
+  return panels ? panels - loops.begin() : loops.size();
 }
 
 int64_t Draft::countCarried(size_t depth) const {

@@ -24,6 +24,8 @@
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 #include "tessera/Conversion/TesseraToVector/StridedNests.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace tessera {
 
 /// Loops that continue one another, most minor first.
@@ -34,11 +36,16 @@ inline bool isSameLoop(const PlanLoop &a, const PlanLoop &b) {
   return a.srcStride == b.srcStride && a.dstStride == b.dstStride;
 }
 
-inline int64_t countSteps(llvm::ArrayRef<PlanLoop> chain) {
-  int64_t steps = 1;
-  for (const PlanLoop &loop : chain)
-    steps *= loop.count;
-  return steps;
+/// The loop among `loops` that is the same; their end if there is none.
+inline PlanLoop *findSame(llvm::MutableArrayRef<PlanLoop> loops,
+                          const PlanLoop &loop) {
+  return llvm::find_if(
+      loops, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
+}
+
+inline bool hasSame(llvm::ArrayRef<PlanLoop> loops, const PlanLoop &loop) {
+  return llvm::any_of(
+      loops, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
 }
 
 struct Draft : NestSchedule {

@@ -12,7 +12,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -116,12 +115,10 @@ static void emitVersions(ImplicitLocOpBuilder &b, Scratch &scratch,
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value isAligned =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, address, zero);
-  auto choice = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(choice.thenBlock());
-  emitFirst();
-  b.setInsertionPointToStart(choice.elseBlock());
-  emitVersions(b, scratch, source, destination, versions.drop_front(), padding);
+  emitChoice(b, isAligned, emitFirst, [&] {
+    emitVersions(b, scratch, source, destination, versions.drop_front(),
+                 padding);
+  });
 }
 
 void tessera::emitRelayout(OpBuilder &builder, Location loc, Value source,

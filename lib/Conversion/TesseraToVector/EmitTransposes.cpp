@@ -8,10 +8,8 @@
 
 #include "NestEmitter.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -33,45 +31,46 @@ static constexpr int64_t kFirstLevelBytes = 16 << 10;
 static constexpr int64_t kMaxFirstLevelShuffles = 512;
 /// Lines that are stored under one condition: half the registers.
 static constexpr size_t kCarriedGroup = 16;
+/// What one load takes of a row, where packed bytes are transposed.
+static constexpr int64_t kLaneBytes = 16;
 
-void NestEmitter::emitTranspose(Position from, Position to,
-                                llvm::ArrayRef<int64_t> rows,
-                                llvm::ArrayRef<int64_t> columns,
-                                bool isAligned) {
-  if (haloRows())
-    return emitRaggedColumns(from, to, rows, columns);
-  if (nest.stores() != StoreKind::Staged)
-    return emitRowChunks(from, to, rows, columns);
-  // In the buffer, columns lie one behind the other.
-  Position stage = getStage();
-  int64_t length = rows.size() * nest.runElements;
-  Table stageColumns;
-  for (size_t i = 0; i < columns.size(); ++i)
-    stageColumns.push_back(i * length);
-  emitRowChunks(from, stage, rows, stageColumns);
-  emitStagedColumns(stage, to, columns, length, isAligned);
+/// Where runs of `length` begin that lie one behind the other.
+static Table getPositions(int64_t count, int64_t length) {
+  Table positions;
+  for (int64_t i = 0; i < count; ++i)
+    positions.push_back(i * length);
+  return positions;
 }
 
-void NestEmitter::emitTiles(Position from, Position to,
-                            llvm::ArrayRef<int64_t> rows,
-                            llvm::ArrayRef<int64_t> columns, bool fillsLines,
-                            bool unrolls) {
-  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+void NestEmitter::emitTranspose(const Block &block, bool isAligned) {
+  if (haloRows())
+    return emitRaggedColumns(block);
+  if (nest.stores() != StoreKind::Staged)
+    return emitRowChunks(block);
+  // In the buffer, columns lie one behind the other.
+  Position stage = getStage();
+  int64_t length = block.rows.size() * nest.runElements;
+  Table stageColumns = getPositions(block.columns.size(), length);
+  emitRowChunks({{block.from, stage}, block.rows, stageColumns});
+  emitStagedColumns({stage, block.to}, block.columns, length, isAligned);
+}
+
+void NestEmitter::emitTiles(const Block &block, bool fillsLines, bool unrolls) {
+  int64_t width =
+      kernels.registerColumns(block.rows.size(), block.columns.size());
   auto emitTile = [&](const Part &part) {
-    Position source = advanceRuns(from, part);
-    Position target = advance(to, part.iteration, part.stride);
-    kernels.transpose(source, rows, target, part.entries, fillsLines);
+    Move move = {advanceRuns(block.from, part), advance(block.to, part)};
+    kernels.transpose({move, block.rows, part.entries}, fillsLines);
   };
-  forEachPart(columns, width, kernels.laneRuns(), unrolls,
+  forEachPart(block.columns, width, kernels.laneRuns(), unrolls,
               /*overlaps=*/!unrolls, emitTile);
 }
 
 /// Transposes squares of whole registers in two steps, where that is what the
 /// block consists of: rows are unpacked into the buffer of the block, and
 /// columns put together from there.
-bool NestEmitter::emitSquares(Position from, Position to,
-                              llvm::ArrayRef<int64_t> rows,
-                              llvm::ArrayRef<int64_t> columns) {
+bool NestEmitter::emitSquares(const Block &block) {
+  auto [rows, columns] = std::pair(block.rows, block.columns);
   int64_t q = kernels.laneRuns(), line = lineElements(),
           side = line / nest.runElements;
   int64_t numRows = rows.size(), numColumns = columns.size();
@@ -84,99 +83,87 @@ bool NestEmitter::emitSquares(Position from, Position to,
   Table lanes;
   for (int64_t i = 0; i < side; i += q)
     lanes.push_back(columns[i]);
-  forEachPart(
-      rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
-      [&](const Part &part) {
-        Position first = advance(from, part.iteration, part.stride);
-        Position column =
-            advance(to, part.iteration, height * nest.runElements);
-        forEachPart(part.entries, q, q, q <= kMaxUnrolledRows,
-                    /*overlaps=*/false, [&](const Part &set) {
-                      Position source =
-                          advance(first, set.iteration, set.stride);
-                      Position target = advance(stage, set.iteration, q * line);
-                      kernels.unpackRows(source, set.entries, target);
-                    });
-        repeatTiles(q, /*unrolls=*/false, [&](Value i) {
-          for (int64_t row = 0; row < height; row += side) {
-            Position source = advance(stage + row * line, i, line);
-            Position target =
-                advance(column + row * nest.runElements, i, *columnStride);
-            kernels.splitColumns(source, target, lanes, isNontemporal());
-          }
-        });
-      });
+  auto emitSquare = [&](const Part &part) {
+    Position first = advance(block.from, part);
+    Position column =
+        advance(block.to, part.iteration, height * nest.runElements);
+    forEachPart(part.entries, q, q, q <= kMaxUnrolledRows, /*overlaps=*/false,
+                [&](const Part &set) {
+                  Position source = advance(first, set);
+                  kernels.unpackRows(source, set.entries,
+                                     advance(stage, set.iteration, q * line));
+                });
+    repeatTiles(q, /*unrolls=*/false, [&](Value i) {
+      for (int64_t row = 0; row < height; row += side) {
+        Move move = {stage + row * line, column + row * nest.runElements};
+        kernels.splitColumns(advance(move, i, line, *columnStride), lanes,
+                             isNontemporal());
+      }
+    });
+  };
+  forEachPart(rows, height, height, /*unrolls=*/false, /*overlaps=*/false,
+              emitSquare);
   return true;
 }
 
 /// Loads each row once, side by side into the buffer of the block, from where
 /// the kernel takes its parts.
-void NestEmitter::emitGatheredRows(Position from, Position to,
-                                   llvm::ArrayRef<int64_t> rows,
-                                   llvm::ArrayRef<int64_t> columns) {
-  if (hasWideLoads && emitSquares(from, to, rows, columns))
+void NestEmitter::emitGatheredRows(const Block &block) {
+  if (hasWideLoads && emitSquares(block))
     return;
-  int64_t size =
-      std::min<int64_t>(kernels.registerRows(rows.size()), rows.size());
-  int64_t length = columns.size() * nest.runElements;
+  int64_t numRows = block.rows.size();
+  int64_t size = std::min<int64_t>(kernels.registerRows(numRows), numRows);
+  int64_t length = block.columns.size() * nest.runElements;
   Position stage = getStage();
   auto emitRows = [&](const Part &part) {
-    Position first = advance(from, part.iteration, part.stride);
-    Table stageRows;
-    for (auto [i, row] : llvm::enumerate(part.entries)) {
-      stageRows.push_back(i * length);
-      kernels.copy(first + row, stage + i * length, length);
-    }
-    emitTiles(stage, advanceRuns(to, part), stageRows, columns,
+    Position first = advance(block.from, part);
+    Table stageRows = getPositions(part.entries.size(), length);
+    for (auto [row, stageRow] : llvm::zip_equal(part.entries, stageRows))
+      kernels.copy({first + row, stage + stageRow}, length);
+    Move move = {stage, advanceRuns(block.to, part)};
+    emitTiles({move, stageRows, block.columns},
               isNontemporal() && part.begin % size == 0, /*unrolls=*/false);
   };
-  forEachPart(rows, size, size, /*unrolls=*/false,
+  forEachPart(block.rows, size, size, /*unrolls=*/false,
               /*overlaps=*/!isNontemporal(), emitRows);
 }
 
 /// As many columns at a time as one load takes, each from its first row to the
 /// last, so that memory gets long runs.
-void NestEmitter::emitLongColumns(Position from, Position to,
-                                  llvm::ArrayRef<int64_t> rows,
-                                  llvm::ArrayRef<int64_t> columns) {
-  int64_t height = kernels.registerRows(rows.size());
-  int64_t width = kernels.registerColumns(rows.size(), columns.size());
+void NestEmitter::emitLongColumns(const Block &block) {
+  int64_t height = kernels.registerRows(block.rows.size());
+  int64_t width =
+      kernels.registerColumns(block.rows.size(), block.columns.size());
   auto emitTile = [&](const Part &tile, const Part &part) {
-    Position first = advance(from, part.iteration, part.stride);
-    Position column = advanceRuns(to, part);
-    Position source = advanceRuns(first, tile);
-    Position target = advance(column, tile.iteration, tile.stride);
-    kernels.transpose(source, part.entries, target, tile.entries,
+    Position first = advance(block.from, part);
+    Position column = advanceRuns(block.to, part);
+    Move move = {advanceRuns(first, tile), advance(column, tile)};
+    kernels.transpose({move, part.entries, tile.entries},
                       isNontemporal() && part.begin % height == 0);
   };
-  forEachPart(columns, width, kernels.laneRuns(), /*unrolls=*/false,
+  forEachPart(block.columns, width, kernels.laneRuns(), /*unrolls=*/false,
               /*overlaps=*/true, [&](const Part &tile) {
-                forEachPart(rows, height, 1, /*unrolls=*/false,
+                forEachPart(block.rows, height, 1, /*unrolls=*/false,
                             /*overlaps=*/false,
                             [&](const Part &part) { emitTile(tile, part); });
               });
 }
 
 /// The same through a buffer, where columns begin anywhere in a line.
-void NestEmitter::emitRaggedColumns(Position from, Position to,
-                                    llvm::ArrayRef<int64_t> rows,
-                                    llvm::ArrayRef<int64_t> columns) {
-  int64_t width = kernels.registerColumns(rows.size(), columns.size());
-  int64_t length = rows.size() * nest.runElements;
+void NestEmitter::emitRaggedColumns(const Block &block) {
+  llvm::ArrayRef<int64_t> columns = block.columns;
+  int64_t width = kernels.registerColumns(block.rows.size(), columns.size());
+  int64_t length = block.rows.size() * nest.runElements;
   int64_t pitch = llvm::alignTo(length, lineElements());
   int64_t stride = columns.size() > 1 ? columns[1] : 0;
   Position stage = getStage(width * pitch);
   auto emitColumns = [&](const Part &tile) {
-    Table stageColumns;
-    for (size_t i = 0; i < tile.entries.size(); ++i)
-      stageColumns.push_back(i * pitch);
-    emitLongColumns(advanceRuns(from, tile), stage, rows, stageColumns);
-    Position column =
-        advance(to + tile.entries.front(), tile.iteration, tile.stride);
+    Table stageColumns = getPositions(tile.entries.size(), pitch);
+    emitLongColumns(
+        {{advanceRuns(block.from, tile), stage}, block.rows, stageColumns});
+    Move move = {stage, advance(block.to + tile.entries.front(), tile)};
     repeat(tile.entries.size(), [&](Value i) {
-      Position source = advance(stage, i, pitch);
-      Position target = advance(column, i, stride);
-      emitRaggedColumn(source, target, length);
+      emitRaggedColumn(advance(move, i, pitch, stride), length);
     });
   };
   forEachPart(columns, width, kernels.laneRuns(), /*unrolls=*/false,
@@ -185,42 +172,37 @@ void NestEmitter::emitRaggedColumns(Position from, Position to,
 
 /// The lines that begin in a panel's part of a column; the first panel also has
 /// what comes before them, and the last one what is left behind.
-void NestEmitter::emitRaggedColumn(Position from, Position to, int64_t count) {
+void NestEmitter::emitRaggedColumn(Move column, int64_t count) {
   if (!panel) {
-    bool isOnly = llvm::all_of(nest.loops, [&](const PlanLoop &loop) {
-      return loop.role != PlanLoop::Role::DstContiguous ||
-             countFullBlocks(loop) == 0;
-    });
-    return emitMaskedRun(from, to, count, /*hasHead=*/isOnly);
+    const PlanLoop *panels = nest.findLoop(PlanLoop::Role::DstContiguous);
+    bool isOnly = !panels || countFullBlocks(*panels) == 0;
+    return emitMaskedRun(column, count, /*hasHead=*/isOnly);
   }
-  Value head = createHead(to);
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, panel,
-                                        arith::ConstantIndexOp::create(b, 0));
-  emitChoice(isFirst, [&] { kernels.copyFirst(from, to, head); });
-  Position source = skip(from, head);
-  Position target = skip(to, head);
-  emitAlignedRun(source, target, count - haloRows() * nest.runElements);
+  Value head = createHead(column.to);
+  emitChoice(b, isEqual(panel, constant(0)),
+             [&] { kernels.copyFirst(column, head); });
+  emitAlignedRun(skip(column, head), count - haloRows() * nest.runElements);
 }
 
-void NestEmitter::emitRowChunks(Position from, Position to,
-                                llvm::ArrayRef<int64_t> rows,
-                                llvm::ArrayRef<int64_t> columns) {
+void NestEmitter::emitRowChunks(const Block &block) {
   if (!nest.packedBytes.empty())
-    return emitPackedTranspose(from, to, rows, columns);
+    return emitPackedTranspose(block);
   if (gathersRows())
-    return emitGatheredRows(from, to, rows, columns);
+    return emitGatheredRows(block);
   if (nest.packsPanels())
-    return emitLongColumns(from, to, rows, columns);
+    return emitLongColumns(block);
+  auto [rows, columns] = std::pair(block.rows, block.columns);
   int64_t height = kernels.registerRows(rows.size());
   bool unrolls = unrollsTiles(rows.size(), columns.size());
   bool prefetches = !isLight(rows.size(), columns.size());
   if (unrolls && prefetches)
-    emitPrefetch(from, rows);
-  auto emitRows = [&](const Part &part) {
-    Position first = advance(from, part.iteration, part.stride);
+    emitPrefetch(block.from, rows);
+  auto emitRows = [&, columns = columns](const Part &part) {
+    Position first = advance(block.from, part);
     if (!unrolls && prefetches)
       emitPrefetch(first, part.entries);
-    emitTiles(first, advanceRuns(to, part), part.entries, columns,
+    Move move = {first, advanceRuns(block.to, part)};
+    emitTiles({move, part.entries, columns},
               isNontemporal() && part.begin % height == 0,
               unrolls || unrollsTiles(part.entries.size(), columns.size()));
   };
@@ -259,7 +241,7 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   int64_t count = table.size(), full = count / size, remainder = count % size;
   std::optional<int64_t> stride =
       getUniformStride(table.take_front(full * size), size);
-  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value zero = constant(0);
   // Parts that do not lie alike have code of their own each.
   if (full == 0 || !stride) {
     for (int64_t begin = 0; begin < count; begin += size)
@@ -272,10 +254,8 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
   if (remainder && overlaps && single)
     // One piece of code for all: the last part overlaps the one before.
     return repeatTiles(full + 1, unrolls, [&](Value i) {
-      Value begin =
-          arith::MulIOp::create(b, i, arith::ConstantIndexOp::create(b, size));
-      Value last = arith::ConstantIndexOp::create(b, count - size);
-      begin = arith::MinUIOp::create(b, begin, last);
+      Value begin = arith::MulIOp::create(b, i, constant(size));
+      begin = arith::MinUIOp::create(b, begin, constant(count - size));
       body({first, 0, begin, *single, 1});
     });
   if (full == 1)
@@ -292,38 +272,34 @@ void NestEmitter::forEachPart(llvm::ArrayRef<int64_t> table, int64_t size,
 /// Copies the rows of a block side by side in the buffer of the block, once for
 /// each byte of a run, and transposes them from there as bytes: there is one
 /// piece of code for all columns, and but a loop for each byte.
-void NestEmitter::emitPackedTranspose(Position from, Position to,
-                                      llvm::ArrayRef<int64_t> rows,
-                                      llvm::ArrayRef<int64_t> columns) {
-  int64_t length = columns.size() * nest.runElements, run = nest.packedRun();
-  int64_t numRows = rows.size() * run, numPackedBytes = nest.packedBytes.size();
+void NestEmitter::emitPackedTranspose(const Block &block) {
+  int64_t length = block.columns.size() * nest.runElements;
+  int64_t run = nest.packedRun(), numRows = block.rows.size() * run;
   Position stage = getStage();
-  Table stageRows, positions;
-  for (int64_t i = 0; i < numPackedBytes; ++i) {
+  Table positions;
+  for (auto [i, packed] : llvm::enumerate(nest.packedBytes)) {
     if (i % run == 0)
-      positions.push_back(nest.packedBytes[i].dstOffset);
-    int64_t row = i / run * numRows + i % run;
-    emitPackedRows(i, from, stage + row * length, rows, length);
+      positions.push_back(packed.dstOffset);
+    int64_t row = static_cast<int64_t>(i) / run * numRows + i % run;
+    emitPackedRows(i, {block.from, stage + row * length}, block.rows, length);
   }
-  for (int64_t i = 0; i < numRows; ++i)
-    stageRows.push_back(i * length);
-  auto transposeAll = [&](Position rowsAt, Position columnsAt) {
-    emitColumnChunks(rowsAt, columnsAt, stageRows, columns);
+  Table stageRows = getPositions(numRows, length);
+  auto transposeAll = [&](Move move) {
+    emitColumnChunks({move, stageRows, block.columns});
   };
+  Move move = {stage, block.to};
   if (std::optional<int64_t> stride = getUniformStride(positions, 1);
       stride && positions.size() > 1)
     return repeatInLoop(positions.size(), [&](Value i) {
-      Position source = advance(stage, i, numRows * length);
-      Position target = advance(to, i, *stride);
-      transposeAll(source, target);
+      transposeAll(advance(move, i, numRows * length, *stride));
     });
   for (auto [i, position] : llvm::enumerate(positions))
-    transposeAll(stage + i * numRows * length, to + position);
+    transposeAll({stage + i * numRows * length, block.to + position});
 }
 
 /// The rows of a block in the buffer, of the packed bytes of one number: at a
 /// distance where others come between.
-void NestEmitter::emitPackedRows(size_t number, Position from, Position stage,
+void NestEmitter::emitPackedRows(size_t number, Move move,
                                  llvm::ArrayRef<int64_t> rows, int64_t length) {
   int64_t numRows = rows.size(), size = 1;
   int64_t distance = nest.packedRun() * length;
@@ -335,89 +311,81 @@ void NestEmitter::emitPackedRows(size_t number, Position from, Position stage,
   else
     size = numRows;
   std::optional<int64_t> inner = getUniformStride(rows.take_front(size), 1);
+  auto packRow = [&](Move row) {
+    kernels.pack(number, row, length, nest.columnPitch());
+  };
   repeat(numRows / size, [&](Value i) {
-    Position group = advance(from, i, stride.value_or(0));
-    Position to = advance(stage, i, size * distance);
+    Move group = advance(move, i, stride.value_or(0), size * distance);
     if (inner)
-      return repeat(size, [&](Value k) {
-        Position source = advance(group, k, *inner);
-        Position target = advance(to, k, distance);
-        kernels.pack(number, source, target, length, nest.columnPitch());
-      });
+      return repeat(
+          size, [&](Value k) { packRow(advance(group, k, *inner, distance)); });
     for (int64_t k = 0; k < size; ++k)
-      kernels.pack(number, group + rows[k], to + k * distance, length,
-                   nest.columnPitch());
+      packRow({group.from + rows[k], group.to + k * distance});
   });
 }
 
 /// As many columns at a time as one load takes, the last of which overlap.
-void NestEmitter::emitColumnChunks(Position from, Position to,
-                                   llvm::ArrayRef<int64_t> rows,
-                                   llvm::ArrayRef<int64_t> columns) {
-  int64_t size = 16 / nest.runElements, numColumns = columns.size();
-  std::optional<int64_t> stride = getUniformStride(columns, 1);
+void NestEmitter::emitColumnChunks(const Block &block) {
+  int64_t size = kLaneBytes / nest.runElements;
+  int64_t numColumns = block.columns.size();
+  std::optional<int64_t> stride = getUniformStride(block.columns, 1);
   if (numColumns <= size || !stride)
-    return kernels.transpose(from, rows, to, columns, isNontemporal());
-  AffineExpr part = b.getAffineDimExpr(0) * size;
-  AffineExpr last = b.getAffineConstantExpr(numColumns - size);
+    return kernels.transpose(block, isNontemporal());
   repeatInLoop(llvm::divideCeil(numColumns, size), [&](Value i) {
-    Value begin = affine::AffineMinOp::create(
-        b, AffineMap::get(1, 0, {part, last}, b.getContext()), ValueRange{i});
-    Position source = advance(from, begin, nest.runElements);
-    Position target = advance(to, begin, *stride);
-    kernels.transpose(source, rows, target, columns.take_front(size),
+    Value begin = applyMin(b.getAffineDimExpr(0) * size,
+                           b.getAffineConstantExpr(numColumns - size), i);
+    kernels.transpose({advance(block, begin, nest.runElements, *stride),
+                       block.rows, block.columns.take_front(size)},
                       isNontemporal());
   });
 }
 
-void NestEmitter::emitCarried(Position from, Position to, Position carry,
-                              llvm::ArrayRef<int64_t> rows,
-                              llvm::ArrayRef<int64_t> columns, int64_t phase) {
+void NestEmitter::emitCarried(const Block &block, Position carry,
+                              int64_t phase) {
   int64_t line = lineElements(), size = line / nest.runElements;
+  llvm::ArrayRef<int64_t> rows = block.rows;
   int64_t lines = rows.size() / size;
-  emitPrefetch(from, rows);
-  Value zero = arith::ConstantIndexOp::create(b, 0), isFirst;
-  auto isZero = [&](Value number) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
-  };
+  emitPrefetch(block.from, rows);
+  Value zero = constant(0), isFirst;
   if (panel)
-    isFirst = isZero(panel);
+    isFirst = isEqual(panel, zero);
   auto stride = getUniformStride(rows.take_front(lines * size), size);
   if (lines <= kMaxUnrolled || !stride) {
     for (int64_t i = 0; i < lines; ++i)
-      emitCarriedLines(from, to + i * line, carry, rows.slice(i * size, size),
-                       columns, phase, i == 0 ? isFirst : Value());
+      emitCarriedLines({{block.from, block.to + i * line},
+                        rows.slice(i * size, size),
+                        block.columns},
+                       carry, phase, i == 0 ? isFirst : Value());
   } else {
     repeatInLoop(lines, [&](Value i) {
       Value first = isFirst;
       if (first)
-        first = arith::AndIOp::create(b, first, isZero(i));
-      Position source = advance(from, i, *stride);
-      Position target = advance(to, i, line);
-      emitCarriedLines(source, target, carry, rows.take_front(size), columns,
-                       phase, first);
+        first = arith::AndIOp::create(b, first, isEqual(i, zero));
+      emitCarriedLines({advance(block, i, *stride, line), rows.take_front(size),
+                        block.columns},
+                       carry, phase, first);
     });
   }
   if (panel)
     return;
   // What makes no line any more is little: it goes through the cache, by short
   // code.
-  Position end = to + lines * line;
-  emitKeptLines(end, carry, columns, phase);
-  if (llvm::ArrayRef<int64_t> remainder = rows.drop_front(lines * size);
-      !remainder.empty())
-    emitRowChunks(from, end, remainder, columns);
+  Position end = block.to + lines * line;
+  emitKeptLines(end, carry, block.columns, phase);
+  if (llvm::ArrayRef<int64_t> left = rows.drop_front(lines * size);
+      !left.empty())
+    emitRowChunks({{block.from, end}, left, block.columns});
 }
 
-void NestEmitter::emitCarriedLines(Position from, Position to, Position carry,
-                                   llvm::ArrayRef<int64_t> rows,
-                                   llvm::ArrayRef<int64_t> columns,
+void NestEmitter::emitCarriedLines(const Block &block, Position carry,
                                    int64_t phase, Value isFirst) {
   int64_t line = lineElements();
+  llvm::ArrayRef<int64_t> columns = block.columns;
   llvm::SmallBitVector isDone(columns.size());
   llvm::SmallVector<CarriedLine, kCarriedGroup> group;
   kernels.transposeRows(
-      from, rows, columns.size(), [&](Value column, int64_t number) {
+      block.from, block.rows, columns.size(),
+      [&](Value column, int64_t number) {
         if (isDone.test(number))
           return;
         isDone.set(number);
@@ -427,7 +395,7 @@ void NestEmitter::emitCarriedLines(Position from, Position to, Position carry,
           whole = kernels.alignLines(kernels.load(kept, line), column, shift);
           kernels.store(column, kept);
         }
-        group.push_back({whole, to + (columns[number] - shift), shift});
+        group.push_back({whole, block.to + (columns[number] - shift), shift});
         if (group.size() < kCarriedGroup && !isDone.all())
           return;
         storeLines(group, isFirst);
@@ -446,7 +414,7 @@ void NestEmitter::storeLines(llvm::ArrayRef<CarriedLine> lines, Value isFirst) {
     for (const CarriedLine &line : lines)
       kernels.storePart(line.value, line.position, line.shift, lineElements());
   };
-  emitChoice(isFirst, storeParts, storeWhole);
+  emitChoice(b, isFirst, storeParts, storeWhole);
 }
 
 void NestEmitter::emitKeptLines(Position to, Position carry,
@@ -465,9 +433,7 @@ void NestEmitter::emitKeptLines(Position to, Position carry,
 
 /// Prefetches what the same rows have some blocks of columns ahead.
 void NestEmitter::emitPrefetch(Position from, llvm::ArrayRef<int64_t> rows) {
-  const auto *transpose = nest.get<TransposeKernel>();
-  int64_t blocks =
-      transpose ? transpose->prefetch : nest.get<InterleaveKernel>()->prefetch;
+  int64_t blocks = nest.choices().prefetch;
   if (!blocks || rows.empty())
     return;
   const PlanLoop &inner = nest.loops.back();
@@ -497,8 +463,7 @@ Position NestEmitter::getAhead(Position from, int64_t distance, int64_t reach) {
   AffineExpr ahead = b.getAffineDimExpr(0) + (from.offset + distance);
   AffineExpr last =
       b.getAffineConstantExpr(std::max<int64_t>(elements - reach, 0));
-  AffineMap map = AffineMap::get(1, 0, {ahead, last}, b.getContext());
-  return {src, affine::AffineMinOp::create(b, map, ValueRange{from.index})};
+  return {src, applyMin(ahead, last, from.index)};
 }
 
 void NestEmitter::emitPrefetchOfLine(Position position) {
@@ -508,4 +473,47 @@ void NestEmitter::emitPrefetchOfLine(Position position) {
   int locality = nest.packsPanels() ? 0 : isToL2 ? 2 : 3;
   memref::PrefetchOp::create(b, src, ValueRange{kernels.getIndex(position)},
                              /*isWrite=*/false, locality, /*isDataCache=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+bool NestEmitter::isWithinPanel(size_t depth) const {
+  return depth == nest.loops.size() ||
+         nest.loops[depth].role == PlanLoop::Role::SrcContiguous;
+}
+
+void NestEmitter::emitPanel(size_t depth, Offsets at, int64_t rows,
+                            int64_t columns) {
+  if (panel)
+    rows += haloRows();
+  int64_t size =
+      llvm::divideCeil(nest.panelColumns() * nest.runElements, lineElements()) *
+      countTile();
+  panelBuffer = getStage(size).memref;
+  packPanel(getSource(at), nest.getOffsets(PlanLoop::Role::DstContiguous,
+                                           /*inSource=*/true, rows));
+  emitWithin(depth, at, rows, columns);
+}
+
+/// Copies rows into tiles, the lines of all rows one behind the other.
+void NestEmitter::packPanel(Position from, llvm::ArrayRef<int64_t> rows) {
+  int64_t line = lineElements(), width = nest.panelColumns() * nest.runElements;
+  int64_t lines = width / line, remainder = width % line;
+  int64_t stride = rows.size() > 1 ? rows[1] : 0;
+  int64_t prefetch = nest.get<TransposeKernel>()->prefetch;
+  Move rowsToTiles = {from, {panelBuffer, constant(0)}};
+  repeatInLoop(rows.size(), [&](Value row) {
+    Move first = advance(rowsToTiles, row, stride, line);
+    Position ahead = getAhead(first.from, prefetch * stride, width);
+    auto copyLine = [&](Value i, int64_t count) {
+      if (prefetch)
+        emitPrefetchOfLine(advance(ahead, i, line));
+      kernels.copy(advance(first, i, line, countTile()), count);
+    };
+    repeat(lines, [&](Value i) { copyLine(i, line); });
+    if (remainder)
+      copyLine(constant(lines), remainder);
+  });
 }

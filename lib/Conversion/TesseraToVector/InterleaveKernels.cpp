@@ -148,23 +148,16 @@ int64_t VectorKernels::interleavedRuns(int64_t length) const {
 Value VectorKernels::fillRegister(Value value, int64_t count) {
   Value vector =
       vector::BroadcastOp::create(b, getMemoryType(count * runElements), value);
-  VectorType type = getWorkType(count * runElements);
-  if (vector.getType() == type)
-    return vector;
-  return vector::BitCastOp::create(b, type, vector);
+  return recast(vector, getWorkType(count * runElements));
 }
 
 void VectorKernels::storeRuns(Value vector, Position position,
                               llvm::ArrayRef<bool> isRun) {
-  VectorType type = getMemoryType(countRuns(vector) * runElements);
-  if (vector.getType() != type)
-    vector = vector::BitCastOp::create(b, type, vector);
+  vector = recast(vector, getMemoryType(countRuns(vector) * runElements));
   llvm::SmallVector<bool, 64> bits;
   for (bool taken : isRun)
     bits.append(runElements, taken);
-  auto maskType = VectorType::get(type.getShape(), b.getI1Type());
-  Value mask = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(maskType, ArrayRef<bool>(bits)));
+  Value mask = createMask(bits);
   vector::MaskedStoreOp::create(b, position.memref,
                                 ValueRange{getIndex(position)}, mask, vector,
                                 llvm::Align(1));
@@ -191,9 +184,9 @@ void VectorKernels::storeBetween(Value vector, Position position,
 
 /// Packed bytes are rows too: those of the first position of all rows before
 /// those of the second.
-void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
-                               Position dst, int64_t numColumns,
-                               InterleaveGap gap, bool isNontemporal) {
+void VectorKernels::interleave(Move move, llvm::ArrayRef<int64_t> rows,
+                               int64_t numColumns, InterleaveGap gap,
+                               bool isNontemporal) {
   int64_t numRows = rows.size() * std::max<size_t>(packedBytes.size(), 1);
   int64_t size = interleavedRuns(numColumns), pitch = numRows + gap.runs;
   InterleaveGroups groups = InterleaveGroups::choose(
@@ -202,8 +195,8 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
     llvm::SmallVector<Value, 16> registers;
     forEachPackedByte([&](int64_t) {
       for (int64_t row : rows)
-        registers.push_back(
-            loadPacked(src + (row + column * runElements), size * runElements));
+        registers.push_back(loadPacked(move.from + (row + column * runElements),
+                                       size * runElements));
     });
     for (InterleaveGroups::Group group : groups.groups)
       zipRows(llvm::MutableArrayRef<Value>(registers).slice(group.first,
@@ -220,7 +213,7 @@ void VectorKernels::interleave(Position src, llvm::ArrayRef<int64_t> rows,
       if (llvm::all_of(positions, isKept))
         continue;
       Value vector = gatherRuns(registers, positions);
-      Position position = dst + (column * pitch + i * size) * runElements;
+      Position position = move.to + (column * pitch + i * size) * runElements;
       if (isNontemporal && isAligned) {
         store(vector, position, /*isNontemporal=*/true);
         continue;
@@ -289,9 +282,9 @@ llvm::SmallVector<Value, 16> VectorKernels::loadStrands(Position src,
 /// columns before the second ones. Registers are stored in the order of their
 /// positions within a line: a processor writes what waits for the rest of a
 /// line part by part.
-void VectorKernels::deinterleave(Position src, int64_t numRows, int64_t pitch,
-                                 Position dst, llvm::ArrayRef<int64_t> columns,
+void VectorKernels::deinterleave(const Block &block, int64_t pitch,
                                  bool isNontemporal) {
+  int64_t numRows = block.rows.size();
   int64_t size = interleavedRuns(numRows),
           line = RelayoutTarget::kLineBytes / runBytes();
   llvm::SmallVector<int64_t, 8> windows = getWindows(numRows, size);
@@ -301,10 +294,10 @@ void VectorKernels::deinterleave(Position src, int64_t numRows, int64_t pitch,
        left = left.drop_front(inLine)) {
     llvm::SmallVector<std::pair<Value, Position>, 32> stores;
     for (int64_t row : left.take_front(inLine))
-      loadColumns(src + row * pitch * runElements, pitch, size, columns,
-                  [&](Value value, int64_t offset) {
+      loadColumns(block.from + row * pitch * runElements, pitch, size,
+                  block.columns, [&](Value value, int64_t offset) {
                     stores.push_back(
-                        {value, dst + (offset + row * runElements)});
+                        {value, block.to + (offset + row * runElements)});
                   });
     bool isAligned =
         left.front() % size == 0 && size * runBytes() == vectorBytes;

@@ -8,6 +8,7 @@
 
 #include "NestEmitter.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,21 +23,11 @@ using namespace mlir;
 static constexpr int64_t kUnrolledGathers = 8;
 
 /// What LLVM is told of a loop: to unroll it whole, or to leave it.
-static LLVM::LoopAnnotationAttr getUnrolling(MLIRContext *context,
-                                             bool unrolls) {
-  LLVM::LoopUnrollAttr unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/unrolls ? nullptr : BoolAttr::get(context, true),
-      /*count=*/nullptr, /*runtimeDisable=*/nullptr,
-      /*full=*/unrolls ? BoolAttr::get(context, true) : nullptr,
-      /*followupUnrolled=*/nullptr, /*followupRemainder=*/nullptr,
-      /*followupAll=*/nullptr);
-  return LLVM::LoopAnnotationAttr::get(
-      context, /*disableNonforced=*/nullptr, /*vectorize=*/nullptr,
-      /*interleave=*/nullptr, unroll, /*unrollAndJam=*/nullptr,
-      /*licm=*/nullptr, /*distribute=*/nullptr, /*pipeline=*/nullptr,
-      /*peeled=*/nullptr, /*unswitch=*/nullptr, /*mustProgress=*/nullptr,
-      /*isVectorized=*/nullptr, /*startLoc=*/nullptr, /*endLoc=*/nullptr,
-      /*parallelAccesses=*/{});
+static Attribute getUnrolling(MLIRContext *context, bool unrolls) {
+  return parseAttribute(
+      unrolls ? "#llvm.loop_annotation<unroll = <full = true>>"
+              : "#llvm.loop_annotation<unroll = <disable = true>>",
+      context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,6 +37,29 @@ static LLVM::LoopAnnotationAttr getUnrolling(MLIRContext *context,
 void tessera::emitFence(ImplicitLocOpBuilder &b) {
   LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.x86.sse.sfence"),
                                 ValueRange{});
+}
+
+void tessera::emitChoice(ImplicitLocOpBuilder &b, Value condition,
+                         llvm::function_ref<void()> then,
+                         llvm::function_ref<void()> otherwise) {
+  auto choice = scf::IfOp::create(b, condition,
+                                  /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  b.setInsertionPointToStart(choice.elseBlock());
+  otherwise();
+}
+
+/// Emits `body` into a loop, for its variable.
+template <typename Loop>
+static void emitBody(OpBuilder &b, Loop loop,
+                     llvm::function_ref<void(Value iteration)> body) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
 }
 
 void tessera::emitLoop(ImplicitLocOpBuilder &b, Scratch &scratch,
@@ -185,20 +199,17 @@ bool NestEmitter::overlapsBlocks(const PlanLoop &loop) const {
 void NestEmitter::emitOverlappingBlocks(size_t depth, Offsets at, int64_t rows,
                                         int64_t columns) {
   const PlanLoop &loop = nest.loops[depth];
-  OpBuilder::InsertionGuard guard(b);
-  auto serial = affine::AffineForOp::create(b, 0, loop.numBlocks());
-  b.setInsertionPointToStart(serial.getBody());
-  AffineExpr block = b.getAffineDimExpr(0) * loop.step;
-  AffineExpr last = b.getAffineConstantExpr(loop.count - loop.step);
-  ivs.push_back(affine::AffineMinOp::create(
-      b, AffineMap::get(1, 0, {block, last}, b.getContext()),
-      ValueRange{serial.getInductionVar()}));
-  AffineExpr begin = b.getAffineDimExpr(ivs.size() - 1);
-  emitLoops(depth + 1,
-            {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride,
-             at.carry},
-            rows, columns);
-  ivs.pop_back();
+  repeatInLoop(loop.numBlocks(), [&](Value iteration) {
+    ivs.push_back(applyMin(b.getAffineDimExpr(0) * loop.step,
+                           b.getAffineConstantExpr(loop.count - loop.step),
+                           iteration));
+    AffineExpr begin = b.getAffineDimExpr(ivs.size() - 1);
+    emitLoops(depth + 1,
+              {at.src + begin * loop.srcStride, at.dst + begin * loop.dstStride,
+               at.carry},
+              rows, columns);
+    ivs.pop_back();
+  });
 }
 
 /// Leaves out the first end where nothing comes before the first line, if that
@@ -212,13 +223,11 @@ void NestEmitter::emitEnds(
   llvm::ArrayRef<PlanLoop> loops = nest.loops;
   bool isKnown = llvm::all_of(loops.take_front(depth), isOuter) &&
                  llvm::none_of(loops.drop_front(depth + 1), isOuter);
-  Value first = arith::ConstantIndexOp::create(b, 0);
-  if (isKnown) {
-    Value isAligned = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                            createRowHead(at), first);
-    first = arith::IndexCastUIOp::create(b, b.getIndexType(), isAligned);
-  }
-  Value end = arith::ConstantIndexOp::create(b, 2);
+  Value first = constant(0);
+  if (isKnown)
+    first = arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                         isEqual(createRowHead(at), first));
+  Value end = constant(2);
   repeatBetween(first, end, [&](Value number) {
     ivs.push_back(number);
     body(b.getAffineDimExpr(ivs.size() - 1));
@@ -271,31 +280,39 @@ void NestEmitter::emitFullBlocks(size_t depth, Offsets at, int64_t rows,
 }
 
 void NestEmitter::repeat(int64_t count, Body body) {
-  if (count <= kMaxUnrolled) {
-    for (int64_t i = 0; i < count; ++i)
-      body(arith::ConstantIndexOp::create(b, i));
-    return;
-  }
-  repeatInLoop(count, body);
+  if (count > kMaxUnrolled)
+    return repeatInLoop(count, body);
+  for (int64_t i = 0; i < count; ++i)
+    body(constant(i));
 }
 
 void NestEmitter::repeatInLoop(int64_t count, Body body) {
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = affine::AffineForOp::create(b, 0, count);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
+  emitBody(b, affine::AffineForOp::create(b, 0, count), body);
 }
 
 void NestEmitter::repeatTiles(int64_t count, bool unrolls, Body body) {
-  OpBuilder::InsertionGuard guard(b);
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value one = arith::ConstantIndexOp::create(b, 1);
-  Value end = arith::ConstantIndexOp::create(b, count);
+  Value zero = constant(0), one = constant(1), end = constant(count);
   // Loops of `affine` lose their annotations.
   auto loop = scf::ForOp::create(b, zero, end, one);
   loop->setAttr("loop_annotation", getUnrolling(b.getContext(), unrolls));
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
+  emitBody(b, loop, body);
+}
+
+void NestEmitter::repeatBetween(Value begin, Value end, Body body) {
+  // Bounds that depend on an address are none that `affine` knows.
+  emitBody(b, scf::ForOp::create(b, begin, end, constant(1)), body);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Value NestEmitter::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value NestEmitter::isEqual(Value value, Value other) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, other);
 }
 
 Position NestEmitter::advance(Position position, Value iteration,
@@ -317,6 +334,13 @@ Value NestEmitter::createIndex(AffineExpr expr) {
 Value NestEmitter::apply(AffineExpr expr, Value operand) {
   return affine::AffineApplyOp::create(b, AffineMap::get(1, 0, expr),
                                        ValueRange{operand});
+}
+
+Value NestEmitter::applyMin(AffineExpr first, AffineExpr second,
+                            Value operand) {
+  return affine::AffineMinOp::create(
+      b, AffineMap::get(1, 0, {first, second}, b.getContext()),
+      ValueRange{operand});
 }
 
 Value NestEmitter::createRowHead(Offsets at) {
@@ -356,7 +380,7 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
   if (nest.is<FillKernel>())
     return emitFill(to, nest.runElements);
   if (nest.is<FillBitsKernel>())
-    return emitBits(to, to);
+    return emitBits({to, to});
   Position from = getSource(at);
   Table fromRows =
       nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/true, rows);
@@ -372,105 +396,90 @@ void NestEmitter::emitBlock(Offsets at, int64_t rows, int64_t columns) {
           ? nest.isOnLines(kernels.elementBytes())
           : !phase && at.dst.getLargestKnownDivisor() % lineElements() == 0;
 
+  Block block = {{from, to}, fromRows, toColumns};
   if (nest.is<MergeKernel>())
-    return emitBits(from, to);
+    return emitBits(block);
   if (nest.is<InterleaveKernel>())
-    return emitInterleave(from, to, fromRows, toColumns);
+    return emitInterleave(block);
   if (nest.is<DeinterleaveKernel>())
-    return emitDeinterleave(from, to, fromRows, toColumns);
+    return emitDeinterleave(block);
   if (nest.is<TransposeKernel>()) {
     if (!isCarried())
-      return emitTranspose(from, to, fromRows, toColumns, isAligned);
+      return emitTranspose(block, isAligned);
     Position carry = getStage();
     carry.index = createIndex(at.carry);
     if (rows == 0)
-      fromRows.clear();
-    return emitCarried(from, to, carry, fromRows, toColumns, getPhase(at));
+      block.rows = {};
+    return emitCarried(block, carry, getPhase(at));
   }
   if (isCarried())
-    return emitCoalescedRun(from, to, at.carry);
+    return emitCoalescedRun(block, at.carry);
   if (nest.stores() == StoreKind::Staged)
-    return emitStagedCopy(from, to, fromRows, isAligned);
-  Table toRows =
-      nest.getOffsets(PlanLoop::Role::DstContiguous, /*inSource=*/false, rows);
-  emitStreams(from, to, fromRows, toRows);
+    return emitStagedCopy(block, isAligned);
+  emitStreams(block, nest.getOffsets(PlanLoop::Role::DstContiguous,
+                                     /*inSource=*/false, rows));
 }
 
 void NestEmitter::emitFill(Position to, int64_t count) {
   Value value = arith::ConstantOp::create(b, padding);
-  int64_t chunk = kChunkBytes / kernels.elementBytes();
-  int64_t chunks = count / chunk, remainder = count % chunk;
-  repeat(chunks, [&](Value i) {
-    kernels.fill(value, advance(to, i, chunk), chunk, isNontemporal());
+  forEachChunk<Position>(to, count, [&](Position chunk, int64_t size) {
+    kernels.fill(value, chunk, size, isNontemporal());
   });
-  if (remainder)
-    kernels.fill(value, to + chunks * chunk, remainder, isNontemporal());
 }
 
-void NestEmitter::emitBits(Position from, Position to) {
+void NestEmitter::emitBits(Move move) {
   Value value;
   if (nest.is<FillBitsKernel>())
     value = arith::ConstantOp::create(b, padding);
-  auto emitRun = [&](Position src, Position dst, int64_t count) {
+  forEachChunk<Move>(move, nest.runElements, [&](Move chunk, int64_t size) {
     if (value)
-      kernels.fillBits(value, dst, count, nest.mask());
+      kernels.fillBits(value, chunk.to, size, nest.mask());
     else
-      kernels.merge(src, dst, count, nest.mask());
-  };
-  int64_t chunks = nest.runElements / kChunkBytes,
-          remainder = nest.runElements % kChunkBytes;
-  repeat(chunks, [&](Value i) {
-    Position source = advance(from, i, kChunkBytes);
-    Position target = advance(to, i, kChunkBytes);
-    emitRun(source, target, kChunkBytes);
+      kernels.merge(chunk, size, nest.mask());
   });
-  if (remainder)
-    emitRun(from + chunks * kChunkBytes, to + chunks * kChunkBytes, remainder);
 }
 
-void NestEmitter::emitStreams(Position from, Position to,
-                              llvm::ArrayRef<int64_t> fromRows,
+void NestEmitter::emitStreams(const Block &block,
                               llvm::ArrayRef<int64_t> toRows) {
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t chunks = nest.runElements / chunk,
           remainder = nest.runElements % chunk;
-  auto copyAll = [&](Position src, Position dst, int64_t count) {
-    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
-      kernels.copy(src + fromRow, dst + toRow, count, isNontemporal());
+  auto forEachRun = [&](Move move, auto body) {
+    for (auto [fromRow, toRow] : llvm::zip_equal(block.rows, toRows))
+      body(Move{move.from + fromRow, move.to + toRow});
+  };
+  auto copyAll = [&](Move move, int64_t count) {
+    forEachRun(move,
+               [&](Move run) { kernels.copy(run, count, isNontemporal()); });
   };
   repeat(chunks, [&](Value i) {
-    emitCopyPrefetch(advance(from, i, chunk), fromRows, chunk);
-    Position source = advance(from, i, chunk);
-    Position target = advance(to, i, chunk);
-    copyAll(source, target, chunk);
+    emitCopyPrefetch(advance(block.from, i, chunk), block.rows, chunk);
+    copyAll(advance(block, i, chunk), chunk);
   });
-  from = from + chunks * chunk;
-  to = to + chunks * chunk;
-  emitCopyPrefetch(from, fromRows, remainder);
+  Move end = block + chunks * chunk;
+  emitCopyPrefetch(end.from, block.rows, remainder);
   if (nest.padding())
-    for (auto [fromRow, toRow] : llvm::zip_equal(fromRows, toRows))
-      emitRunEnd(from + fromRow, to + toRow, remainder);
+    forEachRun(end, [&](Move run) { emitRunEnd(run, remainder); });
   else if (remainder)
-    copyAll(from, to, remainder);
+    copyAll(end, remainder);
 }
 
 /// What is left of a run, and the padding behind it.
-void NestEmitter::emitRunEnd(Position from, Position to, int64_t count) {
+void NestEmitter::emitRunEnd(Move move, int64_t count) {
   // Up to the end of a chunk at once, for the sake of lines.
   int64_t chunk = kChunkBytes / kernels.elementBytes();
   int64_t first = std::min(nest.padding(), chunk - count);
   Value value = arith::ConstantOp::create(b, padding);
-  kernels.copyAndFill(from, to, count, value, first, isNontemporal());
+  kernels.copyAndFill(move, count, value, first, isNontemporal());
   if (first < nest.padding())
-    emitFill(to + (count + first), nest.padding() - first);
+    emitFill(move.to + (count + first), nest.padding() - first);
 }
 
-void NestEmitter::emitInterleave(Position from, Position to,
-                                 llvm::ArrayRef<int64_t> rows,
-                                 llvm::ArrayRef<int64_t> columns) {
-  int64_t width = getColumnElements(rows), numColumns = columns.size();
+void NestEmitter::emitInterleave(const Block &block) {
+  int64_t width = getColumnElements(block.rows);
+  int64_t numColumns = block.columns.size();
   InterleaveGap gap;
-  gap.runs = numColumns > 1 ? (columns[1] - width) / nest.runElements : 0;
+  gap.runs = numColumns > 1 ? (block.columns[1] - width) / nest.runElements : 0;
   gap.isPadding = nest.get<InterleaveKernel>()->keepsPadding;
   if (nest.padding())
     gap.filler = arith::ConstantOp::create(b, padding);
@@ -478,46 +487,46 @@ void NestEmitter::emitInterleave(Position from, Position to,
       gap.runs == 0 || gap.filler || gap.isPadding || kernels.hasMasks();
   // The remainder of a long side may be too short for registers of it.
   if (!kernels.fillsLane(numColumns) || !isWritten) {
-    kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
+    kernels.transpose(block);
     if (nest.padding())
-      for (int64_t column : columns)
-        kernels.fill(gap.filler, to + (column + width), nest.padding());
+      for (int64_t column : block.columns)
+        kernels.fill(gap.filler, block.to + (column + width), nest.padding());
     return;
   }
   if (nest.stores() == StoreKind::Staged)
-    return emitShiftedInterleave(from, to, rows, numColumns, gap);
-  emitPrefetch(from, rows);
-  kernels.interleave(from, rows, to, numColumns, gap, isNontemporal());
+    return emitShiftedInterleave(block, gap);
+  emitPrefetch(block.from, block.rows);
+  kernels.interleave(block, block.rows, numColumns, gap, isNontemporal());
 }
 
-void NestEmitter::emitDeinterleave(Position from, Position to,
-                                   llvm::ArrayRef<int64_t> rows,
-                                   llvm::ArrayRef<int64_t> columns) {
+void NestEmitter::emitDeinterleave(const Block &block) {
+  llvm::ArrayRef<int64_t> rows = block.rows;
   if (!kernels.fillsLane(rows.size()))
-    return kernels.transpose(from, rows, to, columns, /*isNontemporal=*/false);
+    return kernels.transpose(block);
   int64_t parts =
       nest.packedBytes.empty() ? 1 : nest.packedBytes.front().parts.size();
-  int64_t pitch =
-      rows.size() > 1 ? rows[1] / nest.runElements : columns.size() * parts;
-  kernels.deinterleave(from, rows.size(), pitch, to, columns, isNontemporal());
+  int64_t pitch = rows.size() > 1 ? rows[1] / nest.runElements
+                                  : block.columns.size() * parts;
+  kernels.deinterleave(block, pitch, isNontemporal());
 }
 
 /// A run that begins at any column. As many columns as a register holds make
 /// whole lines, so that from one of the first such columns on all is aligned.
-void NestEmitter::emitShiftedInterleave(Position from, Position to,
-                                        llvm::ArrayRef<int64_t> rows,
-                                        int64_t numColumns, InterleaveGap gap) {
+void NestEmitter::emitShiftedInterleave(const Block &block, InterleaveGap gap) {
+  int64_t numColumns = block.columns.size();
   int64_t size = kernels.interleavedRuns(numColumns);
-  int64_t pitch = getColumnElements(rows) + gap.runs * nest.runElements;
-  auto interleave = [&](Position src, Position dst, bool isNontemporal) {
-    kernels.interleave(src, rows, dst, size, gap, isNontemporal);
+  int64_t pitch = getColumnElements(block.rows) + gap.runs * nest.runElements;
+  auto interleave = [&](Move move, int64_t count, bool isNontemporal) {
+    kernels.interleave(move, block.rows, count, gap, isNontemporal);
   };
   if (numColumns < 2 * size)
-    return kernels.interleave(from, rows, to, numColumns, gap,
-                              /*isNontemporal=*/false);
+    return interleave(block, numColumns, false);
   // What comes before the first line, and what is left after the last one.
   for (int64_t column : {int64_t(0), numColumns - 2 * size, numColumns - size})
-    interleave(from + column * nest.runElements, to + column * pitch, false);
+    interleave(
+        {block.from + column * nest.runElements, block.to + column * pitch},
+        size, false);
+  auto [from, to] = static_cast<const Move &>(block);
   AffineExpr index = b.getAffineDimExpr(0);
   Value head = apply((-(index + to.offset).floorDiv(pitch)) % size, to.index);
   auto atHead = [&](Position position, int64_t stride) {
@@ -525,11 +534,9 @@ void NestEmitter::emitShiftedInterleave(Position from, Position to,
         arith::AddIOp::create(b, position.index, apply(index * stride, head));
     return Position{position.memref, moved, position.offset};
   };
-  from = atHead(from, nest.runElements);
-  to = atHead(to, pitch);
+  Move first = {atHead(from, nest.runElements), atHead(to, pitch)};
   repeatInLoop((numColumns - size + 1) / size, [&](Value i) {
-    Position source = advance(from, i, size * nest.runElements);
-    Position target = advance(to, i, size * pitch);
-    interleave(source, target, true);
+    interleave(advance(first, i, size * nest.runElements, size * pitch), size,
+               true);
   });
 }

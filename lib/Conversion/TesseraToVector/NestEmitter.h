@@ -71,6 +71,12 @@ struct OpenLoops {
 /// Orders the nontemporal stores before it before all stores after it.
 void emitFence(mlir::ImplicitLocOpBuilder &b);
 
+/// Emits `then` where a condition holds, and else `otherwise`, if there is
+/// such.
+void emitChoice(mlir::ImplicitLocOpBuilder &b, mlir::Value condition,
+                llvm::function_ref<void()> then,
+                llvm::function_ref<void()> otherwise = nullptr);
+
 /// Emits `body`, for an iteration of its own each time, in a loop or unrolled.
 void emitLoop(mlir::ImplicitLocOpBuilder &b, Scratch &scratch, LoopShape shape,
               llvm::SmallVectorImpl<mlir::Value> &ivs,
@@ -155,50 +161,29 @@ private:
   void emitBlock(Offsets at, int64_t rows, int64_t columns);
 
   void emitFill(Position to, int64_t count);
-  void emitRunEnd(Position from, Position to, int64_t count);
-  /// Writes some bits of each byte, those of `from` or of the padding.
-  void emitBits(Position from, Position to);
+  void emitRunEnd(Move move, int64_t count);
+  /// Writes some bits of each byte, those of the source or of the padding.
+  void emitBits(Move move);
   /// Runs that advance side by side, some lines at a time.
-  void emitStreams(Position from, Position to, llvm::ArrayRef<int64_t> fromRows,
-                   llvm::ArrayRef<int64_t> toRows);
-  void emitStagedCopy(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                      bool isAligned);
-  void emitTranspose(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                     llvm::ArrayRef<int64_t> columns, bool isAligned);
-  void emitInterleave(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                      llvm::ArrayRef<int64_t> columns);
-  void emitShiftedInterleave(Position from, Position to,
-                             llvm::ArrayRef<int64_t> rows, int64_t numColumns,
-                             InterleaveGap gap);
-  void emitDeinterleave(Position from, Position to,
-                        llvm::ArrayRef<int64_t> rows,
-                        llvm::ArrayRef<int64_t> columns);
+  void emitStreams(const Block &block, llvm::ArrayRef<int64_t> toRows);
+  void emitStagedCopy(const Block &block, bool isAligned);
+  void emitTranspose(const Block &block, bool isAligned);
+  void emitInterleave(const Block &block);
+  void emitShiftedInterleave(const Block &block, InterleaveGap gap);
+  void emitDeinterleave(const Block &block);
   /// All columns of some rows, as many at a time as one load takes.
-  void emitTiles(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                 llvm::ArrayRef<int64_t> columns, bool fillsLines,
-                 bool unrolls);
+  void emitTiles(const Block &block, bool fillsLines, bool unrolls);
   /// As many rows at a time as a register takes.
-  void emitRowChunks(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                     llvm::ArrayRef<int64_t> columns);
-  void emitLongColumns(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                       llvm::ArrayRef<int64_t> columns);
-  void emitRaggedColumns(Position from, Position to,
-                         llvm::ArrayRef<int64_t> rows,
-                         llvm::ArrayRef<int64_t> columns);
-  void emitRaggedColumn(Position from, Position to, int64_t count);
-  void emitPackedTranspose(Position from, Position to,
-                           llvm::ArrayRef<int64_t> rows,
-                           llvm::ArrayRef<int64_t> columns);
-  void emitPackedRows(size_t number, Position from, Position stage,
-                      llvm::ArrayRef<int64_t> rows, int64_t length);
-  void emitColumnChunks(Position from, Position to,
-                        llvm::ArrayRef<int64_t> rows,
-                        llvm::ArrayRef<int64_t> columns);
-  bool emitSquares(Position from, Position to, llvm::ArrayRef<int64_t> rows,
-                   llvm::ArrayRef<int64_t> columns);
-  void emitGatheredRows(Position from, Position to,
-                        llvm::ArrayRef<int64_t> rows,
-                        llvm::ArrayRef<int64_t> columns);
+  void emitRowChunks(const Block &block);
+  void emitLongColumns(const Block &block);
+  void emitRaggedColumns(const Block &block);
+  void emitRaggedColumn(Move column, int64_t count);
+  void emitPackedTranspose(const Block &block);
+  void emitPackedRows(size_t number, Move move, llvm::ArrayRef<int64_t> rows,
+                      int64_t length);
+  void emitColumnChunks(const Block &block);
+  bool emitSquares(const Block &block);
+  void emitGatheredRows(const Block &block);
   /// Copies a panel into its buffer, and transposes it from there by the loops
   /// from number `depth` on.
   void emitPanel(size_t depth, Offsets at, int64_t rows, int64_t columns);
@@ -212,14 +197,10 @@ private:
   /// Prefetches the line at `position` of the source.
   void emitPrefetchOfLine(Position position);
   /// A block of a panel; the last panel is shorter, or empty.
-  void emitCarried(Position from, Position to, Position carry,
-                   llvm::ArrayRef<int64_t> rows,
-                   llvm::ArrayRef<int64_t> columns, int64_t phase);
+  void emitCarried(const Block &block, Position carry, int64_t phase);
   /// One line of each column. `isFirst`, if there is such a value, says whether
   /// it is the first one.
-  void emitCarriedLines(Position from, Position to, Position carry,
-                        llvm::ArrayRef<int64_t> rows,
-                        llvm::ArrayRef<int64_t> columns, int64_t phase,
+  void emitCarriedLines(const Block &block, Position carry, int64_t phase,
                         mlir::Value isFirst);
   /// A line of a column, which begins `shift` elements behind it.
   struct CarriedLine {
@@ -233,30 +214,28 @@ private:
                      llvm::ArrayRef<int64_t> columns, int64_t phase);
   /// Writes the columns that a block left in the buffer, those that follow
   /// one another as one run.
-  void emitStagedColumns(Position stage, Position to,
-                         llvm::ArrayRef<int64_t> columns, int64_t length,
-                         bool isAligned);
+  void emitStagedColumns(Move move, llvm::ArrayRef<int64_t> columns,
+                         int64_t length, bool isAligned);
 
   /// Copies a run so that all whole lines in it bypass the cache.
-  void emitNontemporalRun(Position from, Position to, int64_t count,
-                          bool isAligned);
-  void emitMaskedRun(Position from, Position to, int64_t count, bool hasHead);
+  void emitNontemporalRun(Move run, int64_t count, bool isAligned);
+  void emitMaskedRun(Move run, int64_t count, bool hasHead);
   /// Elements of a run up to the first line that begins in it.
-  mlir::Value createHead(Position to);
+  mlir::Value createHead(Position to) { return createInLine(to, true); }
   /// Elements of its line that come before a position.
-  mlir::Value createShift(Position to);
+  mlir::Value createShift(Position to) { return createInLine(to, false); }
   mlir::Value createInLine(Position to, bool isNegative);
   Position skip(Position position, mlir::Value elements);
+  Move skip(Move move, mlir::Value elements) {
+    return {skip(move.from, elements), skip(move.to, elements)};
+  }
   /// The run of that number among those that continue one another.
-  void emitCoalescedRun(Position from, Position to, mlir::AffineExpr number);
-  void emitCoalescedEnd(Position from, Position to, mlir::Value shift,
-                        int64_t remainder, mlir::Value isLast);
-  void emitChoice(mlir::Value condition, llvm::function_ref<void()> then,
-                  llvm::function_ref<void()> otherwise = nullptr);
-  void emitAlignedRun(Position from, Position to, int64_t count);
+  void emitCoalescedRun(Move run, mlir::AffineExpr number);
+  void emitCoalescedEnd(Move run, mlir::Value shift, int64_t remainder,
+                        mlir::Value isLast);
+  void emitAlignedRun(Move run, int64_t count);
   /// Copies elements from number `begin` to `end`, one at a time.
-  void emitElements(Position from, Position to, mlir::Value begin,
-                    mlir::Value end);
+  void emitElements(Move run, mlir::Value begin, mlir::Value end);
 
   /// `body` for iteration numbers 0 to `count`, unrolled if they are few.
   void repeat(int64_t count, Body body);
@@ -264,6 +243,18 @@ private:
   void repeatBetween(mlir::Value begin, mlir::Value end, Body body);
   /// A loop that LLVM is to unroll last of all, or not.
   void repeatTiles(int64_t count, bool unrolls, Body body);
+  /// `body` for chunks of a run, and for what is left of it. `At` is a
+  /// position, or a move.
+  template <typename At>
+  void forEachChunk(At at, int64_t count,
+                    llvm::function_ref<void(At chunk, int64_t size)> body) {
+    int64_t chunk = kChunkBytes / kernels.elementBytes();
+    int64_t whole = count / chunk * chunk;
+    repeat(count / chunk,
+           [&](mlir::Value i) { body(advance(at, i, chunk), chunk); });
+    if (whole < count)
+      body(at + whole, count - whole);
+  }
 
   /// Some entries of a table: those that follow `begin`, and the same further
   /// on by `iteration` times `stride`.
@@ -285,15 +276,30 @@ private:
   /// Whether blocks of that many runs move little of all, here.
   bool isLight(int64_t rows, int64_t columns) const;
   Position advance(Position position, mlir::Value iteration, int64_t stride);
+  Move advance(Move move, mlir::Value iteration, int64_t fromStride,
+               int64_t toStride) {
+    return {advance(move.from, iteration, fromStride),
+            advance(move.to, iteration, toStride)};
+  }
+  Move advance(Move move, mlir::Value iteration, int64_t stride) {
+    return advance(move, iteration, stride, stride);
+  }
+  Position advance(Position position, const Part &part) {
+    return advance(position, part.iteration, part.stride);
+  }
   /// Where a part of rows or columns begins on the side on which their runs
   /// are one run.
   Position advanceRuns(Position position, const Part &part) {
     return advance(position + part.begin * nest.runElements, part.iteration,
                    part.step * nest.runElements);
   }
+  mlir::Value constant(int64_t value);
+  mlir::Value isEqual(mlir::Value value, mlir::Value other);
   mlir::Value createIndex(mlir::AffineExpr expr);
   /// `expr` of one dimension, for `operand`.
   mlir::Value apply(mlir::AffineExpr expr, mlir::Value operand);
+  mlir::Value applyMin(mlir::AffineExpr first, mlir::AffineExpr second,
+                       mlir::Value operand);
   /// Where rows are taken from, and where they go.
   Position getSource(Offsets at);
   Position getDestination(Offsets at);
@@ -335,8 +341,7 @@ private:
   bool isCarried() const { return nest.stores() == StoreKind::Carried; }
   /// Whether a block's rows are copied side by side before they are transposed.
   bool gathersRows() const {
-    const auto *transpose = nest.get<TransposeKernel>();
-    return transpose && transpose->rows == TransposeKernel::Rows::Gathered;
+    return nest.takesRows(TransposeKernel::Rows::Gathered);
   }
 
   mlir::ImplicitLocOpBuilder &b;

@@ -132,9 +132,10 @@ NestSchedule NestPlanner::planBits(const PackedNest &packed,
   take(isFill ? "fill bits" : "merge", "some bits of each byte are written");
   Draft draft(strided, bytes);
   if (isFill)
-    draft.kernel = FillBitsKernel{packed.mask};
+    draft.kernel = FillBitsKernel();
   else
-    draft.kernel = MergeKernel{packed.mask};
+    draft.kernel = MergeKernel();
+  draft.choices().mask = packed.mask;
   draft.packedBytes = packed.packedBytes;
   draft.takeRun(/*bothSides=*/!isFill);
   draft.orderLoops(/*bySource=*/false);
@@ -148,9 +149,8 @@ Chain NestPlanner::findSpreadColumns(const Draft &draft,
   if (rows.empty() || draft.runElements != 1)
     return {};
   for (const PlanLoop &loop : draft.loops) {
-    bool isRow = llvm::any_of(
-        rows, [&](const PlanLoop &row) { return isSameLoop(row, loop); });
-    if (!isRow && loop.srcStride > 1 && loop.srcStride <= kMaxColumnPitch)
+    if (!hasSame(rows, loop) && loop.srcStride > 1 &&
+        loop.srcStride <= kMaxColumnPitch)
       return {loop};
   }
   return {};

@@ -103,6 +103,11 @@ public:
   /// Bytes that are packed from parts of others.
   NestSchedule planPacked(const PackedNest &packed) const;
 
+  /// The kinds of schedules.
+  struct Kind;
+  static const Kind kKinds[];
+  static const Kind &getKind(PlanKind kind);
+
   /// What was tried for it.
   NestTrials takeTrials() {
     return {strided.srcOffset, strided.dstOffset, std::move(trials),
@@ -131,14 +136,17 @@ private:
                      std::vector<Candidate> &candidates) const;
   void noteCandidates(llvm::ArrayRef<Candidate> candidates) const;
   Trial planChoice(const BlockedNest &nest, const PlanChoice &choice) const;
-  Trial planKind(const BlockedNest &nest, const PlanChoice &choice) const;
+  static void forEachChoice(const RelayoutTuning &tuning,
+                            llvm::function_ref<void(const PlanChoice &)> visit);
 
-  Trial planGather(const BlockedNest &nest) const;
-  Trial planCopy(const BlockedNest &nest) const;
-  Trial planLineCopy(const BlockedNest &nest) const;
-  Trial planCoalescedCopy(const BlockedNest &nest) const;
-  Trial planMaskedCopy(const BlockedNest &nest) const;
-  Trial planBufferedCopy(const BlockedNest &nest) const;
+  Trial planGather(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planCopy(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planLineCopy(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planCoalescedCopy(const BlockedNest &nest,
+                          const PlanChoice &choice) const;
+  Trial planMaskedCopy(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planBufferedCopy(const BlockedNest &nest,
+                         const PlanChoice &choice) const;
   void readSideBySide(Draft &draft) const;
   int64_t getCopyPrefetch(const Draft &draft, int64_t bytesAhead) const;
 
@@ -163,8 +171,9 @@ private:
   void finish(Draft &draft, PlanKind kind) const;
   std::vector<NestSchedule> planLeftovers(Draft draft) const;
 
-  Trial planInterleave(const BlockedNest &nest) const;
-  Trial planDeinterleave(const BlockedNest &nest) const;
+  Trial planInterleave(const BlockedNest &nest, const PlanChoice &choice) const;
+  Trial planDeinterleave(const BlockedNest &nest,
+                         const PlanChoice &choice) const;
   Draft interleave(Draft draft, const Chain &rows, const Chain &columns) const;
   Draft deinterleave(Draft draft, const Chain &rows,
                      const Chain &columns) const;
@@ -223,6 +232,11 @@ private:
   mutable std::vector<PlanTrial> trials;
   mutable std::vector<RelayoutTuning> choices;
 };
+
+/// Marks one loop of each nest that is large enough as parallel and moves it
+/// outside. Blocks write disjoint bytes, so that threads never wait for one
+/// another but at the end of a nest.
+void parallelizeNests(RelayoutPlan &plan, const RelayoutTarget &target);
 
 } // namespace tessera
 

@@ -35,7 +35,8 @@ int64_t NestPlanner::getCopyPrefetch(const Draft &draft,
 }
 
 /// Runs of a few bytes, one at a time.
-NestPlanner::Trial NestPlanner::planGather(const BlockedNest &nest) const {
+NestPlanner::Trial NestPlanner::planGather(const BlockedNest &nest,
+                                           const PlanChoice &choice) const {
   if (nest.draft.runBytes() >= kMinCopiedBytes)
     return std::nullopt;
   Draft draft = nest.draft;
@@ -45,7 +46,8 @@ NestPlanner::Trial NestPlanner::planGather(const BlockedNest &nest) const {
 }
 
 /// Runs that are contiguous on both sides, through the cache.
-NestPlanner::Trial NestPlanner::planCopy(const BlockedNest &nest) const {
+NestPlanner::Trial NestPlanner::planCopy(const BlockedNest &nest,
+                                         const PlanChoice &choice) const {
   if (nest.draft.runBytes() < kMinCopiedBytes)
     return std::nullopt;
   Draft draft = nest.draft;
@@ -58,8 +60,9 @@ NestPlanner::Trial NestPlanner::planCopy(const BlockedNest &nest) const {
 
 /// Runs of whole lines, which bypass the cache. Several are read side by side,
 /// or the source from end to end: such lines may go anywhere.
-NestPlanner::Trial NestPlanner::planLineCopy(const BlockedNest &nest) const {
-  Trial draft = planCopy(nest);
+NestPlanner::Trial NestPlanner::planLineCopy(const BlockedNest &nest,
+                                             const PlanChoice &choice) const {
+  Trial draft = planCopy(nest, choice);
   if (!draft)
     return std::nullopt;
   auto &copy = std::get<CopyKernel>(draft->kernel);
@@ -101,7 +104,8 @@ void NestPlanner::readSideBySide(Draft &draft) const {
 /// ends is enough to confuse what prefetches lines. Padding behind short runs
 /// is better filled with them.
 NestPlanner::Trial
-NestPlanner::planCoalescedCopy(const BlockedNest &nest) const {
+NestPlanner::planCoalescedCopy(const BlockedNest &nest,
+                               const PlanChoice &choice) const {
   Draft draft = nest.draft;
   auto continues = [&](const PlanLoop &loop) {
     return loop.dstStride == draft.runElements;
@@ -113,7 +117,7 @@ NestPlanner::planCoalescedCopy(const BlockedNest &nest) const {
       draft.runBytes() < least || llvm::none_of(draft.loops, continues))
     return std::nullopt;
   orderLoops(draft, true);
-  CopyKernel copy{StoreKind::Carried};
+  CopyKernel copy{{StoreKind::Carried}};
   if (draft.loops.back().srcStride == draft.runElements &&
       draft.runBytes() <= kMaxPrefetchedRun)
     copy.prefetchBytes = getCopyPrefetch(draft, kPrefetchBytes);
@@ -122,12 +126,13 @@ NestPlanner::planCoalescedCopy(const BlockedNest &nest) const {
 }
 
 /// Long runs of which each has masked stores at its ends.
-NestPlanner::Trial NestPlanner::planMaskedCopy(const BlockedNest &nest) const {
+NestPlanner::Trial NestPlanner::planMaskedCopy(const BlockedNest &nest,
+                                               const PlanChoice &choice) const {
   Draft draft = nest.draft;
   if (!hasLineRegisters() || !draft.packedBytes.empty() ||
       draft.runBytes() < kRunBytes)
     return std::nullopt;
-  draft.kernel = CopyKernel{StoreKind::Staged};
+  draft.kernel = CopyKernel{{StoreKind::Staged}};
   orderLoops(draft, true);
   return draft;
 }
@@ -135,7 +140,8 @@ NestPlanner::Trial NestPlanner::planMaskedCopy(const BlockedNest &nest) const {
 /// Runs that continue one another are one run of the destination, through a
 /// buffer. Where ends are unknown, short ones cost more than that brings.
 NestPlanner::Trial
-NestPlanner::planBufferedCopy(const BlockedNest &nest) const {
+NestPlanner::planBufferedCopy(const BlockedNest &nest,
+                              const PlanChoice &choice) const {
   Draft draft = nest.draft;
   if (!draft.packedBytes.empty() ||
       draft.runBytes() < (knowsLines(draft) ? kRunBytes : kRaggedRunBytes))
@@ -147,6 +153,6 @@ NestPlanner::planBufferedCopy(const BlockedNest &nest) const {
                     Role::DstContiguous);
   if (draft.blockRows() * draft.runBytes() < kRaggedRunBytes)
     return std::nullopt;
-  draft.kernel = CopyKernel{StoreKind::Staged};
+  draft.kernel = CopyKernel{{StoreKind::Staged}};
   return draft;
 }

@@ -142,7 +142,8 @@ Draft NestPlanner::deinterleave(Draft draft, const Chain &rows,
 }
 
 /// One row that is spread has no loop.
-NestPlanner::Trial NestPlanner::planInterleave(const BlockedNest &nest) const {
+NestPlanner::Trial NestPlanner::planInterleave(const BlockedNest &nest,
+                                               const PlanChoice &choice) const {
   const auto &[draft, rows, columns] = nest;
   if (columns.empty() || !draft.within.empty())
     return std::nullopt;
@@ -156,7 +157,8 @@ NestPlanner::Trial NestPlanner::planInterleave(const BlockedNest &nest) const {
 
 /// Nor has one that is read from a spread one.
 NestPlanner::Trial
-NestPlanner::planDeinterleave(const BlockedNest &nest) const {
+NestPlanner::planDeinterleave(const BlockedNest &nest,
+                              const PlanChoice &choice) const {
   const auto &[draft, rows, columns] = nest;
   if (rows.empty() || !draft.within.empty() ||
       !isInterleaveOf(draft, columns, rows.front().count,

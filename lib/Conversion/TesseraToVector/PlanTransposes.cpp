@@ -86,7 +86,7 @@ NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
     return std::nullopt;
   for (int64_t high : {choice.rowBytes, getWholeLines(nest, choice.rowBytes)}) {
     Draft draft = takeBlock(nest, high, choice.columnBytes);
-    draft.kernel = TransposeKernel{StoreKind::Nontemporal};
+    draft.kernel = TransposeKernel{{StoreKind::Nontemporal}};
     if (isWholeLines(draft, draft.blockRows() * draft.runElements,
                      draft.columns))
       return draft;
@@ -107,7 +107,7 @@ NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
     return std::nullopt;
   draft.takeBlock(nest.rows, allRows, allRows, Role::DstContiguous);
   draft.takeBlock(column, wide, wide, Role::SrcContiguous);
-  draft.kernel = TransposeKernel{StoreKind::Staged};
+  draft.kernel = TransposeKernel{{StoreKind::Staged}};
   return draft;
 }
 
@@ -175,7 +175,7 @@ NestPlanner::Trial NestPlanner::planCarried(const BlockedNest &nest,
     hasPanels |=
         loop.role == Role::DstContiguous && loop.count >= 2 * loop.step;
   }
-  draft.kernel = TransposeKernel{StoreKind::Carried};
+  draft.kernel = TransposeKernel{{StoreKind::Carried}};
   if (!hasPanels || !isSteady || !orderCarried(draft))
     return std::nullopt;
   return draft;
@@ -204,7 +204,7 @@ NestPlanner::Trial NestPlanner::planStaged(const BlockedNest &nest,
   if (hasLineRegisters() && !target.tuning.kind)
     return std::nullopt;
   Draft draft = takeBlock(nest, choice.rowBytes, choice.columnBytes);
-  draft.kernel = TransposeKernel{StoreKind::Staged};
+  draft.kernel = TransposeKernel{{StoreKind::Staged}};
   return draft;
 }
 
@@ -238,12 +238,6 @@ void NestPlanner::planPrefetch(Draft &draft, PlanKind kind) const {
 // What is left to others
 //===----------------------------------------------------------------------===//
 
-static PlanLoop *findLoop(llvm::MutableArrayRef<PlanLoop> loops,
-                          const PlanLoop &loop) {
-  return llvm::find_if(
-      loops, [&](const PlanLoop &other) { return isSameLoop(loop, other); });
-}
-
 /// The destination, or each batch of it, need not begin at a line: rows are
 /// taken from the first one that does, so that lines are known from there on.
 /// The rows of one line at either end are left, and some of them are written
@@ -259,12 +253,12 @@ NestPlanner::Trial NestPlanner::shiftRows(Draft draft,
     return std::nullopt;
   int64_t count = row.count - size;
   StridedNest ends = draft.strided;
-  findLoop(ends.loops, row)->count = size;
+  findSame(ends.loops, row)->count = size;
   ends.loops.push_back({2, count * row.srcStride, count * row.dstStride});
   ends.loops.back().isEnds = true;
   draft.leftovers.push_back(std::move(ends));
-  findLoop(draft.strided.loops, row)->count = count;
-  findLoop(draft.loops, row)->count = count;
+  findSame(draft.strided.loops, row)->count = count;
+  findSame(draft.loops, row)->count = count;
   draft.shiftsRows = true;
   return draft;
 }
@@ -279,11 +273,11 @@ static void leaveRemainder(Draft &draft, PlanLoop &loop, int64_t count) {
         llvm::alignTo(remainder,
                       std::max(kLaneBytes / draft.runBytes(), int64_t(1))),
         loop.count);
-  findLoop(others.loops, loop)->count = remainder;
+  findSame(others.loops, loop)->count = remainder;
   llvm::erase_if(others.loops, [](const PlanLoop &l) { return l.count == 1; });
   others.srcOffset += (loop.count - remainder) * loop.srcStride;
   others.dstOffset += (loop.count - remainder) * loop.dstStride;
-  findLoop(draft.strided.loops, loop)->count = count;
+  findSame(draft.strided.loops, loop)->count = count;
   loop.count = count;
   draft.leftovers.push_back(std::move(others));
 }

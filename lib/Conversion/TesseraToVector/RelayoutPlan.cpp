@@ -9,7 +9,6 @@
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
 #include "NestPlanner.h"
-#include "ParallelizeNests.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -316,21 +315,15 @@ static bool isPacked(int64_t bits) {
   return llvm::is_contained({1, 2, 4}, bits);
 }
 
-static llvm::Error makePlanError(const llvm::Twine &expected,
-                                 const llvm::Twine &found) {
-  return unsupportedError("relayout plan", expected, found,
-                          "lower it with --tessera-lower-relayouts");
-}
-
 /// Whether there are kernels for such elements.
 static llvm::Error checkBits(const ElementBits &bits) {
   if (bits.src != bits.dst)
-    return makePlanError("one width on both sides, or bits and bytes",
-                         llvm::Twine(bits.src) + " and " +
-                             llvm::Twine(bits.dst) + " bits");
+    return refusePlan("one width on both sides, or bits and bytes",
+                      llvm::Twine(bits.src) + " and " + llvm::Twine(bits.dst) +
+                          " bits");
   if (!llvm::is_contained({8, 16, 32, 64, 128}, bits.dst))
-    return makePlanError("elements of 1 to 16 whole bytes",
-                         llvm::Twine(bits.dst) + " bits");
+    return refusePlan("elements of 1 to 16 whole bytes",
+                      llvm::Twine(bits.dst) + " bits");
   return llvm::Error::success();
 }
 
@@ -339,9 +332,8 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       ElementBits bits, bool fillPadding,
                       const RelayoutTarget &target) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
-    return makePlanError(
-        "at most " + llvm::Twine(kMaxAxes) + " axes",
-        llvm::Twine(std::max(src.axes.size(), dst.axes.size())));
+    return refusePlan("at most " + llvm::Twine(kMaxAxes) + " axes",
+                      llvm::Twine(std::max(src.axes.size(), dst.axes.size())));
   bool isInBytes = isPacked(std::min(bits.src, bits.dst)) &&
                    (bits.src == bits.dst || std::max(bits.src, bits.dst) == 8);
   if (!isInBytes)

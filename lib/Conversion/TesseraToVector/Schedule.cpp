@@ -33,47 +33,6 @@ static constexpr int64_t kMaxBlockRuns = 1 << 20;
 // What follows from the fields
 //===----------------------------------------------------------------------===//
 
-llvm::StringRef NestSchedule::getKernelName() const {
-  static constexpr llvm::StringLiteral kNames[] = {
-      "copy",         "gather", "transpose", "interleave",
-      "deinterleave", "fill",   "merge",     "fill bits"};
-  static_assert(std::size(kNames) == std::variant_size_v<NestKernel>);
-  return kNames[kernel.index()];
-}
-
-StoreKind NestSchedule::stores() const {
-  if (const auto *copy = get<CopyKernel>())
-    return copy->stores;
-  if (const auto *transpose = get<TransposeKernel>())
-    return transpose->stores;
-  if (const auto *interleave = get<InterleaveKernel>())
-    return interleave->stores;
-  if (const auto *deinterleave = get<DeinterleaveKernel>())
-    return deinterleave->stores;
-  return StoreKind::Plain;
-}
-
-int64_t NestSchedule::padding() const {
-  if (const auto *copy = get<CopyKernel>())
-    return copy->padding;
-  if (const auto *interleave = get<InterleaveKernel>())
-    return interleave->padding;
-  return 0;
-}
-
-bool NestSchedule::packsPanels() const {
-  const auto *transpose = get<TransposeKernel>();
-  return transpose && transpose->rows == TransposeKernel::Rows::Panel;
-}
-
-uint8_t NestSchedule::mask() const {
-  if (const auto *merge = get<MergeKernel>())
-    return merge->mask;
-  if (const auto *fill = get<FillBitsKernel>())
-    return fill->mask;
-  return 0xFF;
-}
-
 /// At most what fits: a schedule that was read may have anything.
 static int64_t multiply(int64_t a, int64_t b) {
   int64_t product = 0;
@@ -87,23 +46,25 @@ static int64_t add(int64_t a, int64_t b) {
                                       : sum;
 }
 
-static int64_t countRuns(llvm::ArrayRef<PlanLoop> inner,
-                         llvm::ArrayRef<PlanLoop> loops, Role role) {
-  int64_t runs = 1;
-  for (const PlanLoop &loop : inner)
-    runs = multiply(runs, loop.count);
+int64_t tessera::countSteps(llvm::ArrayRef<PlanLoop> loops) {
+  int64_t steps = 1;
+  for (const PlanLoop &loop : loops)
+    steps = multiply(steps, loop.count);
+  return steps;
+}
+
+const PlanLoop *NestSchedule::findLoop(Role role) const {
+  const auto *it = llvm::find_if(
+      loops, [&](const PlanLoop &loop) { return loop.role == role; });
+  return it == loops.end() ? nullptr : it;
+}
+
+int64_t NestSchedule::countRuns(Role role) const {
+  int64_t runs = countSteps(getInner(role));
   for (const PlanLoop &loop : loops)
     if (loop.role == role)
       runs = multiply(runs, loop.step);
   return runs;
-}
-
-int64_t NestSchedule::blockRows() const {
-  return countRuns(rows, loops, Role::DstContiguous);
-}
-
-int64_t NestSchedule::blockColumns() const {
-  return countRuns(columns, loops, Role::SrcContiguous);
 }
 
 llvm::SmallVector<int64_t, 64>
@@ -111,13 +72,13 @@ NestSchedule::getOffsets(Role role, bool inSource,
                          std::optional<int64_t> steps) const {
   llvm::SmallVector<int64_t, 64> offsets = {0};
   auto addLoop = [&](const PlanLoop &loop, int64_t count) {
-    int64_t stride = inSource ? loop.srcStride : loop.dstStride;
+    int64_t stride = loop.getStride(inSource);
     size_t size = offsets.size();
     for (int64_t i = 1; i < count; ++i)
       for (size_t k = 0; k < size; ++k)
         offsets.push_back(offsets[k] + i * stride);
   };
-  for (const PlanLoop &loop : role == Role::DstContiguous ? rows : columns)
+  for (const PlanLoop &loop : getInner(role))
     addLoop(loop, loop.count);
   for (const PlanLoop &loop : loops)
     if (loop.role == role)
@@ -126,11 +87,9 @@ NestSchedule::getOffsets(Role role, bool inSource,
 }
 
 int64_t NestSchedule::panelColumns() const {
-  int64_t runs = 1;
-  for (const PlanLoop &loop : columns)
-    runs *= loop.count;
+  int64_t runs = countSteps(columns);
   for (const PlanLoop &loop : loops)
-    runs *= loop.role == Role::SrcContiguous ? loop.count : 1;
+    runs = multiply(runs, loop.role == Role::SrcContiguous ? loop.count : 1);
   return runs;
 }
 
@@ -148,24 +107,14 @@ int64_t NestSchedule::packedRun() const {
   return length;
 }
 
-/// The innermost loop of a block's rows or columns; null if there is none.
-static const PlanLoop *getInnermost(llvm::ArrayRef<PlanLoop> inner,
-                                    llvm::ArrayRef<PlanLoop> loops, Role role) {
-  if (!inner.empty())
-    return &inner.front();
-  const auto *it = llvm::find_if(
-      loops, [&](const PlanLoop &loop) { return loop.role == role; });
-  return it == loops.end() ? nullptr : it;
-}
-
 int64_t NestSchedule::columnPitch() const {
-  const PlanLoop *column = getInnermost(columns, loops, Role::SrcContiguous);
+  const PlanLoop *column = findInnermost(Role::SrcContiguous);
   bool isSpread = is<TransposeKernel>() && !packedBytes.empty() && column;
   return isSpread ? column->srcStride / runElements : 1;
 }
 
 int64_t NestSchedule::shiftStride() const {
-  const PlanLoop *row = getInnermost(rows, loops, Role::DstContiguous);
+  const PlanLoop *row = findInnermost(Role::DstContiguous);
   return row ? row->srcStride : 0;
 }
 
@@ -180,18 +129,14 @@ int64_t NestSchedule::numBlockElements() const {
 }
 
 int64_t NestSchedule::numElements() const {
-  int64_t elements = multiply(runElements, numPackedBytes());
-  for (const PlanLoop &loop : rows)
-    elements = multiply(elements, loop.count);
+  int64_t elements =
+      multiply(multiply(runElements, numPackedBytes()), countSteps(rows));
   // Rows that are interleaved are all within a block.
   bool isInterleave = is<InterleaveKernel>();
-  elements = add(elements, isInterleave ? padding() : 0);
-  for (const PlanLoop &loop : columns)
-    elements = multiply(elements, loop.count);
-  elements = add(elements, isInterleave ? 0 : padding());
-  for (const PlanLoop &loop : loops)
-    elements = multiply(elements, loop.count);
-  return elements;
+  elements = multiply(add(elements, isInterleave ? padding() : 0),
+                      countSteps(columns));
+  return multiply(add(elements, isInterleave ? 0 : padding()),
+                  countSteps(loops));
 }
 
 bool NestSchedule::isWholeLines(int64_t run, int64_t elementBytes,
@@ -228,7 +173,7 @@ bool NestSchedule::isOnLines(int64_t elementBytes) const {
     return blockRows() > 1 && isWholeLines(run, elementBytes);
   // Short columns that go on behind one another make one run of a block; long
   // ones are runs that find their lines themselves.
-  const PlanLoop *column = getInnermost(columns, loops, Role::SrcContiguous);
+  const PlanLoop *column = findInnermost(Role::SrcContiguous);
   bool isDense = column && column->dstStride == run &&
                  multiply(run, elementBytes) <= kMaxDenseBytes;
   return isDense ? isWholeLines(numBlockElements(), elementBytes, {},
@@ -241,169 +186,6 @@ bool NestSchedule::isOnLines(int64_t elementBytes) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Checks one schedule, a few fields at a time.
-class Verifier {
-public:
-  Verifier(const NestSchedule &nest, int64_t bytes)
-      : nest(nest), bytes(bytes) {}
-
-  llvm::Error verify(int64_t srcElements, int64_t dstElements);
-
-private:
-  llvm::Error verifyRun();
-  llvm::Error verifyLoops();
-  llvm::Error verifyLoop(const PlanLoop &loop, size_t depth);
-  llvm::Error verifyBlock();
-  llvm::Error verifyPackedBytes();
-  /// Loops inside a block, and the one that continues them: each goes on where
-  /// the one before ends, the first `stride` elements from run to run.
-  llvm::Error verifyChain(Role role, int64_t stride);
-  llvm::Error verifyBuffer(bool isSource, int64_t elements);
-  llvm::Error verifyKernel();
-  llvm::Error verifyCopy(const CopyKernel &copy);
-  llvm::Error verifyTranspose(const TransposeKernel &transpose);
-  llvm::Error verifyPanels(const TransposeKernel &transpose);
-  llvm::Error verifyCarried();
-  llvm::Error verifyInterleave(const InterleaveKernel &interleave);
-  llvm::Error verifyDeinterleave(const DeinterleaveKernel &deinterleave);
-  llvm::Error verifyBits();
-  llvm::Error verifyNoBlock();
-  llvm::Error verifyLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
-                          bool isDense = false);
-
-  llvm::Error invalid(const llvm::Twine &field, const llvm::Twine &expected,
-                      const llvm::Twine &found) {
-    llvm::StringRef article =
-        nest.is<InterleaveKernel>() ? " of an " : " of a ";
-    return invalidError("", field + article + nest.getKernelName(), expected,
-                        found);
-  }
-  int64_t runBytes() const { return nest.runElements * bytes; }
-  const PlanLoop *findLoop(Role role) const {
-    const auto *it = llvm::find_if(
-        nest.loops, [&](const PlanLoop &loop) { return loop.role == role; });
-    return it == nest.loops.end() ? nullptr : it;
-  }
-
-  const NestSchedule &nest;
-  int64_t bytes;
-};
-} // namespace
-
-llvm::Error Verifier::verify(int64_t srcElements, int64_t dstElements) {
-  if (llvm::Error error = verifyRun())
-    return error;
-  if (llvm::Error error = verifyLoops())
-    return error;
-  if (llvm::Error error = verifyPackedBytes())
-    return error;
-  if (llvm::Error error = verifyBuffer(/*isSource=*/false, dstElements))
-    return error;
-  if (!nest.isFill())
-    if (llvm::Error error = verifyBuffer(/*isSource=*/true, srcElements))
-      return error;
-  if (llvm::Error error = verifyBlock())
-    return error;
-  return verifyKernel();
-}
-
-llvm::Error Verifier::verifyRun() {
-  if (nest.runElements < 1)
-    return invalid("run", "1 or more elements", llvm::Twine(nest.runElements));
-  if (nest.within.empty())
-    return llvm::Error::success();
-  // Loops within a run have each of its elements once, on both sides.
-  for (bool inSource : {true, false}) {
-    llvm::SmallVector<PlanLoop, 2> loops = nest.within;
-    auto getStride = [&](const PlanLoop &loop) {
-      return inSource ? loop.srcStride : loop.dstStride;
-    };
-    llvm::sort(loops, [&](const PlanLoop &a, const PlanLoop &b) {
-      return getStride(a) < getStride(b);
-    });
-    int64_t next = 1;
-    for (const PlanLoop &loop : loops) {
-      if (getStride(loop) != next || loop.count < 1 ||
-          loop.count > nest.runElements || next > nest.runElements)
-        return invalid("loops within the run", "all of its elements once",
-                       "stride " + llvm::Twine(getStride(loop)));
-      next = multiply(next, loop.count);
-    }
-    if (next != nest.runElements)
-      return invalid("loops within the run",
-                     llvm::Twine(nest.runElements) + " elements",
-                     llvm::Twine(next));
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error Verifier::verifyLoop(const PlanLoop &loop, size_t depth) {
-  if (loop.count < 0)
-    return invalid("loop", "0 or more steps", llvm::Twine(loop.count));
-  int64_t most =
-      loop.role == Role::Outer ? 1 : std::max<int64_t>(loop.count, 1);
-  if (loop.step < 1 || loop.step > most)
-    return invalid("steps of a block", "1 to " + llvm::Twine(most),
-                   llvm::Twine(loop.step));
-  if (loop.isEnds && loop.count != 2)
-    return invalid("loop over ends", "2 steps", llvm::Twine(loop.count));
-  if (loop.isParallel && depth > 0)
-    return invalid("parallel loop", "the outermost one",
-                   "number " + llvm::Twine(depth));
-  if (depth < nest.numFused && loop.role != Role::Outer)
-    return invalid("loop that is shared", "one around blocks",
-                   "one of a block");
-  return llvm::Error::success();
-}
-
-llvm::Error Verifier::verifyLoops() {
-  if (nest.numFused > nest.loops.size())
-    return invalid("loops that are shared",
-                   "at most " + llvm::Twine(nest.loops.size()),
-                   llvm::Twine(nest.numFused));
-  for (auto [depth, loop] : llvm::enumerate(nest.loops))
-    if (llvm::Error error = verifyLoop(loop, depth))
-      return error;
-  for (Role role : {Role::DstContiguous, Role::SrcContiguous})
-    if (llvm::count_if(nest.loops, [&](const PlanLoop &loop) {
-          return loop.role == role;
-        }) > 1)
-      return invalid("block",
-                     "one loop that continues its rows, or its columns",
-                     "several");
-  for (const auto &inner : {nest.rows, nest.columns})
-    for (const PlanLoop &loop : inner)
-      if (loop.count < 1 || loop.count > kMaxBlockRuns)
-        return invalid("loop of a block", "1 to 2^20 steps",
-                       llvm::Twine(loop.count));
-  return llvm::Error::success();
-}
-
-llvm::Error Verifier::verifyPackedBytes() {
-  bool mayPack = nest.packedBytes.empty() || (bytes == 1 && !nest.isFill());
-  if (!mayPack || nest.packedBytes.size() > kMaxPackedBytes)
-    return invalid("packed bytes", "at most 16 of copied bytes",
-                   llvm::Twine(nest.packedBytes.size()));
-  if (nest.signedBits < 0 || nest.signedBits > 7)
-    return invalid("sign", "one of 0 to 7 bits", llvm::Twine(nest.signedBits));
-  for (const PackedBytes &packed : nest.packedBytes) {
-    if (packed.parts.empty() || packed.parts.size() > kMaxParts)
-      return invalid("packed byte", "1 to 8 parts",
-                     llvm::Twine(packed.parts.size()));
-    uint8_t taken = 0;
-    for (const BytePart &part : packed.parts) {
-      int from = llvm::countr_zero(part.mask) - part.shift;
-      int to = 7 - llvm::countl_zero(part.mask) - part.shift;
-      if (part.mask == 0 || from < 0 || to > 7 || (taken & part.mask))
-        return invalid("part of a byte", "bits 0 to 7, each once",
-                       "bits " + llvm::Twine(from) + " to " + llvm::Twine(to));
-      taken |= part.mask;
-    }
-  }
-  return llvm::Error::success();
-}
-
-namespace {
 /// The least and the greatest position that a side of a nest touches.
 struct Reach {
   int64_t least = 0, greatest = 0;
@@ -413,240 +195,358 @@ struct Reach {
     int64_t &end = distance < 0 ? least : greatest;
     overflows |= llvm::AddOverflow(end, distance, end);
   }
-  void addLoop(int64_t count, int64_t stride) {
-    int64_t distance = 0;
-    overflows |=
-        llvm::MulOverflow(std::max<int64_t>(count - 1, 0), stride, distance);
-    add(distance);
+  void addLoops(llvm::ArrayRef<PlanLoop> loops, bool inSource) {
+    for (const PlanLoop &loop : loops) {
+      int64_t distance = 0;
+      overflows |= llvm::MulOverflow(std::max<int64_t>(loop.count - 1, 0),
+                                     loop.getStride(inSource), distance);
+      add(distance);
+    }
   }
 };
-} // namespace
 
-llvm::Error Verifier::verifyBuffer(bool isSource, int64_t elements) {
-  // What has no steps touches nothing, but its figures have to fit all the
-  // same.
-  bool isEmpty = llvm::any_of(
-      nest.loops, [](const PlanLoop &loop) { return loop.count == 0; });
-  Reach reach;
-  for (llvm::ArrayRef<PlanLoop> loops :
-       {llvm::ArrayRef<PlanLoop>(nest.loops), llvm::ArrayRef(nest.rows),
-        llvm::ArrayRef(nest.columns)})
-    for (const PlanLoop &loop : loops)
-      reach.addLoop(loop.count, isSource ? loop.srcStride : loop.dstStride);
-  int64_t packed = 0;
-  for (const PackedBytes &byte : nest.packedBytes) {
-    packed = std::max(packed, isSource ? 0 : byte.dstOffset);
-    for (const BytePart &part : byte.parts)
-      packed = std::max(packed, isSource ? part.srcOffset : 0);
+/// Checks one schedule, a few fields at a time. Each function says whether its
+/// rules hold; the first one that does not is the error.
+class Verifier {
+public:
+  Verifier(const NestSchedule &nest, int64_t bytes, llvm::Error &error)
+      : nest(nest), bytes(bytes), error(error) {}
+
+  bool verify(int64_t srcElements, int64_t dstElements) {
+    return verifyRun() && verifyLoops() && verifyPackedBytes() &&
+           verifyBuffer(/*isSource=*/false, dstElements) &&
+           (nest.isFill() || verifyBuffer(/*isSource=*/true, srcElements)) &&
+           verifyBlock() && verifyKernel();
   }
-  reach.add(packed);
-  reach.add(nest.runElements - 1);
-  reach.add(isSource ? 0 : nest.padding());
-  int64_t offset = isSource ? nest.srcOffset : nest.dstOffset, end = 0;
-  reach.overflows |=
-      llvm::AddOverflow(reach.least, offset, reach.least) ||
-      llvm::AddOverflow(reach.greatest, offset, reach.greatest) ||
-      llvm::AddOverflow(reach.greatest, int64_t(1), end) ||
-      llvm::MulOverflow(end, bytes, end);
-  bool isInside = !reach.overflows &&
-                  (isEmpty || (reach.least >= 0 && reach.greatest < elements));
-  if (isInside)
-    return llvm::Error::success();
-  return invalid(isSource ? "source" : "destination",
+
+private:
+  bool verifyRun() {
+    return check(nest.runElements >= 1, "run", "1 or more elements",
+                 nest.runElements) &&
+           (nest.within.empty() || (verifyWithin(/*inSource=*/true) &&
+                                    verifyWithin(/*inSource=*/false)));
+  }
+
+  /// Loops within a run have each of its elements once, on both sides.
+  bool verifyWithin(bool inSource) {
+    llvm::SmallVector<PlanLoop, 2> loops = nest.within;
+    llvm::sort(loops, [&](const PlanLoop &a, const PlanLoop &b) {
+      return a.getStride(inSource) < b.getStride(inSource);
+    });
+    int64_t next = 1;
+    for (const PlanLoop &loop : loops) {
+      int64_t stride = loop.getStride(inSource);
+      bool isNext = stride == next && loop.count >= 1 &&
+                    loop.count <= nest.runElements && next <= nest.runElements;
+      if (!check(isNext, "loops within the run", "all of its elements once",
+                 "stride " + llvm::Twine(stride)))
+        return false;
+      next = multiply(next, loop.count);
+    }
+    return check(next == nest.runElements, "loops within the run",
+                 llvm::Twine(nest.runElements) + " elements", next);
+  }
+
+  bool verifyLoops() {
+    if (!check(nest.numFused <= nest.loops.size(), "loops that are shared",
+               "at most " + llvm::Twine(nest.loops.size()), nest.numFused))
+      return false;
+    for (auto [depth, loop] : llvm::enumerate(nest.loops))
+      if (!verifyLoop(loop, depth))
+        return false;
+    auto isSingle = [&](Role role) {
+      return llvm::count_if(nest.loops, [&](const PlanLoop &loop) {
+               return loop.role == role;
+             }) <= 1;
+    };
+    auto verifyAll = [&](llvm::ArrayRef<PlanLoop> loops) {
+      return llvm::all_of(
+          loops, [&](const PlanLoop &loop) { return verifyInner(loop); });
+    };
+    return check(isSingle(Role::DstContiguous) && isSingle(Role::SrcContiguous),
+                 "block", "one loop that continues its rows, or its columns",
+                 "several") &&
+           verifyAll(nest.rows) && verifyAll(nest.columns);
+  }
+
+  bool verifyLoop(const PlanLoop &loop, size_t depth) {
+    int64_t most =
+        loop.role == Role::Outer ? 1 : std::max<int64_t>(loop.count, 1);
+    return check(loop.count >= 0, "loop", "0 or more steps", loop.count) &&
+           check(loop.step >= 1 && loop.step <= most, "steps of a block",
+                 "1 to " + llvm::Twine(most), loop.step) &&
+           check(!loop.isEnds || loop.count == 2, "loop over ends", "2 steps",
+                 loop.count) &&
+           check(!loop.isParallel || depth == 0, "parallel loop",
+                 "the outermost one", "number " + llvm::Twine(depth)) &&
+           check(depth >= nest.numFused || loop.role == Role::Outer,
+                 "loop that is shared", "one around blocks", "one of a block");
+  }
+
+  bool verifyInner(const PlanLoop &loop) {
+    return check(loop.count >= 1 && loop.count <= kMaxBlockRuns,
+                 "loop of a block", "1 to 2^20 steps", loop.count);
+  }
+
+  bool verifyBlock() {
+    int64_t runs = 0;
+    bool isTooLarge =
+        llvm::MulOverflow(nest.blockRows(), nest.blockColumns(), runs) ||
+        runs > kMaxBlockRuns;
+    const PlanLoop *row = nest.findInnermost(Role::DstContiguous);
+    bool mayShift =
+        nest.is<TransposeKernel>() && row && row->dstStride == nest.runElements;
+    return check(!isTooLarge, "block", "at most 2^20 runs",
+                 llvm::Twine(nest.blockRows()) + "x" +
+                     llvm::Twine(nest.blockColumns())) &&
+           check(nest.is<TransposeKernel>() || nest.within.empty(), "run",
+                 "elements in one order", "loops within it") &&
+           check(!nest.shiftsRows || mayShift, "rows that are shifted",
+                 "neighbours in the destination", "none");
+  }
+
+  bool verifyPackedByte(const PackedBytes &packed) {
+    if (!check(!packed.parts.empty() && packed.parts.size() <= kMaxParts,
+               "packed byte", "1 to 8 parts", packed.parts.size()))
+      return false;
+    uint8_t taken = 0;
+    for (const BytePart &part : packed.parts) {
+      int from = llvm::countr_zero(part.mask) - part.shift;
+      int to = 7 - llvm::countl_zero(part.mask) - part.shift;
+      bool isPart =
+          part.mask != 0 && from >= 0 && to <= 7 && !(taken & part.mask);
+      if (!check(isPart, "part of a byte", "bits 0 to 7, each once",
+                 "bits " + llvm::Twine(from) + " to " + llvm::Twine(to)))
+        return false;
+      taken |= part.mask;
+    }
+    return true;
+  }
+
+  bool verifyPackedBytes() {
+    bool mayPack = nest.packedBytes.empty() || (bytes == 1 && !nest.isFill());
+    return check(mayPack && nest.packedBytes.size() <= kMaxPackedBytes,
+                 "packed bytes", "at most 16 of copied bytes",
+                 nest.packedBytes.size()) &&
+           check(nest.signedBits >= 0 && nest.signedBits <= 7, "sign",
+                 "one of 0 to 7 bits", nest.signedBits) &&
+           llvm::all_of(nest.packedBytes, [&](const PackedBytes &packed) {
+             return verifyPackedByte(packed);
+           });
+  }
+
+  /// Loops inside a block, and the one that continues them: each goes on where
+  /// the one before ends, the first `stride` elements from run to run.
+  bool verifyChain(Role role, int64_t stride) {
+    bool isRow = role == Role::DstContiguous;
+    auto chain = llvm::to_vector<2>(nest.getInner(role));
+    if (const PlanLoop *loop = nest.findLoop(role))
+      chain.push_back(*loop);
+    for (const PlanLoop &loop : chain) {
+      int64_t found = loop.getStride(/*inSource=*/!isRow);
+      if (!check(found == stride, isRow ? "rows" : "columns",
+                 llvm::Twine(stride) + " elements from one to the next", found))
+        return false;
+      stride = multiply(stride, loop.count);
+    }
+    return true;
+  }
+
+  bool verifyBuffer(bool isSource, int64_t elements) {
+    // What has no steps touches nothing, but its figures have to fit all the
+    // same.
+    bool isEmpty = llvm::any_of(
+        nest.loops, [](const PlanLoop &loop) { return loop.count == 0; });
+    Reach reach;
+    reach.addLoops(nest.loops, isSource);
+    reach.addLoops(nest.rows, isSource);
+    reach.addLoops(nest.columns, isSource);
+    int64_t packed = 0;
+    for (const PackedBytes &byte : nest.packedBytes) {
+      packed = std::max(packed, isSource ? 0 : byte.dstOffset);
+      for (const BytePart &part : byte.parts)
+        packed = std::max(packed, isSource ? part.srcOffset : 0);
+    }
+    reach.add(packed);
+    reach.add(nest.runElements - 1);
+    reach.add(isSource ? 0 : nest.padding());
+    int64_t offset = isSource ? nest.srcOffset : nest.dstOffset, end = 0;
+    reach.overflows |=
+        llvm::AddOverflow(reach.least, offset, reach.least) ||
+        llvm::AddOverflow(reach.greatest, offset, reach.greatest) ||
+        llvm::AddOverflow(reach.greatest, int64_t(1), end) ||
+        llvm::MulOverflow(end, bytes, end);
+    bool isInside =
+        !reach.overflows &&
+        (isEmpty || (reach.least >= 0 && reach.greatest < elements));
+    return check(isInside, isSource ? "source" : "destination",
                  "elements 0 to " + llvm::Twine(elements - 1),
                  reach.overflows ? llvm::Twine("more than 2^63 bytes")
                                  : llvm::Twine(reach.least) + " to " +
                                        llvm::Twine(reach.greatest));
-}
-
-llvm::Error Verifier::verifyBlock() {
-  int64_t runs = 0;
-  if (llvm::MulOverflow(nest.blockRows(), nest.blockColumns(), runs) ||
-      runs > kMaxBlockRuns)
-    return invalid("block", "at most 2^20 runs",
-                   llvm::Twine(nest.blockRows()) + "x" +
-                       llvm::Twine(nest.blockColumns()));
-  if (!nest.is<TransposeKernel>() && !nest.within.empty())
-    return invalid("run", "elements in one order", "loops within it");
-  if (!nest.shiftsRows)
-    return llvm::Error::success();
-  const PlanLoop *row =
-      getInnermost(nest.rows, nest.loops, Role::DstContiguous);
-  if (!nest.is<TransposeKernel>() || !row || row->dstStride != nest.runElements)
-    return invalid("rows that are shifted", "neighbours in the destination",
-                   "none");
-  return llvm::Error::success();
-}
-
-llvm::Error Verifier::verifyChain(Role role, int64_t stride) {
-  bool isRow = role == Role::DstContiguous;
-  llvm::SmallVector<PlanLoop, 2> chain = isRow ? nest.rows : nest.columns;
-  if (const PlanLoop *loop = findLoop(role))
-    chain.push_back(*loop);
-  for (const PlanLoop &loop : chain) {
-    int64_t found = isRow ? loop.dstStride : loop.srcStride;
-    if (found != stride)
-      return invalid(isRow ? "rows" : "columns",
-                     llvm::Twine(stride) + " elements from one to the next",
-                     llvm::Twine(found));
-    stride = multiply(stride, loop.count);
   }
-  return llvm::Error::success();
-}
 
-llvm::Error Verifier::verifyLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
-                                  bool isDense) {
-  if (nest.stores() != StoreKind::Nontemporal ||
-      nest.isWholeLines(run, bytes, inner, isDense))
-    return llvm::Error::success();
-  return invalid("nontemporal runs", "whole lines of 64 bytes",
-                 llvm::Twine(multiply(run, bytes)) + " bytes");
-}
+  bool verifyKernel() {
+    if (const auto *copy = nest.get<CopyKernel>())
+      return verifyCopy(*copy);
+    if (const auto *transpose = nest.get<TransposeKernel>())
+      return verifyTranspose(*transpose);
+    if (const auto *interleave = nest.get<InterleaveKernel>())
+      return verifyInterleave(*interleave);
+    if (nest.is<DeinterleaveKernel>())
+      return verifyDeinterleave();
+    if (nest.is<MergeKernel>() || nest.is<FillBitsKernel>())
+      return verifyBits();
+    return verifyNoBlock();
+  }
 
-llvm::Error Verifier::verifyNoBlock() {
-  if (nest.blockRows() * nest.blockColumns() == 1)
-    return llvm::Error::success();
-  return invalid("block", "1x1 runs",
-                 llvm::Twine(nest.blockRows()) + "x" +
-                     llvm::Twine(nest.blockColumns()));
-}
-
-llvm::Error Verifier::verifyCopy(const CopyKernel &copy) {
-  if (nest.blockColumns() != 1)
-    return invalid("block", "runs in one column",
-                   llvm::Twine(nest.blockColumns()) + " columns");
-  if (copy.padding < 0 || (copy.padding && (copy.stores == StoreKind::Staged ||
-                                            copy.stores == StoreKind::Carried)))
-    return invalid("padding", "none behind runs with ragged ends",
-                   llvm::Twine(copy.padding));
-  if (copy.stores == StoreKind::Staged)
-    return verifyChain(Role::DstContiguous, nest.runElements);
-  if (copy.stores == StoreKind::Carried) {
+  bool verifyCopy(const CopyKernel &copy) {
+    bool isRagged = mayStore({StoreKind::Staged, StoreKind::Carried});
     bool continues = llvm::any_of(nest.loops, [&](const PlanLoop &loop) {
       return loop.dstStride == nest.runElements && loop.step == 1;
     });
-    if (!continues || runBytes() < RelayoutTarget::kLineBytes)
-      return invalid("runs that are carried",
-                     "at least a line that continue one another",
-                     llvm::Twine(runBytes()) + " bytes");
+    if (!check(nest.blockColumns() == 1, "block", "runs in one column",
+               llvm::Twine(nest.blockColumns()) + " columns") ||
+        !check(copy.padding == 0 || (copy.padding > 0 && !isRagged), "padding",
+               "none behind runs with ragged ends", copy.padding))
+      return false;
+    if (copy.stores == StoreKind::Staged)
+      return verifyChain(Role::DstContiguous, nest.runElements);
+    return check(copy.stores != StoreKind::Carried ||
+                     (continues && runBytes() >= RelayoutTarget::kLineBytes),
+                 "runs that are carried",
+                 "at least a line that continue one another",
+                 llvm::Twine(runBytes()) + " bytes") &&
+           verifyLines(nest.runElements + copy.padding, {});
   }
-  return verifyLines(nest.runElements + copy.padding, {});
-}
 
-llvm::Error Verifier::verifyTranspose(const TransposeKernel &transpose) {
-  if (runBytes() > kLaneBytes || !llvm::isPowerOf2_64(runBytes()))
-    return invalid("run", "a power of two of at most 16 bytes",
-                   llvm::Twine(runBytes()) + " bytes");
-  int64_t run = multiply(nest.runElements, nest.packedRun());
-  if (llvm::Error error = verifyChain(Role::DstContiguous, run))
-    return error;
-  int64_t pitch = nest.runElements * nest.columnPitch();
-  if (llvm::Error error = verifyChain(Role::SrcContiguous, pitch))
-    return error;
-  if (!nest.packedBytes.empty() && transpose.stores != StoreKind::Plain &&
-      transpose.stores != StoreKind::Nontemporal)
-    return invalid("stores of packed bytes", "plain or nontemporal", "others");
-  if (transpose.rows == TransposeKernel::Rows::Gathered &&
-      transpose.stores != StoreKind::Plain &&
-      transpose.stores != StoreKind::Nontemporal)
-    return invalid("stores of rows that are gathered", "plain or nontemporal",
-                   "others");
-  if (transpose.rows == TransposeKernel::Rows::Panel)
-    if (llvm::Error error = verifyPanels(transpose))
-      return error;
-  if (transpose.stores == StoreKind::Carried)
-    return verifyCarried();
-  return verifyLines(multiply(nest.blockRows(), run), nest.columns);
-}
+  bool verifyTranspose(const TransposeKernel &transpose) {
+    int64_t run = multiply(nest.runElements, nest.packedRun());
+    int64_t pitch = nest.runElements * nest.columnPitch();
+    return check(runBytes() <= kLaneBytes && llvm::isPowerOf2_64(runBytes()),
+                 "run", "a power of two of at most 16 bytes",
+                 llvm::Twine(runBytes()) + " bytes") &&
+           verifyChain(Role::DstContiguous, run) &&
+           verifyChain(Role::SrcContiguous, pitch) &&
+           (nest.packedBytes.empty() ||
+            verifyUnbuffered("stores of packed bytes")) &&
+           (transpose.rows != TransposeKernel::Rows::Gathered ||
+            verifyUnbuffered("stores of rows that are gathered")) &&
+           (!nest.packsPanels() || verifyPanels(transpose)) &&
+           (transpose.stores == StoreKind::Carried
+                ? verifyCarried()
+                : verifyLines(multiply(nest.blockRows(), run), nest.columns));
+  }
 
-/// All that is within a panel are columns; rows are one loop.
-llvm::Error Verifier::verifyPanels(const TransposeKernel &transpose) {
-  const PlanLoop *column = findLoop(Role::SrcContiguous);
-  bool isInside = !column || column == &nest.loops.back();
-  size_t numRows = nest.rows.size() + (findLoop(Role::DstContiguous) ? 1 : 0);
-  if (!isInside || numRows != 1 || !nest.packedBytes.empty())
-    return invalid("panels", "one loop of rows, and that of columns inside",
-                   "others");
-  if (transpose.stores != StoreKind::Nontemporal &&
-      transpose.stores != StoreKind::Staged)
-    return invalid("stores of panels", "nontemporal", "others");
-  return llvm::Error::success();
-}
+  /// All that is within a panel are columns; rows are one loop.
+  bool verifyPanels(const TransposeKernel &transpose) {
+    const PlanLoop *column = nest.findLoop(Role::SrcContiguous);
+    bool isInside = !column || column == &nest.loops.back();
+    size_t numRows =
+        nest.rows.size() + (nest.findLoop(Role::DstContiguous) ? 1 : 0);
+    return check(isInside && numRows == 1 && nest.packedBytes.empty(), "panels",
+                 "one loop of rows, and that of columns inside", "others") &&
+           check(mayStore({StoreKind::Nontemporal, StoreKind::Staged}),
+                 "stores of panels", "nontemporal", "others");
+  }
 
-/// Panels hand on lines, at the same positions of each.
-llvm::Error Verifier::verifyCarried() {
-  const PlanLoop *panels = findLoop(Role::DstContiguous);
-  const PlanLoop *column = findLoop(Role::SrcContiguous);
-  bool isSteady = panels && panels->count >= panels->step &&
-                  (!column || column->count % column->step == 0);
-  // A line is a power of two, so that products may wrap.
-  auto isWholeLine = [&](const PlanLoop &loop) {
-    uint64_t stride = loop.dstStride, step = loop.step;
-    return stride * step * bytes % RelayoutTarget::kLineBytes == 0;
-  };
-  for (const PlanLoop &loop : nest.loops)
-    isSteady &=
-        (nest.shiftsRows && loop.role == Role::Outer) || isWholeLine(loop);
-  if (isSteady)
-    return llvm::Error::success();
-  return invalid("panels that are carried",
+  /// Panels hand on lines, at the same positions of each.
+  bool verifyCarried() {
+    const PlanLoop *panels = nest.findLoop(Role::DstContiguous);
+    const PlanLoop *column = nest.findLoop(Role::SrcContiguous);
+    bool isSteady = panels && panels->count >= panels->step &&
+                    (!column || column->count % column->step == 0);
+    // A line is a power of two, so that products may wrap.
+    auto isWholeLine = [&](const PlanLoop &loop) {
+      uint64_t stride = loop.dstStride, step = loop.step;
+      return stride * step * bytes % RelayoutTarget::kLineBytes == 0;
+    };
+    for (const PlanLoop &loop : nest.loops)
+      isSteady &=
+          (nest.shiftsRows && loop.role == Role::Outer) || isWholeLine(loop);
+    return check(isSteady, "panels that are carried",
                  "blocks at the same positions of lines", "others");
-}
+  }
 
-llvm::Error Verifier::verifyInterleave(const InterleaveKernel &interleave) {
-  if (llvm::Error error = verifyChain(Role::SrcContiguous, nest.runElements))
-    return error;
-  const PlanLoop *column =
-      getInnermost(nest.columns, nest.loops, Role::SrcContiguous);
-  int64_t width = multiply(nest.blockRows(),
-                           multiply(nest.numPackedBytes(), nest.runElements));
-  width = interleave.padding < 0 ? width : add(width, interleave.padding);
-  if (!column || findLoop(Role::DstContiguous) || interleave.padding < 0 ||
-      width > column->dstStride)
-    return invalid("columns",
-                   "one behind another, of " + llvm::Twine(width) + " elements",
-                   column ? llvm::Twine(column->dstStride) + " apart"
-                          : llvm::Twine("none"));
-  if (interleave.stores == StoreKind::Carried)
-    return invalid("stores", "plain, nontemporal or staged", "carried");
-  return verifyLines(nest.numBlockElements(), {}, /*isDense=*/true);
-}
+  bool verifyInterleave(const InterleaveKernel &interleave) {
+    const PlanLoop *column = nest.findInnermost(Role::SrcContiguous);
+    int64_t width = multiply(nest.blockRows(),
+                             multiply(nest.numPackedBytes(), nest.runElements));
+    width = interleave.padding < 0 ? width : add(width, interleave.padding);
+    bool isBehind = column && !nest.findLoop(Role::DstContiguous) &&
+                    interleave.padding >= 0 && width <= column->dstStride;
+    return verifyChain(Role::SrcContiguous, nest.runElements) &&
+           check(isBehind, "columns",
+                 "one behind another, of " + llvm::Twine(width) + " elements",
+                 column ? llvm::Twine(column->dstStride) + " apart"
+                        : llvm::Twine("none")) &&
+           check(interleave.stores != StoreKind::Carried, "stores",
+                 "plain, nontemporal or staged", "carried") &&
+           verifyLines(nest.numBlockElements(), {}, /*isDense=*/true);
+  }
 
-llvm::Error
-Verifier::verifyDeinterleave(const DeinterleaveKernel &deinterleave) {
-  if (llvm::Error error = verifyChain(Role::DstContiguous, nest.runElements))
-    return error;
-  if (findLoop(Role::SrcContiguous))
-    return invalid("columns", "all of them in a block", "a loop of them");
-  if (deinterleave.stores != StoreKind::Plain &&
-      deinterleave.stores != StoreKind::Nontemporal)
-    return invalid("stores", "plain or nontemporal", "others");
-  return verifyLines(multiply(nest.blockRows(), nest.runElements),
-                     nest.columns);
-}
+  bool verifyDeinterleave() {
+    return verifyChain(Role::DstContiguous, nest.runElements) &&
+           check(!nest.findLoop(Role::SrcContiguous), "columns",
+                 "all of them in a block", "a loop of them") &&
+           verifyUnbuffered("stores") &&
+           verifyLines(multiply(nest.blockRows(), nest.runElements),
+                       nest.columns);
+  }
 
-llvm::Error Verifier::verifyBits() {
-  if (bytes != 1 || nest.mask() == 0)
-    return invalid("bits", "some of single bytes",
-                   "bytes of " + llvm::Twine(8 * bytes) + " bits");
-  return verifyNoBlock();
-}
+  bool verifyBits() {
+    return check(bytes == 1 && nest.mask() != 0, "bits", "some of single bytes",
+                 "bytes of " + llvm::Twine(8 * bytes) + " bits") &&
+           verifyNoBlock();
+  }
 
-llvm::Error Verifier::verifyKernel() {
-  if (const auto *copy = nest.get<CopyKernel>())
-    return verifyCopy(*copy);
-  if (const auto *transpose = nest.get<TransposeKernel>())
-    return verifyTranspose(*transpose);
-  if (const auto *interleave = nest.get<InterleaveKernel>())
-    return verifyInterleave(*interleave);
-  if (const auto *deinterleave = nest.get<DeinterleaveKernel>())
-    return verifyDeinterleave(*deinterleave);
-  if (nest.is<MergeKernel>() || nest.is<FillBitsKernel>())
-    return verifyBits();
-  return verifyNoBlock();
-}
+  bool verifyNoBlock() {
+    return check(
+        nest.blockRows() * nest.blockColumns() == 1, "block", "1x1 runs",
+        llvm::Twine(nest.blockRows()) + "x" + llvm::Twine(nest.blockColumns()));
+  }
 
+  bool verifyUnbuffered(const llvm::Twine &field) {
+    return check(mayStore({StoreKind::Plain, StoreKind::Nontemporal}), field,
+                 "plain or nontemporal", "others");
+  }
+
+  bool verifyLines(int64_t run, llvm::ArrayRef<PlanLoop> inner,
+                   bool isDense = false) {
+    return check(!mayStore(StoreKind::Nontemporal) ||
+                     nest.isWholeLines(run, bytes, inner, isDense),
+                 "nontemporal runs", "whole lines of 64 bytes",
+                 llvm::Twine(multiply(run, bytes)) + " bytes");
+  }
+
+  /// One rule: what is expected of a field, and what was found.
+  bool check(bool holds, const llvm::Twine &field, const llvm::Twine &expected,
+             const llvm::Twine &found) {
+    llvm::StringRef article =
+        nest.is<InterleaveKernel>() ? " of an " : " of a ";
+    if (!holds)
+      error = invalidError("", field + article + nest.getKernelName(), expected,
+                           found);
+    return holds;
+  }
+  bool check(bool holds, const llvm::Twine &field, const llvm::Twine &expected,
+             int64_t found) {
+    return check(holds, field, expected, llvm::Twine(found));
+  }
+  int64_t runBytes() const { return nest.runElements * bytes; }
+  bool mayStore(llvm::ArrayRef<StoreKind> kinds) const {
+    return llvm::is_contained(kinds, nest.stores());
+  }
+
+  const NestSchedule &nest;
+  int64_t bytes;
+  llvm::Error &error;
+};
+} // namespace
 llvm::Error NestSchedule::verify(int64_t elementBytes, int64_t srcElements,
                                  int64_t dstElements) const {
-  return Verifier(*this, elementBytes).verify(srcElements, dstElements);
+  llvm::Error error = llvm::Error::success();
+  llvm::ErrorAsOutParameter mayBeSet(error);
+  Verifier(*this, elementBytes, error).verify(srcElements, dstElements);
+  return error;
 }

@@ -14,6 +14,9 @@
 // Indentation counts only in front of `and`: two spaces for each loop that is
 // shared with the nest before.
 //
+// One description of the text, a function for each part of it, serves to write
+// and to read it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Conversion/TesseraToVector/Schedule.h"
@@ -29,27 +32,184 @@
 using namespace tessera;
 using Role = PlanLoop::Role;
 
+/// All kernels, in the order of NestKernel.
+static const std::pair<llvm::StringLiteral, NestKernel> kKernels[] = {
+    {"copy", CopyKernel()},
+    {"gather", GatherKernel()},
+    {"transpose", TransposeKernel()},
+    {"interleave", InterleaveKernel()},
+    {"deinterleave", DeinterleaveKernel()},
+    {"fill", FillKernel()},
+    {"merge", MergeKernel()},
+    {"fill bits", FillBitsKernel()}};
+static_assert(std::size(kKernels) == std::variant_size_v<NestKernel>);
+
+llvm::StringRef NestSchedule::getKernelName() const {
+  return kKernels[kernel.index()].first;
+}
+
 //===----------------------------------------------------------------------===//
-// Printing
+// Words and numbers
 //===----------------------------------------------------------------------===//
 
-static void printLoop(const PlanLoop &loop, llvm::raw_ostream &os) {
-  os << loop.count;
-  if (loop.role != Role::Outer)
-    os << " by " << loop.step;
-  os << "  src " << loop.srcStride << " dst " << loop.dstStride;
-  if (loop.role != Role::Outer)
-    os << (loop.role == Role::DstContiguous ? "  rows" : "  columns");
-  if (loop.isEnds)
-    os << "  ends";
-  if (loop.isParallel)
-    os << "  parallel";
-  os << "\n";
+namespace {
+/// Writes the text of a schedule from left to right, or reads one. What does
+/// not match sets an error, at the first position where that happens; nothing
+/// matches after it.
+class ScheduleText {
+public:
+  explicit ScheduleText(llvm::raw_ostream &os) : os(&os) {}
+  explicit ScheduleText(llvm::StringRef text) : text(text), rest(text) {}
+
+  /// A nest; `before` is the one before it where one is read.
+  void describe(NestSchedule &nest, const NestSchedule *before);
+  llvm::Expected<std::vector<NestSchedule>> read();
+
+private:
+  void share(NestSchedule &nest, const NestSchedule *before);
+  void describe(PlanLoop &loop);
+  void describe(PackedBytes &packed);
+  void writeParts(const PackedBytes &packed);
+  void readParts(PackedBytes &packed);
+  void describeKernel(NestSchedule &nest);
+  void describeName(NestSchedule &nest);
+  void describeChoices(NestSchedule &nest);
+  void describePrefetch(NestSchedule &nest);
+
+  bool isWriting() const { return os != nullptr; }
+  void indent(unsigned spaces) {
+    if (isWriting())
+      os->indent(spaces);
+  }
+  /// Reads `token` and the spaces before it if it comes next.
+  bool take(llvm::StringRef token) {
+    llvm::StringRef next = rest.ltrim(' ');
+    if (failed || !next.consume_front(token.trim(' ')))
+      return false;
+    rest = next;
+    return true;
+  }
+  /// A token that has to come.
+  void word(llvm::StringRef token) {
+    if (isWriting())
+      *os << token;
+    else if (!take(token))
+      fail("'" + (token == "\n" ? "end of line" : token.trim(' ')) + "'");
+  }
+  /// One that comes if `isThere`.
+  bool mayHave(llvm::StringRef token, bool &isThere) {
+    if (!isWriting())
+      isThere = take(token);
+    else if (isThere)
+      *os << token;
+    return isThere;
+  }
+  void number(int64_t &value,
+              int64_t least = std::numeric_limits<int64_t>::min(),
+              int64_t most = std::numeric_limits<int64_t>::max(),
+              unsigned radix = 10);
+  /// A line for each entry from number `first` on, each `deeper` than the last.
+  template <typename List>
+  void list(llvm::StringRef token, List &entries, unsigned spaces,
+            unsigned deeper = 0, size_t first = 0);
+  /// A choice after a comma, if the kernel has it: written where it `isTaken`,
+  /// read where no other has been. Says whether its figures come next.
+  bool choose(bool isOfKernel, llvm::StringRef token, bool isTaken);
+  /// The same of a choice without figures.
+  template <typename T> void choose(llvm::StringRef token, T &value, T chosen) {
+    if (choose(true, token, value == chosen))
+      value = chosen;
+  }
+  void fail(const llvm::Twine &what) {
+    if (failed)
+      return;
+    failed = true;
+    expected = what.str();
+  }
+
+  llvm::raw_ostream *os = nullptr;
+  llvm::StringRef text, rest;
+  bool failed = false;
+  std::string expected;
+  /// Whether a choice was read since the last comma.
+  bool hasChosen = false;
+  /// The bits that the parts of a byte make.
+  uint8_t mask = 0xFF;
+};
+} // namespace
+
+void ScheduleText::number(int64_t &value, int64_t least, int64_t most,
+                          unsigned radix) {
+  if (isWriting() && radix == 10)
+    *os << value;
+  else if (isWriting())
+    *os << llvm::format_hex_no_prefix(value, 2);
+  if (isWriting())
+    return;
+  llvm::StringRef next = rest.ltrim(' ');
+  value = 0;
+  int64_t found = 0;
+  if (failed || next.consumeInteger(radix, found) || found < least ||
+      found > most)
+    return fail("a number");
+  rest = next;
+  value = found;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void ScheduleText::describe(PlanLoop &loop) {
+  number(loop.count);
+  bool isBlock = loop.role != Role::Outer;
+  if (mayHave(" by ", isBlock))
+    number(loop.step);
+  word("  src ");
+  number(loop.srcStride);
+  word(" dst ");
+  number(loop.dstStride);
+  bool isRow = loop.role == Role::DstContiguous, isColumn = isBlock && !isRow;
+  if (isBlock && mayHave("  rows", isRow))
+    loop.role = Role::DstContiguous;
+  else if (isBlock && mayHave("  columns", isColumn))
+    loop.role = Role::SrcContiguous;
+  else if (isBlock)
+    fail("'rows' or 'columns'");
+  mayHave("  ends", loop.isEnds);
+  mayHave("  parallel", loop.isParallel);
+  word("\n");
+}
+
+template <typename List>
+void ScheduleText::list(llvm::StringRef token, List &entries, unsigned spaces,
+                        unsigned deeper, size_t first) {
+  while (take(token))
+    describe(entries.emplace_back());
+  for (size_t i = first; isWriting() && i < entries.size(); ++i) {
+    indent(spaces + i * deeper);
+    word(token);
+    describe(entries[i]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Packed bytes
+//===----------------------------------------------------------------------===//
+
+void ScheduleText::describe(PackedBytes &packed) {
+  number(packed.dstOffset);
+  word(" of ");
+  if (isWriting())
+    writeParts(packed);
+  else
+    readParts(packed);
+  word("\n");
 }
 
 /// The parts of a byte by what they give to the destination, each a row of
 /// neighbouring bits, from the lowest one on.
-static llvm::SmallVector<BytePart, 8> splitParts(const PackedBytes &packed) {
+void ScheduleText::writeParts(const PackedBytes &packed) {
   llvm::SmallVector<BytePart, 8> pieces;
   for (BytePart part : packed.parts)
     while (part.mask) {
@@ -62,302 +222,25 @@ static llvm::SmallVector<BytePart, 8> splitParts(const PackedBytes &packed) {
   llvm::sort(pieces, [](const BytePart &a, const BytePart &b) {
     return a.mask < b.mask;
   });
-  return pieces;
-}
-
-static void printPackedBytes(const PackedBytes &packedBytes,
-                             llvm::raw_ostream &os) {
-  os << "byte " << packedBytes.dstOffset << " of ";
   llvm::ListSeparator separator;
-  for (const BytePart &part : splitParts(packedBytes)) {
+  for (const BytePart &part : pieces) {
     int first = llvm::countr_zero(part.mask) - part.shift;
-    int last = first + llvm::popcount(part.mask) - 1;
-    os << separator << "bits " << first << "-" << last << " at "
-       << part.srcOffset;
+    *os << separator << "bits " << first << "-"
+        << first + llvm::popcount(part.mask) - 1 << " at " << part.srcOffset;
   }
-  os << "\n";
-}
-
-static void printPrefetch(const NestSchedule &nest, llvm::raw_ostream &os) {
-  if (const auto *copy = nest.get<CopyKernel>())
-    if (copy->prefetchBytes)
-      os << ", prefetch " << copy->prefetchBytes << " bytes ahead";
-  if (const auto *interleave = nest.get<InterleaveKernel>())
-    if (interleave->prefetch)
-      os << ", prefetch " << interleave->prefetch << " ahead";
-  if (const auto *transpose = nest.get<TransposeKernel>())
-    if (transpose->prefetch)
-      os << ", prefetch " << transpose->prefetch << " ahead"
-         << (transpose->prefetchesToL2 ? " to L2" : "");
-}
-
-static void printKernel(const NestSchedule &nest, llvm::raw_ostream &os) {
-  os << nest.getKernelName() << " " << nest.blockRows() << "x"
-     << nest.blockColumns() << " runs of " << nest.runElements;
-  if (nest.padding())
-    os << ", padding of " << nest.padding();
-  if (const auto *interleave = nest.get<InterleaveKernel>())
-    os << (interleave->keepsPadding ? ", padding kept" : "");
-  static constexpr llvm::StringLiteral kStores[] = {
-      "", ", nontemporal", ", staged and nontemporal",
-      ", carried and nontemporal"};
-  os << kStores[static_cast<int>(nest.stores())];
-  if (nest.shiftsRows)
-    os << ", rows shifted";
-  if (const auto *transpose = nest.get<TransposeKernel>()) {
-    static constexpr llvm::StringLiteral kRows[] = {"", ", rows gathered",
-                                                    ", panels packed"};
-    os << kRows[static_cast<int>(transpose->rows)];
-  }
-  printPrefetch(nest, os);
-  if (nest.mask() != 0xFF)
-    os << ", bits " << llvm::format_hex(nest.mask(), 4);
-  if (nest.columnPitch() != 1)
-    os << ", columns " << nest.columnPitch() << " apart";
-  if (nest.signedBits)
-    os << ", sign of " << nest.signedBits << " bits";
-  os << "\n";
-}
-
-void NestSchedule::print(llvm::raw_ostream &os) const {
-  unsigned indent = 2 * numFused;
-  os.indent(indent) << (numFused == 0 ? "nest" : "and");
-  if (!isFill())
-    os << " src " << srcOffset;
-  os << " dst " << dstOffset << "\n";
-  indent += 2;
-  for (const PlanLoop &loop : llvm::drop_begin(loops, numFused)) {
-    os.indent(indent) << "for ";
-    printLoop(loop, os);
-    indent += 2;
-  }
-  printKernel(*this, os.indent(indent));
-  indent += 2;
-  for (const PackedBytes &packed : packedBytes)
-    printPackedBytes(packed, os.indent(indent));
-  for (const PlanLoop &loop : within)
-    printLoop(loop, os.indent(indent) << "within ");
-  for (const PlanLoop &loop : rows)
-    printLoop(loop, os.indent(indent) << "rows ");
-  for (const PlanLoop &loop : columns)
-    printLoop(loop, os.indent(indent) << "columns ");
-}
-
-//===----------------------------------------------------------------------===//
-// Parsing
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Reads a text from left to right. What does not match sets an error, at the
-/// first position where that happens; nothing matches after it.
-class ScheduleParser {
-public:
-  explicit ScheduleParser(llvm::StringRef text) : text(text), rest(text) {}
-
-  llvm::Expected<std::vector<NestSchedule>> parse();
-
-private:
-  void parseNest();
-  void parseLoop(PlanLoop &loop);
-  void parseKernel(NestSchedule &nest);
-  void parseChoice(NestSchedule &nest);
-  StoreKind parseStores();
-  void setStores(NestSchedule &nest, StoreKind stores);
-  bool parsePitch();
-  void parsePrefetch(NestSchedule &nest);
-  void parsePackedBytes(NestSchedule &nest);
-  void parseDetails(NestSchedule &nest);
-
-  /// Takes `token` and the spaces before it if it comes next.
-  bool take(llvm::StringRef token) {
-    llvm::StringRef next = rest.ltrim(' ');
-    if (failed || !next.consume_front(token))
-      return false;
-    rest = next;
-    return true;
-  }
-  /// The same of something that has to come.
-  void expect(llvm::StringRef token) {
-    if (!take(token))
-      fail(("'" + (token == "\n" ? "end of line" : token) + "'").str());
-  }
-  int64_t parseNumber(int64_t least = std::numeric_limits<int64_t>::min(),
-                      int64_t most = std::numeric_limits<int64_t>::max(),
-                      unsigned radix = 10);
-  void fail(const std::string &what) {
-    if (failed)
-      return;
-    failed = true;
-    expected = what;
-  }
-
-  llvm::StringRef text, rest;
-  bool failed = false;
-  std::string expected;
-  std::vector<NestSchedule> nests;
-};
-} // namespace
-
-int64_t ScheduleParser::parseNumber(int64_t least, int64_t most,
-                                    unsigned radix) {
-  llvm::StringRef next = rest.ltrim(' ');
-  int64_t number = 0;
-  if (failed || next.consumeInteger(radix, number) || number < least ||
-      number > most) {
-    fail("a number");
-    return 0;
-  }
-  rest = next;
-  return number;
-}
-
-void ScheduleParser::parseLoop(PlanLoop &loop) {
-  loop.count = parseNumber();
-  bool isBlock = take("by");
-  if (isBlock)
-    loop.step = parseNumber();
-  expect("src");
-  loop.srcStride = parseNumber();
-  expect("dst");
-  loop.dstStride = parseNumber();
-  if (isBlock && take("rows"))
-    loop.role = Role::DstContiguous;
-  else if (isBlock && take("columns"))
-    loop.role = Role::SrcContiguous;
-  else if (isBlock)
-    fail("'rows' or 'columns'");
-  loop.isEnds = take("ends");
-  loop.isParallel = take("parallel");
-  expect("\n");
-}
-
-void ScheduleParser::parseKernel(NestSchedule &nest) {
-  llvm::StringRef line = rest;
-  // `fill` begins another name.
-  if (take("copy"))
-    nest.kernel = CopyKernel();
-  else if (take("gather"))
-    nest.kernel = GatherKernel();
-  else if (take("transpose"))
-    nest.kernel = TransposeKernel();
-  else if (take("interleave"))
-    nest.kernel = InterleaveKernel();
-  else if (take("deinterleave"))
-    nest.kernel = DeinterleaveKernel();
-  else if (take("merge"))
-    nest.kernel = MergeKernel();
-  else if (take("fill bits"))
-    nest.kernel = FillBitsKernel();
-  else if (take("fill"))
-    nest.kernel = FillKernel();
-  else
-    fail("'for' or a kernel");
-  int64_t blockRows = parseNumber();
-  expect("x");
-  int64_t blockColumns = parseNumber();
-  expect("runs of");
-  nest.runElements = parseNumber(1);
-  while (take(","))
-    parseChoice(nest);
-  expect("\n");
-  parseDetails(nest);
-  if (failed ||
-      (nest.blockRows() == blockRows && nest.blockColumns() == blockColumns))
-    return;
-  rest = line;
-  fail("a block of " + std::to_string(nest.blockRows()) + "x" +
-       std::to_string(nest.blockColumns()) + " runs, which its loops make");
-}
-
-/// What only some kernels have; of others it is no choice.
-void ScheduleParser::parseChoice(NestSchedule &nest) {
-  auto *copy = std::get_if<CopyKernel>(&nest.kernel);
-  auto *transpose = std::get_if<TransposeKernel>(&nest.kernel);
-  auto *interleave = std::get_if<InterleaveKernel>(&nest.kernel);
-  auto *merge = std::get_if<MergeKernel>(&nest.kernel);
-  auto *fillBits = std::get_if<FillBitsKernel>(&nest.kernel);
-  StoreKind stores = parseStores();
-  if (stores != StoreKind::Plain)
-    setStores(nest, stores);
-  else if ((copy || interleave) && take("padding of"))
-    (copy ? copy->padding : interleave->padding) = parseNumber();
-  else if (interleave && take("padding kept"))
-    interleave->keepsPadding = true;
-  else if (transpose && take("rows shifted"))
-    nest.shiftsRows = true;
-  else if (transpose && take("rows gathered"))
-    transpose->rows = TransposeKernel::Rows::Gathered;
-  else if (transpose && take("panels packed"))
-    transpose->rows = TransposeKernel::Rows::Panel;
-  else if ((copy || transpose || interleave) && take("prefetch"))
-    parsePrefetch(nest);
-  else if ((merge || fillBits) && take("bits 0x"))
-    (merge ? merge->mask : fillBits->mask) =
-        static_cast<uint8_t>(parseNumber(1, 0xFF, 16));
-  else if (take("sign of")) {
-    nest.signedBits = parseNumber(1, 7);
-    expect("bits");
-  } else if (!take("columns") || !parsePitch())
-    fail(("a choice that a " + nest.getKernelName() + " has").str());
-}
-
-StoreKind ScheduleParser::parseStores() {
-  if (take("nontemporal"))
-    return StoreKind::Nontemporal;
-  if (take("staged and nontemporal"))
-    return StoreKind::Staged;
-  if (take("carried and nontemporal"))
-    return StoreKind::Carried;
-  return StoreKind::Plain;
-}
-
-void ScheduleParser::setStores(NestSchedule &nest, StoreKind stores) {
-  if (auto *copy = std::get_if<CopyKernel>(&nest.kernel))
-    copy->stores = stores;
-  else if (auto *transpose = std::get_if<TransposeKernel>(&nest.kernel))
-    transpose->stores = stores;
-  else if (auto *interleave = std::get_if<InterleaveKernel>(&nest.kernel))
-    interleave->stores = stores;
-  else if (auto *deinterleave = std::get_if<DeinterleaveKernel>(&nest.kernel))
-    deinterleave->stores = stores;
-  else
-    fail(("no stores of a " + nest.getKernelName()).str());
-}
-
-void ScheduleParser::parsePrefetch(NestSchedule &nest) {
-  int64_t distance = parseNumber();
-  if (auto *copy = std::get_if<CopyKernel>(&nest.kernel)) {
-    copy->prefetchBytes = distance;
-    expect("bytes");
-  }
-  expect("ahead");
-  if (auto *interleave = std::get_if<InterleaveKernel>(&nest.kernel))
-    interleave->prefetch = distance;
-  if (auto *transpose = std::get_if<TransposeKernel>(&nest.kernel)) {
-    transpose->prefetch = distance;
-    transpose->prefetchesToL2 = take("to L2");
-  }
-}
-
-/// The distance of columns is that of their loop.
-bool ScheduleParser::parsePitch() {
-  parseNumber();
-  return take("apart");
 }
 
 /// The bits of a byte come from the lowest one on.
-void ScheduleParser::parsePackedBytes(NestSchedule &nest) {
-  PackedBytes &packed = nest.packedBytes.emplace_back();
-  packed.dstOffset = parseNumber();
-  expect("of");
-  int to = llvm::countr_zero(nest.mask());
+void ScheduleText::readParts(PackedBytes &packed) {
+  int to = llvm::countr_zero(mask);
   do {
-    expect("bits");
-    int64_t first = parseNumber();
-    expect("-");
-    int64_t last = parseNumber();
-    expect("at");
-    int64_t offset = parseNumber();
+    int64_t first = 0, last = 0, offset = 0;
+    word("bits");
+    number(first);
+    word("-");
+    number(last);
+    word("at");
+    number(offset);
     if (first < 0 || last < first || last > 7 || to + last - first > 7)
       return fail("bits from 0 to 7, as many as a byte has room for");
     int shift = to - static_cast<int>(first);
@@ -372,48 +255,167 @@ void ScheduleParser::parsePackedBytes(NestSchedule &nest) {
       packed.parts.push_back({offset, shift, mask});
   } while (take(","));
   llvm::sort(packed.parts);
-  expect("\n");
 }
 
-/// What lies within a run, and within a block.
-void ScheduleParser::parseDetails(NestSchedule &nest) {
-  while (take("byte"))
-    parsePackedBytes(nest);
-  while (take("within"))
-    parseLoop(nest.within.emplace_back());
-  while (take("rows"))
-    parseLoop(nest.rows.emplace_back());
-  while (take("columns"))
-    parseLoop(nest.columns.emplace_back());
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+bool ScheduleText::choose(bool isOfKernel, llvm::StringRef token,
+                          bool isTaken) {
+  if (!isOfKernel || (isWriting() ? !isTaken : hasChosen || !take(token)))
+    return false;
+  if (isWriting())
+    *os << ", " << token;
+  hasChosen = true;
+  return true;
 }
 
-void ScheduleParser::parseNest() {
-  size_t indent = rest.size() - rest.ltrim(' ').size();
-  NestSchedule nest;
-  if (!nests.empty() && take("and")) {
-    const NestSchedule &before = nests.back();
-    nest.numFused = indent / 2;
-    if (nest.numFused > before.loops.size())
-      return fail("'and' within loops of the nest before");
-    nest.loops.append(before.loops.begin(),
-                      before.loops.begin() + nest.numFused);
-  } else {
-    expect("nest");
+/// The choices of a kernel in their order. They are read in any.
+void ScheduleText::describeChoices(NestSchedule &nest) {
+  using Rows = TransposeKernel::Rows;
+  auto *transpose = std::get_if<TransposeKernel>(&nest.kernel);
+  auto *interleave = std::get_if<InterleaveKernel>(&nest.kernel);
+  KernelChoices &kernel = nest.choices();
+  bool isCopy = nest.is<CopyKernel>();
+  bool isBits = nest.is<MergeKernel>() || nest.is<FillBitsKernel>();
+  bool mayStore =
+      isCopy || transpose || interleave || nest.is<DeinterleaveKernel>();
+  if (choose(isCopy || interleave, "padding of ", kernel.padding != 0))
+    number(kernel.padding);
+  if (interleave)
+    choose("padding kept", interleave->keepsPadding, true);
+  choose("nontemporal", kernel.stores, StoreKind::Nontemporal);
+  choose("staged and nontemporal", kernel.stores, StoreKind::Staged);
+  choose("carried and nontemporal", kernel.stores, StoreKind::Carried);
+  if (!mayStore && kernel.stores != StoreKind::Plain)
+    fail("no stores of a " + nest.getKernelName());
+  if (transpose) {
+    choose("rows shifted", nest.shiftsRows, true);
+    choose("rows gathered", transpose->rows, Rows::Gathered);
+    choose("panels packed", transpose->rows, Rows::Panel);
   }
-  if (take("src"))
-    nest.srcOffset = parseNumber();
-  expect("dst");
-  nest.dstOffset = parseNumber();
-  expect("\n");
-  while (take("for"))
-    parseLoop(nest.loops.emplace_back());
-  parseKernel(nest);
-  nests.push_back(std::move(nest));
+  describePrefetch(nest);
+  int64_t bits = kernel.mask;
+  if (choose(isBits, "bits 0x", bits != 0xFF))
+    number(bits, 1, 0xFF, 16);
+  kernel.mask = static_cast<uint8_t>(bits);
+  // That is the distance that their loop has.
+  int64_t pitch = isWriting() ? nest.columnPitch() : 1;
+  if (choose(true, "columns ", pitch != 1)) {
+    number(pitch);
+    word(" apart");
+  }
+  if (choose(true, "sign of ", nest.signedBits != 0)) {
+    number(nest.signedBits, 1, 7);
+    word(" bits");
+  }
 }
 
-llvm::Expected<std::vector<NestSchedule>> ScheduleParser::parse() {
-  while (!failed && !rest.empty())
-    parseNest();
+void ScheduleText::describePrefetch(NestSchedule &nest) {
+  auto *copy = std::get_if<CopyKernel>(&nest.kernel);
+  auto *transpose = std::get_if<TransposeKernel>(&nest.kernel);
+  int64_t &distance = copy ? copy->prefetchBytes : nest.choices().prefetch;
+  if (!choose(copy || transpose || nest.is<InterleaveKernel>(), "prefetch ",
+              distance != 0))
+    return;
+  number(distance);
+  if (copy)
+    word(" bytes");
+  word(" ahead");
+  if (transpose)
+    mayHave(" to L2", transpose->prefetchesToL2);
+}
+
+void ScheduleText::describeName(NestSchedule &nest) {
+  if (isWriting())
+    return word((nest.getKernelName() + " ").str());
+  // One name begins another.
+  size_t longest = 0;
+  for (const auto &[name, kernel] : kKernels)
+    if (name.size() > longest && rest.ltrim(' ').starts_with(name)) {
+      nest.kernel = kernel;
+      longest = name.size();
+    }
+  if (longest == 0 || !take(nest.getKernelName()))
+    fail("'for' or a kernel");
+}
+
+void ScheduleText::describeKernel(NestSchedule &nest) {
+  llvm::StringRef line = rest;
+  describeName(nest);
+  int64_t rows = nest.blockRows(), columns = nest.blockColumns();
+  number(rows);
+  word("x");
+  number(columns);
+  word(" runs of ");
+  number(nest.runElements, 1);
+  if (isWriting())
+    describeChoices(nest);
+  while (take(",")) {
+    hasChosen = false;
+    describeChoices(nest);
+    if (!hasChosen)
+      fail("a choice that a " + nest.getKernelName() + " has");
+  }
+  word("\n");
+  mask = nest.mask();
+  unsigned spaces = 2 * nest.loops.size() + 4;
+  list("byte ", nest.packedBytes, spaces);
+  list("within ", nest.within, spaces);
+  list("rows ", nest.rows, spaces);
+  list("columns ", nest.columns, spaces);
+  if (failed || (nest.blockRows() == rows && nest.blockColumns() == columns))
+    return;
+  rest = line;
+  fail("a block of " + llvm::Twine(nest.blockRows()) + "x" +
+       llvm::Twine(nest.blockColumns()) + " runs, which its loops make");
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+/// Whether loops are those of the nest before, and how many.
+void ScheduleText::share(NestSchedule &nest, const NestSchedule *before) {
+  if (isWriting())
+    return word(nest.numFused ? "and" : "nest");
+  size_t spaces = rest.size() - rest.ltrim(' ').size();
+  if (!before || !take("and"))
+    return word("nest");
+  nest.numFused = spaces / 2;
+  if (nest.numFused > before->loops.size())
+    return fail("'and' within loops of the nest before");
+  nest.loops.append(before->loops.begin(),
+                    before->loops.begin() + nest.numFused);
+}
+
+void ScheduleText::describe(NestSchedule &nest, const NestSchedule *before) {
+  indent(2 * nest.numFused);
+  share(nest, before);
+  bool hasSource = !nest.isFill();
+  if (mayHave(" src ", hasSource))
+    number(nest.srcOffset);
+  word(" dst ");
+  number(nest.dstOffset);
+  word("\n");
+  list("for ", nest.loops, /*spaces=*/2, /*deeper=*/2, nest.numFused);
+  indent(2 * nest.loops.size() + 2);
+  describeKernel(nest);
+}
+
+void NestSchedule::print(llvm::raw_ostream &os) const {
+  NestSchedule copy = *this;
+  ScheduleText(os).describe(copy, nullptr);
+}
+
+llvm::Expected<std::vector<NestSchedule>> ScheduleText::read() {
+  std::vector<NestSchedule> nests;
+  while (!failed && !rest.empty()) {
+    NestSchedule nest;
+    describe(nest, nests.empty() ? nullptr : &nests.back());
+    nests.push_back(std::move(nest));
+  }
   if (!failed)
     return std::move(nests);
   llvm::StringRef found = rest.ltrim(' ').split('\n').first;
@@ -427,5 +429,5 @@ llvm::Expected<std::vector<NestSchedule>> ScheduleParser::parse() {
 
 llvm::Expected<std::vector<NestSchedule>>
 tessera::parseSchedules(llvm::StringRef text) {
-  return ScheduleParser(text).parse();
+  return ScheduleText(text).read();
 }

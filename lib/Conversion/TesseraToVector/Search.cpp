@@ -25,35 +25,79 @@ static constexpr int64_t kMaxBytes = 1 << 20;
 // Choices
 //===----------------------------------------------------------------------===//
 
-namespace {
 using Values = std::initializer_list<int64_t>;
 
-/// The choices of a kind of transposes that are tried: all combinations.
+namespace {
+/// The choices of a kind of transposes that are tried: all combinations. Other
+/// kinds have no choice.
 struct Grid {
-  PlanKind kind;
   Values rowBytes, columnBytes, bySource, gathers;
 };
 } // namespace
 
-static const Grid kGrids[] = {
-    {PlanKind::Cached,
-     {64, 128, 256, 512},
-     {16, 32, 64, 128, 256, 512, 1024},
-     {0, 1},
-     {0, 1}},
-    {PlanKind::Direct, {64, 128, 192, 256, 512}, {64}, {1, 0}, {0, 1}},
-    {PlanKind::Dense, {0}, {64, 128, 256}, {1}, {0}},
-    {PlanKind::Panels, {128, 256, 512}, {64}, {1}, {0}},
-    {PlanKind::RaggedPanels, {128, 256, 512}, {64}, {1}, {0}},
-    {PlanKind::Carried, {64, 128, 256}, {64}, {1}, {0}},
-    {PlanKind::Staged, {64, 128, 192, 256, 512, 1024}, {64}, {1}, {0}},
+/// A kind of schedules.
+struct NestPlanner::Kind {
+  llvm::StringLiteral name;
+  /// Makes the schedule of a choice.
+  Trial (NestPlanner::*plan)(const BlockedNest &nest,
+                             const PlanChoice &choice) const;
+  /// Whether stores may go through the cache.
+  bool mayUseCache;
+  Grid grid = {};
 };
 
-/// Kinds without a choice.
-static constexpr PlanKind kOthers[] = {
-    PlanKind::Interleave, PlanKind::Deinterleave, PlanKind::Gather,
-    PlanKind::Copy,       PlanKind::LineCopy,     PlanKind::CoalescedCopy,
-    PlanKind::MaskedCopy, PlanKind::BufferedCopy};
+/// In the order of PlanKind.
+const NestPlanner::Kind NestPlanner::kKinds[] = {
+    {"cached",
+     &NestPlanner::planCached,
+     true,
+     {{64, 128, 256, 512}, {16, 32, 64, 128, 256, 512, 1024}, {0, 1}, {0, 1}}},
+    {"direct",
+     &NestPlanner::planDirect,
+     false,
+     {{64, 128, 192, 256, 512}, {64}, {1, 0}, {0, 1}}},
+    {"dense", &NestPlanner::planDense, false, {{0}, {64, 128, 256}, {1}, {0}}},
+    {"panels",
+     &NestPlanner::planPanels,
+     false,
+     {{128, 256, 512}, {64}, {1}, {0}}},
+    {"ragged-panels",
+     &NestPlanner::planPanels,
+     false,
+     {{128, 256, 512}, {64}, {1}, {0}}},
+    {"carried",
+     &NestPlanner::planCarried,
+     false,
+     {{64, 128, 256}, {64}, {1}, {0}}},
+    {"staged",
+     &NestPlanner::planStaged,
+     false,
+     {{64, 128, 192, 256, 512, 1024}, {64}, {1}, {0}}},
+    {"interleave", &NestPlanner::planInterleave, true},
+    {"deinterleave", &NestPlanner::planDeinterleave, true},
+    {"gather", &NestPlanner::planGather, true},
+    {"copy", &NestPlanner::planCopy, true},
+    {"line-copy", &NestPlanner::planLineCopy, false},
+    {"coalesced-copy", &NestPlanner::planCoalescedCopy, false},
+    {"masked-copy", &NestPlanner::planMaskedCopy, false},
+    {"buffered-copy", &NestPlanner::planBufferedCopy, false},
+};
+
+const NestPlanner::Kind &NestPlanner::getKind(PlanKind kind) {
+  return kKinds[static_cast<size_t>(kind)];
+}
+
+llvm::StringRef tessera::getName(PlanKind kind) {
+  return NestPlanner::getKind(kind).name;
+}
+
+bool tessera::isPlanKind(llvm::StringRef name) {
+  return llvm::any_of(NestPlanner::kKinds, [&](const NestPlanner::Kind &kind) {
+    return kind.name == name;
+  });
+}
+
+static bool isTranspose(PlanKind kind) { return kind <= PlanKind::Staged; }
 
 /// What is tried of one field: the values of the grid, or what overrules them.
 template <typename T>
@@ -65,46 +109,24 @@ static llvm::SmallVector<int64_t, 6> getValues(Values values,
 }
 
 /// Calls `visit` with all choices that `tuning` leaves.
-static void forEachChoice(const RelayoutTuning &tuning,
-                          llvm::function_ref<void(const PlanChoice &)> visit) {
-  auto isWanted = [&](PlanKind kind) {
-    return !tuning.kind || *tuning.kind == getName(kind);
-  };
-  for (const Grid &grid : kGrids) {
-    if (!isWanted(grid.kind))
+void NestPlanner::forEachChoice(
+    const RelayoutTuning &tuning,
+    llvm::function_ref<void(const PlanChoice &)> visit) {
+  for (auto [number, entry] : llvm::enumerate(kKinds)) {
+    auto kind = static_cast<PlanKind>(number);
+    const Grid &grid = entry.grid;
+    if (tuning.kind && *tuning.kind != entry.name)
       continue;
+    if (!isTranspose(kind)) {
+      visit({kind});
+      continue;
+    }
     for (int64_t rows : getValues(grid.rowBytes, tuning.rowBytes))
       for (int64_t columns : getValues(grid.columnBytes, tuning.columnBytes))
         for (int64_t bySource : getValues(grid.bySource, tuning.bySource))
           for (int64_t gathers : getValues(grid.gathers, tuning.gathers))
-            visit({grid.kind, rows, columns, bySource != 0, gathers != 0});
+            visit({kind, rows, columns, bySource != 0, gathers != 0});
   }
-  for (PlanKind kind : kOthers)
-    if (isWanted(kind))
-      visit({kind});
-}
-
-static constexpr llvm::StringLiteral kKindNames[] = {
-    "cached",  "direct",    "dense",          "panels",       "ragged-panels",
-    "carried", "staged",    "interleave",     "deinterleave", "gather",
-    "copy",    "line-copy", "coalesced-copy", "masked-copy",  "buffered-copy"};
-
-llvm::StringRef tessera::getName(PlanKind kind) {
-  return kKindNames[static_cast<size_t>(kind)];
-}
-
-bool tessera::isPlanKind(llvm::StringRef name) {
-  return llvm::is_contained(kKindNames, name);
-}
-
-static bool isTranspose(PlanKind kind) { return kind <= PlanKind::Staged; }
-
-/// Whether stores may go through the cache.
-static bool mayUseCache(PlanKind kind) {
-  return llvm::is_contained({PlanKind::Cached, PlanKind::Interleave,
-                             PlanKind::Deinterleave, PlanKind::Gather,
-                             PlanKind::Copy},
-                            kind);
 }
 
 RelayoutTuning PlanChoice::toTuning() const {
@@ -123,42 +145,6 @@ RelayoutTuning PlanChoice::toTuning() const {
 // Search
 //===----------------------------------------------------------------------===//
 
-NestPlanner::Trial NestPlanner::planKind(const BlockedNest &nest,
-                                         const PlanChoice &choice) const {
-  switch (choice.kind) {
-  case PlanKind::Cached:
-    return planCached(nest, choice);
-  case PlanKind::Direct:
-    return planDirect(nest, choice);
-  case PlanKind::Dense:
-    return planDense(nest, choice);
-  case PlanKind::Panels:
-  case PlanKind::RaggedPanels:
-    return planPanels(nest, choice);
-  case PlanKind::Carried:
-    return planCarried(nest, choice);
-  case PlanKind::Staged:
-    return planStaged(nest, choice);
-  case PlanKind::Interleave:
-    return planInterleave(nest);
-  case PlanKind::Deinterleave:
-    return planDeinterleave(nest);
-  case PlanKind::Gather:
-    return planGather(nest);
-  case PlanKind::Copy:
-    return planCopy(nest);
-  case PlanKind::LineCopy:
-    return planLineCopy(nest);
-  case PlanKind::CoalescedCopy:
-    return planCoalescedCopy(nest);
-  case PlanKind::MaskedCopy:
-    return planMaskedCopy(nest);
-  case PlanKind::BufferedCopy:
-    return planBufferedCopy(nest);
-  }
-  llvm_unreachable("a kind of schedules");
-}
-
 /// The schedule of a choice, with its loops in order and its rows gathered;
 /// nothing where there is none.
 NestPlanner::Trial NestPlanner::planChoice(const BlockedNest &nest,
@@ -168,9 +154,10 @@ NestPlanner::Trial NestPlanner::planChoice(const BlockedNest &nest,
   if (!isInterleave && isTranspose(choice.kind) != nest.isTransposed())
     return std::nullopt;
   // Rows are shifted for the sake of lines.
-  if (mayUseCache(choice.kind) ? nest.draft.shiftsRows : !mayUseNontemporal)
+  const Kind &kind = getKind(choice.kind);
+  if (kind.mayUseCache ? nest.draft.shiftsRows : !mayUseNontemporal)
     return std::nullopt;
-  Trial draft = planKind(nest, choice);
+  Trial draft = (this->*kind.plan)(nest, choice);
   if (!draft || !isTranspose(choice.kind))
     return draft;
   // Panels and carried rows have an order of their own.

@@ -67,18 +67,16 @@ using Pieces = std::vector<StridedNest>;
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-static llvm::Error checkStatic(const AxisList &list) {
-  if (list.isStatic())
-    return llvm::Error::success();
-  return unsupportedError("relayout plan", "static sizes", "a dynamic one",
+llvm::Error tessera::refusePlan(const llvm::Twine &expected,
+                                const llvm::Twine &found) {
+  return unsupportedError("relayout plan", expected, found,
                           "lower it with --tessera-lower-relayouts");
 }
 
-static llvm::Error makeChainError(unsigned dim) {
-  return unsupportedError("relayout plan",
-                          "divisors of dimension " + llvm::Twine(dim) +
-                              " that divide one another",
-                          "others", "lower it with --tessera-lower-relayouts");
+static llvm::Error checkStatic(const AxisList &list) {
+  if (list.isStatic())
+    return llvm::Error::success();
+  return refusePlan("static sizes", "a dynamic one");
 }
 
 /// The positions of a side over its dimensions.
@@ -96,7 +94,9 @@ static llvm::Expected<SplitSide>
 splitSide(unsigned dim, const PhysicalIndices &positions, Slice slice) {
   std::optional<Steps> steps = positions.steps[dim];
   if (!steps)
-    return makeChainError(dim);
+    return refusePlan("divisors of dimension " + llvm::Twine(dim) +
+                          " that divide one another",
+                      "others");
   if (steps->empty()) // Of an index that is always 0.
     steps->push_back({1, 0});
   return SplitSide{slice.begin, slice.step, std::move(*steps)};
@@ -116,92 +116,84 @@ public:
   struct Levels {
     size_t src, dst;
   };
+
   /// Adds the nests of `count` steps from number `begin` on, inside of `outer`.
   /// They lie within one unit above `levels` on either side. Stops beyond
   /// `maxPieces`.
   void split(Levels levels, int64_t begin, int64_t count,
-             const StridedNest &outer);
+             const StridedNest &outer) {
+    if (count <= 0 || pieces.size() > maxPieces)
+      return;
+    if (levels.src == 0 && levels.dst == 0) {
+      pieces.push_back(addLoop(outer, levels, count, 1));
+      pieces.back().srcOffset =
+          evaluate(dim.src.steps, dim.src.getIndex(begin));
+      pieces.back().dstOffset =
+          evaluate(dim.dst.steps, dim.dst.getIndex(begin));
+      return;
+    }
+    int64_t src = dim.src.getPeriod(levels.src);
+    int64_t dst = dim.dst.getPeriod(levels.dst);
+    // The side with the longer period, if it is whole periods of the other.
+    bool isSrc = levels.src > 0 && (levels.dst == 0 || src % dst == 0);
+    bool isDst = levels.dst > 0 && (levels.src == 0 || dst % src == 0);
+    bool isBoth = !isSrc && !isDst;
+    Levels next = {levels.src - (isSrc || isBoth ? 1 : 0),
+                   levels.dst - (isDst || isBoth ? 1 : 0)};
+    int64_t period = std::lcm(src, dst);
+    // What comes before the first split.
+    bool isSplit =
+        (next.src != levels.src && dim.src.startsUnit(levels.src, begin)) ||
+        (next.dst != levels.dst && dim.dst.startsUnit(levels.dst, begin));
+    int64_t head =
+        isSplit ? 0
+                : std::min(getNextSplit(levels, next, begin) - begin, count);
+    split(next, begin, head, outer);
+    splitPeriods(levels, next, period, begin + head, count - head, outer);
+  }
 
   Pieces pieces;
 
 private:
   void splitPeriods(Levels levels, Levels next, int64_t period, int64_t begin,
-                    int64_t count, const StridedNest &outer);
+                    int64_t count, const StridedNest &outer) {
+    int64_t from = 0;
+    while (from < std::min(period, count) && pieces.size() <= maxPieces) {
+      int64_t to =
+          std::min(getNextSplit(levels, next, begin + from) - begin, period);
+      int64_t full = count >= to ? (count - to) / period + 1 : 0;
+      if (full > 0)
+        split(next, begin + from, to - from,
+              addLoop(outer, levels, full, period));
+      int64_t last = from + full * period;
+      split(next, begin + last, std::min(to + full * period, count) - last,
+            outer);
+      from = to;
+    }
+  }
+
   /// The next split after step `number`, at a side where `next` is another
   /// level.
-  int64_t getNextSplit(Levels levels, Levels next, int64_t number) const;
+  int64_t getNextSplit(Levels levels, Levels next, int64_t number) const {
+    int64_t split = std::numeric_limits<int64_t>::max();
+    if (next.src != levels.src)
+      split = dim.src.getNextUnit(levels.src, number);
+    if (next.dst != levels.dst)
+      split = std::min(split, dim.dst.getNextUnit(levels.dst, number));
+    return split;
+  }
+
   StridedNest addLoop(StridedNest outer, Levels levels, int64_t count,
-                      int64_t steps) const;
+                      int64_t steps) const {
+    outer.loops.push_back({count, dim.src.getStride(levels.src, steps),
+                           dim.dst.getStride(levels.dst, steps)});
+    return outer;
+  }
 
   const SplitDimension &dim;
   size_t maxPieces;
 };
 } // namespace
-
-StridedNest IntervalSplitter::addLoop(StridedNest outer, Levels levels,
-                                      int64_t count, int64_t steps) const {
-  outer.loops.push_back({count, dim.src.getStride(levels.src, steps),
-                         dim.dst.getStride(levels.dst, steps)});
-  return outer;
-}
-
-int64_t IntervalSplitter::getNextSplit(Levels levels, Levels next,
-                                       int64_t number) const {
-  int64_t split = std::numeric_limits<int64_t>::max();
-  if (next.src != levels.src)
-    split = dim.src.getNextUnit(levels.src, number);
-  if (next.dst != levels.dst)
-    split = std::min(split, dim.dst.getNextUnit(levels.dst, number));
-  return split;
-}
-
-void IntervalSplitter::split(Levels levels, int64_t begin, int64_t count,
-                             const StridedNest &outer) {
-  if (count <= 0 || pieces.size() > maxPieces)
-    return;
-  if (levels.src == 0 && levels.dst == 0) {
-    pieces.push_back(addLoop(outer, levels, count, 1));
-    pieces.back().srcOffset = evaluate(dim.src.steps, dim.src.getIndex(begin));
-    pieces.back().dstOffset = evaluate(dim.dst.steps, dim.dst.getIndex(begin));
-    return;
-  }
-  int64_t src = dim.src.getPeriod(levels.src);
-  int64_t dst = dim.dst.getPeriod(levels.dst);
-  // The side with the longer period, if it is whole periods of the other.
-  bool isSrc = levels.src > 0 && (levels.dst == 0 || src % dst == 0);
-  bool isDst = levels.dst > 0 && (levels.src == 0 || dst % src == 0);
-  bool isBoth = !isSrc && !isDst;
-  Levels next = {levels.src - (isSrc || isBoth ? 1 : 0),
-                 levels.dst - (isDst || isBoth ? 1 : 0)};
-  int64_t period = std::lcm(src, dst);
-  // What comes before the first split.
-  bool isSplit =
-      (next.src != levels.src && dim.src.startsUnit(levels.src, begin)) ||
-      (next.dst != levels.dst && dim.dst.startsUnit(levels.dst, begin));
-  int64_t head =
-      isSplit ? 0 : std::min(getNextSplit(levels, next, begin) - begin, count);
-  split(next, begin, head, outer);
-  splitPeriods(levels, next, period, begin + head, count - head, outer);
-}
-
-void IntervalSplitter::splitPeriods(Levels levels, Levels next, int64_t period,
-                                    int64_t begin, int64_t count,
-                                    const StridedNest &outer) {
-  int64_t from = 0;
-  while (from < std::min(period, count) && pieces.size() <= maxPieces) {
-    int64_t to =
-        std::min(getNextSplit(levels, next, begin + from) - begin, period);
-    int64_t full = count >= to ? (count - to) / period + 1 : 0;
-    if (full > 0)
-      split(next, begin + from, to - from,
-            addLoop(outer, levels, full, period));
-    int64_t last = from + full * period;
-    split(next, begin + last, std::min(to + full * period, count) - last,
-          outer);
-    from = to;
-  }
-}
-
 /// The nests over indices [begin, end) of one dimension.
 static Pieces splitInterval(const SplitDimension &dim, int64_t begin,
                             int64_t end, size_t maxPieces) {
@@ -253,10 +245,9 @@ static llvm::Error combine(llvm::ArrayRef<Pieces> dimensions, size_t maxNests,
         next.push_back(std::move(both));
       }
       if (nests.size() + next.size() > maxNests)
-        return unsupportedError(
-            "relayout plan",
-            "remainders that make at most " + llvm::Twine(maxNests) + " nests",
-            "more", "lower it with --tessera-lower-relayouts");
+        return refusePlan("remainders that make at most " +
+                              llvm::Twine(maxNests) + " nests",
+                          "more");
     }
     result = std::move(next);
   }
@@ -388,9 +379,8 @@ tessera::splitPadding(const AxisList &list, size_t maxNests) {
     if (!dims)
       return dims.takeError();
     if (!coverAllPositions(*dims, list.numPositions()))
-      return unsupportedError(
-          "relayout plan", "padding at the end of each dimension only",
-          "padding within one", "lower it with --tessera-lower-relayouts");
+      return refusePlan("padding at the end of each dimension only",
+                        "padding within one");
     *dims = orderDimensions(*dims);
     // Box i: dimensions before i within their size, dimension i beyond it.
     for (size_t i = 0; i < dims->size(); ++i) {

@@ -66,23 +66,23 @@ VectorType VectorKernels::getWorkType(int64_t elements) const {
   return VectorType::get({elements * factor}, workType);
 }
 
+Value VectorKernels::recast(Value vector, VectorType type) {
+  if (vector.getType() == type)
+    return vector;
+  return vector::BitCastOp::create(b, type, vector);
+}
+
 Value VectorKernels::load(Position position, int64_t count) {
   // Buffers may have any alignment, so that no more than a byte is claimed.
   Value vector = vector::LoadOp::create(
       b, getMemoryType(count), position.memref, ValueRange{getIndex(position)},
       /*nontemporal=*/false, llvm::Align(1));
-  VectorType workVector = getWorkType(count);
-  if (vector.getType() == workVector)
-    return vector;
-  return vector::BitCastOp::create(b, workVector, vector);
+  return recast(vector, getWorkType(count));
 }
 
 void VectorKernels::store(Value vector, Position position, bool isNontemporal) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements() / factor;
-  VectorType memoryVector = getMemoryType(count);
-  if (vector.getType() != memoryVector)
-    vector = vector::BitCastOp::create(b, memoryVector, vector);
-  storeMemory(vector, position, isNontemporal);
+  storeMemory(recast(vector, getMemoryType(count)), position, isNontemporal);
 }
 
 void VectorKernels::storeMemory(Value vector, Position position,
@@ -94,50 +94,45 @@ void VectorKernels::storeMemory(Value vector, Position position,
                           llvm::Align(alignment));
 }
 
-void VectorKernels::copy(Position src, Position dst, int64_t count,
-                         bool isNontemporal) {
+void VectorKernels::copy(Move move, int64_t count, bool isNontemporal) {
   forEachPackedByte([&](int64_t dstOffset) {
-    copyRun(src, dst + dstOffset, count, isNontemporal);
+    copyRun({move.from, move.to + dstOffset}, count, isNontemporal);
   });
 }
 
-void VectorKernels::pack(size_t number, Position src, Position dst,
-                         int64_t count, int64_t pitch) {
+void VectorKernels::pack(size_t number, Move move, int64_t count,
+                         int64_t pitch) {
   current = &packedBytes[number];
-  int64_t size =
-      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+  int64_t size = registerElements(count);
   for (int64_t begin : getWindows(count, size)) {
-    Position from = src + begin * pitch;
+    Position from = move.from + begin * pitch;
     Value bytes = packParts([&](int64_t offset) {
       return pitch == 1 ? load(from + offset, size)
                         : loadStrands(from + offset, 1, pitch, size).front();
     });
-    store(bytes, dst + begin);
+    store(bytes, move.to + begin);
   }
   current = nullptr;
 }
 
-void VectorKernels::copyRun(Position src, Position dst, int64_t count,
-                            bool isNontemporal) {
+void VectorKernels::copyRun(Move move, int64_t count, bool isNontemporal) {
   // The widest power of two that fits, so that short runs are no crawl. Two
   // short registers bypass the cache together: AArch64 stores pairs.
   bool isPair = isNontemporal && count * bytes % kPairBytes == 0;
-  int64_t widest =
-      isPair ? std::max<int64_t>(vectorBytes, kPairBytes) : vectorBytes;
-  int64_t size =
-      std::min<int64_t>(std::max<int64_t>(widest / bytes, 1),
-                        llvm::bit_floor(static_cast<uint64_t>(count)));
-  llvm::SmallVector<Value, 8> values;
+  int64_t size = registerElements(count);
+  if (isPair && vectorBytes < kPairBytes)
+    size =
+        std::min<int64_t>(kPairBytes / bytes, llvm::bit_floor<uint64_t>(count));
   llvm::SmallVector<int64_t, 8> begins = getWindows(count, size);
   // All loads of a line or two before its stores.
-  for (size_t first = 0; first < begins.size(); first += 8) {
-    auto group = llvm::ArrayRef(begins).slice(
-        first, std::min<size_t>(8, begins.size() - first));
-    values.clear();
+  for (llvm::ArrayRef<int64_t> left = begins; !left.empty();) {
+    llvm::ArrayRef<int64_t> group = left.take_front(8);
+    left = left.drop_front(group.size());
+    llvm::SmallVector<Value, 8> values;
     for (int64_t begin : group)
-      values.push_back(loadPacked(src + begin, size));
+      values.push_back(loadPacked(move.from + begin, size));
     for (auto [begin, value] : llvm::zip_equal(group, values))
-      store(value, dst + begin,
+      store(value, move.to + begin,
             isNontemporal && size * bytes >= vectorBytes && begin % size == 0);
   }
 }
@@ -156,23 +151,20 @@ Value VectorKernels::mergeBits(Value old, Value value, uint8_t mask) {
   return arith::OrIOp::create(b, kept, added);
 }
 
-void VectorKernels::merge(Position src, Position dst, int64_t count,
-                          uint8_t mask) {
-  int64_t size =
-      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+void VectorKernels::merge(Move move, int64_t count, uint8_t mask) {
+  int64_t size = registerElements(count);
   forEachPackedByte([&](int64_t) {
     for (int64_t begin : getWindows(count, size)) {
-      Value old = load(dst + begin, size);
-      Value value = loadPacked(src + begin, size);
-      store(mergeBits(old, value, mask), dst + begin);
+      Value old = load(move.to + begin, size);
+      Value value = loadPacked(move.from + begin, size);
+      store(mergeBits(old, value, mask), move.to + begin);
     }
   });
 }
 
 void VectorKernels::fillBits(Value value, Position dst, int64_t count,
                              uint8_t mask) {
-  int64_t size =
-      std::min<int64_t>(vectorBytes, llvm::bit_floor<uint64_t>(count));
+  int64_t size = registerElements(count);
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size))
     store(mergeBits(load(dst + begin, size), vector, mask), dst + begin);
@@ -239,12 +231,16 @@ bool VectorKernels::joinsRuns() const {
          tessera::joinsRuns(vectorBytes, bytes);
 }
 
+Value VectorKernels::createMask(llvm::ArrayRef<bool> elements) {
+  auto type =
+      VectorType::get({static_cast<int64_t>(elements.size())}, b.getI1Type());
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, elements));
+}
+
 Value VectorKernels::createMask(int64_t size, int64_t begin, int64_t end) {
   llvm::SmallVector<bool, 64> bits(size, false);
   std::fill(bits.begin() + begin, bits.begin() + end, true);
-  return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(VectorType::get({size}, b.getI1Type()),
-                                ArrayRef<bool>(bits)));
+  return createMask(bits);
 }
 
 Value VectorKernels::createFirst(Value count) {
@@ -261,28 +257,19 @@ Value VectorKernels::loadMasked(Position position, Value mask, Value others) {
                                       others, llvm::Align(1));
 }
 
-void VectorKernels::copyMasked(Position src, Position dst, Value mask) {
-  Value index = getIndex(dst);
-  Value vector = loadMasked(src, mask, {});
-  vector::MaskedStoreOp::create(b, dst.memref, ValueRange{index}, mask, vector,
-                                llvm::Align(1));
+void VectorKernels::copyMasked(Move move, Value mask) {
+  Value index = getIndex(move.to);
+  Value vector = loadMasked(move.from, mask, {});
+  vector::MaskedStoreOp::create(b, move.to.memref, ValueRange{index}, mask,
+                                vector, llvm::Align(1));
 }
 
-void VectorKernels::copyFirst(Position src, Position dst, Value count) {
-  copyMasked(src, dst, createFirst(count));
-}
-
-void VectorKernels::copyLast(Position src, Position dst, Value begin) {
-  copyMasked(src, dst, createNot(createFirst(begin)));
-}
-
-void VectorKernels::copySeam(Position first, Position second, Position dst,
-                             Value begin) {
+void VectorKernels::copySeam(Position first, Move second, Value begin) {
   Value mask = createFirst(begin);
   Value others = createNot(mask);
   Value begun = loadMasked(first, mask, {});
-  Value vector = loadMasked(second, others, begun);
-  storeMemory(vector, dst, /*isNontemporal=*/true);
+  Value vector = loadMasked(second.from, others, begun);
+  storeMemory(vector, second.to, /*isNontemporal=*/true);
 }
 
 Value VectorKernels::createNot(Value mask) {
@@ -293,20 +280,16 @@ Value VectorKernels::createNot(Value mask) {
 
 void VectorKernels::fill(Value value, Position dst, int64_t count,
                          bool isNontemporal) {
-  int64_t size =
-      std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
-                        llvm::bit_floor(static_cast<uint64_t>(count)));
+  int64_t size = registerElements(count);
   Value vector = vector::BroadcastOp::create(b, getMemoryType(size), value);
   for (int64_t begin : getWindows(count, size)) {
-    Position position = dst + begin;
     bool isLine = size * bytes == vectorBytes && begin % size == 0;
-    storeMemory(vector, position, isNontemporal && isLine);
+    storeMemory(vector, dst + begin, isNontemporal && isLine);
   }
 }
 
-void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
-                                Value value, int64_t padding,
-                                bool isNontemporal) {
+void VectorKernels::copyAndFill(Move move, int64_t count, Value value,
+                                int64_t padding, bool isNontemporal) {
   int64_t size = std::max<int64_t>(vectorBytes / bytes, 1);
   int64_t whole = count / size * size, remainder = count - whole;
   // The register in which elements end and padding begins.
@@ -314,19 +297,16 @@ void VectorKernels::copyAndFill(Position src, Position dst, int64_t count,
   int64_t copied = isMixed ? whole : count;
   int64_t filled = isMixed ? whole + size : count;
   if (copied > 0)
-    copy(src, dst, copied, isNontemporal);
+    copy(move, copied, isNontemporal);
   if (isMixed) {
-    VectorType type = getMemoryType(size);
-    Value fillers = vector::BroadcastOp::create(b, type, value);
-    Position from = src + whole;
-    Value index = getIndex(from);
+    auto [from, to] = move + whole;
+    Value fillers = vector::BroadcastOp::create(b, getMemoryType(size), value);
+    from = {from.memref, getIndex(from)};
     Value mask = createMask(size, 0, remainder);
-    Value vector = vector::MaskedLoadOp::create(
-        b, type, from.memref, ValueRange{index}, mask, fillers, llvm::Align(1));
-    storeMemory(vector, dst + whole, isNontemporal);
+    storeMemory(loadMasked(from, mask, fillers), to, isNontemporal);
   }
   if (filled < count + padding)
-    fill(value, dst + filled, count + padding - filled,
+    fill(value, move.to + filled, count + padding - filled,
          isNontemporal && filled % size == 0);
 }
 
@@ -383,8 +363,7 @@ Value VectorKernels::loadPieces(Position position, int64_t count,
 void VectorKernels::storeMasked(Value vector, Position position, int64_t begin,
                                 int64_t end) {
   VectorType type = getMemoryType(countRuns(vector) * runElements);
-  if (vector.getType() != type)
-    vector = vector::BitCastOp::create(b, type, vector);
+  vector = recast(vector, type);
   Value index = getIndex(position);
   Value mask = createMask(type.getNumElements(), begin, end);
   vector::MaskedStoreOp::create(b, position.memref, ValueRange{index}, mask,
@@ -470,7 +449,7 @@ Value VectorKernels::loadLanes(Position src, llvm::ArrayRef<int64_t> rows,
   for (int64_t l = 0; l < numLanes / lanesOfLoad; ++l) {
     // Missing rows repeat the last one; they are not stored.
     Position position = src + rows[std::min(l * q + first, numRows - 1)];
-    parts.push_back(loadRow(position, count, std::max(count, q)));
+    parts.push_back(loadPieces(position, count, std::max(count, q)));
   }
   for (; parts.size() > 1; parts.truncate(parts.size() / 2))
     for (size_t i = 0; i < parts.size() / 2; ++i)
@@ -584,28 +563,19 @@ void VectorKernels::unpackRows(Position src, llvm::ArrayRef<int64_t> rows,
     store(vector, stage + i * size);
 }
 
-void VectorKernels::splitColumns(Position stage, Position dst,
-                                 llvm::ArrayRef<int64_t> columns,
+void VectorKernels::splitColumns(Move move, llvm::ArrayRef<int64_t> columns,
                                  bool isNontemporal) {
   int64_t size = vectorBytes / bytes;
   llvm::SmallVector<Value, 4> strands;
   for (size_t i = 0; i < columns.size(); ++i)
-    strands.push_back(load(stage + i * laneRuns() * size, size));
+    strands.push_back(load(move.from + i * laneRuns() * size, size));
   splitLanes(strands);
   for (auto [column, vector] : llvm::zip_equal(columns, strands))
-    store(vector, dst + column, isNontemporal);
+    store(vector, move.to + column, isNontemporal);
 }
 
-Value VectorKernels::loadRow(Position position, int64_t count,
-                             int64_t paddedTo) {
-  return count == paddedTo ? load(position, paddedTo * runElements)
-                           : loadPieces(position, count, paddedTo);
-}
-
-void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
-                              Position dst, llvm::ArrayRef<int64_t> columns,
-                              bool isNontemporal) {
-  int64_t numRows = rows.size();
+void VectorKernels::transpose(const Block &block, bool isNontemporal) {
+  int64_t numRows = block.rows.size();
   for (int64_t row = 0; row < numRows;) {
     // With masks, rows that are left take a register of their own; else one
     // that overlaps.
@@ -615,13 +585,15 @@ void VectorKernels::transpose(Position src, llvm::ArrayRef<int64_t> rows,
     bool fillsLines =
         isNontemporal && size * runBytes() == kLineBytes && begin % size == 0;
     auto storeColumn = [&](Value column, int64_t number) {
-      Position position = dst + begin * runElements + columns[number];
+      Position position =
+          block.to + begin * runElements + block.columns[number];
       if (countRuns(column) == size)
         store(column, position, fillsLines);
       else
         storePieces(column, position, size);
     };
-    transposeRows(src, rows.slice(begin, size), columns.size(), storeColumn);
+    transposeRows(block.from, block.rows.slice(begin, size),
+                  block.columns.size(), storeColumn);
     row = begin + size;
   }
 }

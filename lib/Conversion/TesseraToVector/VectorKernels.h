@@ -59,6 +59,21 @@ struct Position {
   }
 };
 
+/// Where something is read, and where it is written.
+struct Move {
+  Position from, to;
+
+  Move operator+(int64_t elements) const {
+    return {from + elements, to + elements};
+  }
+};
+
+/// Where something moves whose rows begin at `rows` from there in the source,
+/// and whose columns begin at `columns` in the destination.
+struct Block : Move {
+  llvm::ArrayRef<int64_t> rows, columns;
+};
+
 /// What lies between the columns of a run that rows are interleaved into.
 struct InterleaveGap {
   /// Runs behind those of each column.
@@ -101,39 +116,40 @@ public:
   void store(mlir::Value vector, Position position, bool isNontemporal = false);
 
   /// Writes the bits of `mask` of `count` bytes.
-  void merge(Position src, Position dst, int64_t count, uint8_t mask);
+  void merge(Move move, int64_t count, uint8_t mask);
   /// The same, of `value`.
   void fillBits(mlir::Value value, Position dst, int64_t count, uint8_t mask);
 
   /// Copies `count` elements that are contiguous on both sides. With
   /// `isNontemporal` the destination is aligned to lines.
-  void copy(Position src, Position dst, int64_t count,
-            bool isNontemporal = false);
+  void copy(Move move, int64_t count, bool isNontemporal = false);
   /// Copies `count` bytes, packed as those of `number` are, from every
   /// `pitch`-th byte.
-  void pack(size_t number, Position src, Position dst, int64_t count,
-            int64_t pitch);
+  void pack(size_t number, Move move, int64_t count, int64_t pitch);
   /// Whether registers of a line can be loaded and stored in part.
   bool hasMasks() const;
   /// Whether lines can be made of two runs.
   bool joinsRuns() const;
   /// Copies the first `count` elements, an index, of a line at most; none if it
   /// is negative.
-  void copyFirst(Position src, Position dst, mlir::Value count);
+  void copyFirst(Move move, mlir::Value count) {
+    copyMasked(move, createFirst(count));
+  }
   /// Copies all elements of a line but the first ones, up to `begin`.
-  void copyLast(Position src, Position dst, mlir::Value begin);
-  /// Writes the line at `dst`: elements from `first`, and from `begin` on those
-  /// of `second`.
-  void copySeam(Position first, Position second, Position dst,
-                mlir::Value begin);
+  void copyLast(Move move, mlir::Value begin) {
+    copyMasked(move, createNot(createFirst(begin)));
+  }
+  /// Writes a line: elements from `first`, and from `begin` on those of
+  /// `second`.
+  void copySeam(Position first, Move second, mlir::Value begin);
   mlir::Value getIndex(Position position);
   /// Writes `value`, a scalar of the element type, `count` times. With
   /// `isNontemporal` the destination is aligned to lines.
   void fill(mlir::Value value, Position dst, int64_t count,
             bool isNontemporal = false);
   /// Copies `count` elements and writes `value` after them, `padding` times.
-  void copyAndFill(Position src, Position dst, int64_t count, mlir::Value value,
-                   int64_t padding, bool isNontemporal = false);
+  void copyAndFill(Move move, int64_t count, mlir::Value value, int64_t padding,
+                   bool isNontemporal);
 
   /// The last `shift` elements of the line `before` and the first ones of the
   /// line `after`: what lies where `after` would, `shift` elements earlier.
@@ -150,23 +166,21 @@ public:
                      int64_t numColumns, ColumnSink sink);
   /// Transposes a block. Stores that fill aligned lines may be
   /// nontemporal.
-  void transpose(Position src, llvm::ArrayRef<int64_t> rows, Position dst,
-                 llvm::ArrayRef<int64_t> columns, bool isNontemporal);
+  void transpose(const Block &block, bool isNontemporal = false);
   /// Half the transpose of a square of whole registers: unpacks as many rows as
   /// 16 bytes have runs, into registers that are one behind the other.
   void unpackRows(Position src, llvm::ArrayRef<int64_t> rows, Position stage);
   /// The other half: columns, as many as registers have lanes of 16 bytes, from
   /// one such register each of all those sets.
-  void splitColumns(Position stage, Position dst,
-                    llvm::ArrayRef<int64_t> columns, bool isNontemporal);
+  void splitColumns(Move move, llvm::ArrayRef<int64_t> columns,
+                    bool isNontemporal);
   /// Interleaves rows: column c lies at c * (rows + gap) in the destination.
   /// Gaps stay as they are only where there are masks, or where they are
   /// padding.
-  void interleave(Position src, llvm::ArrayRef<int64_t> rows, Position dst,
-                  int64_t numColumns, InterleaveGap gap, bool isNontemporal);
+  void interleave(Move move, llvm::ArrayRef<int64_t> rows, int64_t numColumns,
+                  InterleaveGap gap, bool isNontemporal);
   /// The mirror image: row r lies at r * pitch in the source.
-  void deinterleave(Position src, int64_t numRows, int64_t pitch, Position dst,
-                    llvm::ArrayRef<int64_t> columns, bool isNontemporal);
+  void deinterleave(const Block &block, int64_t pitch, bool isNontemporal);
 
   /// Whether `runs` are enough for the registers of interleaving.
   bool fillsLane(int64_t runs) const {
@@ -187,7 +201,7 @@ public:
 
 private:
   int64_t runBytes() const { return runElements * bytes; }
-  void copyRun(Position src, Position dst, int64_t count, bool isNontemporal);
+  void copyRun(Move move, int64_t count, bool isNontemporal);
   /// The bits of `mask` from `value`, the others from `old`.
   mlir::Value mergeBits(mlir::Value old, mlir::Value value, uint8_t mask);
   /// Masks of a register: the first `count` elements, and all but those of a
@@ -197,14 +211,20 @@ private:
   /// The elements of `mask`; the others are those of `others`, or zero.
   mlir::Value loadMasked(Position position, mlir::Value mask,
                          mlir::Value others);
-  void copyMasked(Position src, Position dst, mlir::Value mask);
+  void copyMasked(Move move, mlir::Value mask);
   mlir::Value createSplat(mlir::Type type, uint8_t value);
+  mlir::Value createMask(llvm::ArrayRef<bool> elements);
   /// The elements `begin` to `end` of `size`.
   mlir::Value createMask(int64_t size, int64_t begin, int64_t end);
+  /// The same bits as a vector of another type.
+  mlir::Value recast(mlir::Value vector, mlir::VectorType type);
+  /// Elements of a register, or of as many as `count` leaves room for.
+  int64_t registerElements(int64_t count) const {
+    return std::min<int64_t>(std::max<int64_t>(vectorBytes / bytes, 1),
+                             llvm::bit_floor<uint64_t>(count));
+  }
   /// Stores a vector of elements.
   void storeMemory(mlir::Value vector, Position position, bool isNontemporal);
-  /// `count` runs of a row, padded to `paddedTo`.
-  mlir::Value loadRow(Position position, int64_t count, int64_t paddedTo);
   /// Packs parts that `loadPart` brings from an offset, as they are if there is
   /// nothing to pack.
   mlir::Value
@@ -266,7 +286,7 @@ private:
   void unzipRows(llvm::MutableArrayRef<mlir::Value> zipped);
   void unzipLanes(llvm::MutableArrayRef<mlir::Value> zipped, int64_t lane);
 
-  /// `count` runs that are no power of two, in pieces that are.
+  /// `count` runs, padded to `paddedTo`: in pieces of powers of two.
   mlir::Value loadPieces(Position position, int64_t count, int64_t paddedTo);
   /// Stores elements `begin` to `end` of a register that would lie at
   /// `position`.

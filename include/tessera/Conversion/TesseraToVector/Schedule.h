@@ -61,7 +61,13 @@ struct PlanLoop {
   bool isEnds = false;
 
   int64_t numBlocks() const { return (count + step - 1) / step; }
+  int64_t getStride(bool inSource) const {
+    return inSource ? srcStride : dstStride;
+  }
 };
+
+/// Steps of all loops together; at most what fits.
+int64_t countSteps(llvm::ArrayRef<PlanLoop> loops);
 
 /// How the destination is written.
 enum class StoreKind : uint8_t {
@@ -73,12 +79,23 @@ enum class StoreKind : uint8_t {
            ///< panel of rows, or run. Both may begin anywhere in a line.
 };
 
+/// What several kernels have; of those that have no choice of it, it stays as
+/// it is here.
+struct KernelChoices {
+  StoreKind stores = StoreKind::Plain;
+  /// Elements of padding right behind each run, or each column that is
+  /// interleaved, which get its value.
+  int64_t padding = 0;
+  /// Blocks from a prefetch of rows to their use, along the innermost loop of
+  /// columns; rows, where panels are packed.
+  int64_t prefetch = 0;
+  /// The bits of a byte that are written.
+  uint8_t mask = 0xFF;
+};
+
 /// Runs that are contiguous on both sides. A block is several of them: read
 /// side by side, or, where they are staged, one run of the destination.
-struct CopyKernel {
-  StoreKind stores = StoreKind::Plain;
-  /// Elements of padding right behind each run, which get its value.
-  int64_t padding = 0;
+struct CopyKernel : KernelChoices {
   /// Bytes from a prefetch to its use, in the order of the source.
   int64_t prefetchBytes = 0;
 };
@@ -92,11 +109,10 @@ inline bool joinsRuns(int64_t vectorBytes, int64_t elementBytes) {
 }
 
 /// Runs of a few bytes, one at a time; neither side is contiguous.
-struct GatherKernel {};
+struct GatherKernel : KernelChoices {};
 
 /// Registers of rows become registers of columns.
-struct TransposeKernel {
-  StoreKind stores = StoreKind::Plain;
+struct TransposeKernel : KernelChoices {
   /// Where the rows of a block are read.
   enum class Rows : uint8_t {
     InSource,
@@ -105,43 +121,29 @@ struct TransposeKernel {
               ///< source into a buffer, of which a block is a part.
   };
   Rows rows = Rows::InSource;
-  /// Blocks from a prefetch of rows to their use, along the innermost loop of
-  /// columns; rows, where panels are packed.
-  int64_t prefetch = 0;
   /// Whether they are prefetched into the second-level cache alone: the first
   /// has no room for so many of one set.
   bool prefetchesToL2 = false;
 };
 
 /// Few rows interleaved into one run, or one row spread in it.
-struct InterleaveKernel {
-  StoreKind stores = StoreKind::Plain;
-  /// Elements of padding right behind each column, which get its value.
-  int64_t padding = 0;
+struct InterleaveKernel : KernelChoices {
   /// Whether what lies between columns is padding, and may get back what it
   /// holds.
   bool keepsPadding = false;
-  /// Blocks from a prefetch of rows to their use.
-  int64_t prefetch = 0;
 };
 
 /// The mirror image: one run becomes few columns.
-struct DeinterleaveKernel {
-  StoreKind stores = StoreKind::Plain;
-};
+struct DeinterleaveKernel : KernelChoices {};
 
 /// Padding gets its value.
-struct FillKernel {};
+struct FillKernel : KernelChoices {};
 
 /// Some bits of single bytes.
-struct MergeKernel {
-  uint8_t mask = 0xFF;
-};
+struct MergeKernel : KernelChoices {};
 
 /// The same of padding.
-struct FillBitsKernel {
-  uint8_t mask = 0xFF;
-};
+struct FillBitsKernel : KernelChoices {};
 
 using NestKernel =
     std::variant<CopyKernel, GatherKernel, TransposeKernel, InterleaveKernel,
@@ -205,18 +207,40 @@ struct NestSchedule {
   llvm::StringRef getKernelName() const;
   bool isFill() const { return is<FillKernel>() || is<FillBitsKernel>(); }
 
-  /// What kernels have in common: how they write, and what they fill. Of those
-  /// that have no choice, `Plain` and 0.
-  StoreKind stores() const;
-  int64_t padding() const;
+  /// What kernels have in common.
+  KernelChoices &choices() {
+    return std::visit([](KernelChoices &any) -> auto & { return any; }, kernel);
+  }
+  const KernelChoices &choices() const {
+    return const_cast<NestSchedule *>(this)->choices();
+  }
+  StoreKind stores() const { return choices().stores; }
+  int64_t padding() const { return choices().padding; }
+  uint8_t mask() const { return choices().mask; }
+  /// Whether rows are read in that way.
+  bool takesRows(TransposeKernel::Rows how) const {
+    const auto *transpose = get<TransposeKernel>();
+    return transpose && transpose->rows == how;
+  }
   /// Whether panels of rows are packed.
-  bool packsPanels() const;
-  /// The bits of a byte that are written.
-  uint8_t mask() const;
+  bool packsPanels() const { return takesRows(TransposeKernel::Rows::Panel); }
+
+  /// The loops inside a block that are its rows, or its columns; the loop that
+  /// continues them; and the innermost one of all. Null if there is none.
+  llvm::ArrayRef<PlanLoop> getInner(PlanLoop::Role role) const {
+    return role == PlanLoop::Role::DstContiguous ? rows : columns;
+  }
+  const PlanLoop *findLoop(PlanLoop::Role role) const;
+  const PlanLoop *findInnermost(PlanLoop::Role role) const {
+    return getInner(role).empty() ? findLoop(role) : &getInner(role).front();
+  }
 
   /// Runs of a full block, without those of one step.
-  int64_t blockRows() const;
-  int64_t blockColumns() const;
+  int64_t countRuns(PlanLoop::Role role) const;
+  int64_t blockRows() const { return countRuns(PlanLoop::Role::DstContiguous); }
+  int64_t blockColumns() const {
+    return countRuns(PlanLoop::Role::SrcContiguous);
+  }
   /// Where the rows or columns of a block begin on either side, from where the
   /// block does, in elements: `steps` of the loop that continues the block's
   /// own, or as many as a full block has.

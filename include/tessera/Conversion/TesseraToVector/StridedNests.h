@@ -54,6 +54,9 @@ struct StridedNest {
   llvm::SmallVector<PlanLoop, 6> loops;
 };
 
+/// An *unsupported* error: there is no plan.
+llvm::Error refusePlan(const llvm::Twine &expected, const llvm::Twine &found);
+
 /// Nests are code where relayouts are compiled: more than these are left to a
 /// general lowering.
 inline constexpr size_t kMaxNests = 24;
