@@ -222,8 +222,8 @@ void Session::emit(Call &call, bool isRun) {
   const TesseraShape *from = slot(call), *to = slot(call);
   if (!from || !to)
     return;
-  TesseraRelayoutRequest request = {from,    to, nullptr,
-                                    nullptr, 1,  TesseraBuffersUnknown};
+  TesseraRelayoutRequest request = {
+      from, to, nullptr, nullptr, 1, TesseraBuffersUnknown, "", false};
   int64_t number = call.number();
   auto kind = static_cast<TesseraEmitKind>(static_cast<uint64_t>(number) % 3);
   std::string symbol = call.word().str(),
