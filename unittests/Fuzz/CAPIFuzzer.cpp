@@ -115,7 +115,7 @@ private:
   void runRelayout(const TesseraRelayout *relayout, const TesseraShape *from,
                    const TesseraShape *to);
   void runProgram(StringRef module);
-  void runModule(StringRef pipeline, StringRef module);
+  void runModule(StringRef pipeline, StringRef text);
   void makeAttribute(StringRef kind, Call &call);
   void lookAtLayout(MlirAttribute layout);
   MlirContext getContext();
