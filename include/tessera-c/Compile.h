@@ -40,6 +40,15 @@ typedef struct TesseraRelayoutRequest {
   int64_t threads;
   /// What the code is made for; it is right for all.
   TesseraBufferState buffers;
+  /// The path of a file of measurements by which plans are chosen, as
+  /// `tessera-compile` writes it, ending in a zero. Null for the file that the
+  /// environment names in TESSERA_MACHINE, or without it the one of this
+  /// processor in the user's cache folder, if it is there; empty for none.
+  const char *machine;
+  /// Whether this processor times the plans of a relayout that the file lacks,
+  /// which takes seconds, and adds the best one to it. The file is made where
+  /// there is none. One request at a time is timed; forks wait for it.
+  bool tune;
 } TesseraRelayoutRequest;
 
 /// A relayout compiled into this process.
@@ -47,8 +56,10 @@ typedef struct TesseraRelayout TesseraRelayout;
 
 /// Compiles a relayout for this processor, or finds the code of an earlier
 /// request like it: the last ones are kept. Errors: *invalid* where there is no
-/// relayout between the two, *unsupported* for `?`, M, and E other than the
-/// type's bits or bytes. The caller destroys the result.
+/// relayout between the two, where the file of measurements cannot be read, is
+/// none, or of another processor, and where `tune` has no file to write;
+/// *unsupported* for `?`, M, and E other than the type's bits or bytes, and
+/// where `tune` has no memory for the arrays. The caller destroys the result.
 TESSERA_C_EXPORT TesseraError *
 tesseraRelayoutGet(const TesseraRelayoutRequest *request,
                    TesseraRelayout **relayout);

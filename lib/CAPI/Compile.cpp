@@ -10,7 +10,7 @@
 
 #include "Objects.h"
 
-#include "tessera/Compile/Compile.h"
+#include "tessera/Compile/MachineFile.h"
 
 using namespace tessera;
 
@@ -54,6 +54,13 @@ static llvm::Expected<Request> unwrap(const TesseraRelayoutRequest *request) {
   CompileOptions options;
   options.threads = request->threads;
   options.buffers = static_cast<BufferState>(request->buffers);
+  MachineFile file;
+  if (request->machine)
+    file.path = request->machine;
+  file.tune = request->tune;
+  if (llvm::Error error =
+          useMachine(file, {{*source, *destination, ""}}, options))
+    return std::move(error);
   return Request{std::move(*source), std::move(*destination),
                  std::move(options)};
 }

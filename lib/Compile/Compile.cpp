@@ -220,6 +220,32 @@ compileUncached(llvm::ArrayRef<RelayoutRequest> requests, EmitKind kind,
 // Cache
 //===----------------------------------------------------------------------===//
 
+static void addKey(llvm::raw_ostream &os, const RelayoutTuning &tuning) {
+  auto add = [&](llvm::StringRef, const auto &choice) {
+    if (choice)
+      os << *choice;
+    os << ' ';
+  };
+  RelayoutTuning::visit(tuning, add);
+  add("", tuning.costsOf);
+}
+
+/// What of the measurements decides: not what was tuned besides.
+static void addMachineKey(llvm::raw_ostream &os,
+                          llvm::ArrayRef<RelayoutRequest> requests,
+                          const CompileOptions &options) {
+  os << options.machine->cpu << '\n';
+#define COST(FIELD, KEY, DEFAULT, LEAST, MOST)                                 \
+  os << options.machine->costs.FIELD << ' ';
+#include "tessera/Conversion/TesseraToVector/ProcessorCosts.def"
+  for (const RelayoutRequest &request : requests) {
+    os << '\n';
+    if (const TunedRelayout *tuned =
+            findTuned(request.source, request.destination, options))
+      addKey(os, tuned->tuning);
+  }
+}
+
 /// All that a result depends on.
 static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
                           EmitKind kind, const CompileOptions &options) {
@@ -239,19 +265,12 @@ static std::string getKey(llvm::ArrayRef<RelayoutRequest> requests,
      << options.threads << '\n'
      << options.parallelBytes << '\n'
      << options.openMPLibrary << '\n';
-  const RelayoutTuning &tuning = options.tuning;
-  auto add = [&](const auto &choice) {
-    if (choice)
-      os << *choice;
-    os << ' ';
-  };
-  RelayoutTuning::visit(
-      tuning, [&](llvm::StringRef, const auto &choice) { add(choice); });
-  add(tuning.costsOf);
-  add(options.nontemporalBytes);
-  os << getName(options.buffers) << '\n';
+  addKey(os, options.tuning);
+  if (options.nontemporalBytes)
+    os << *options.nontemporalBytes;
+  os << ' ' << getName(options.buffers) << '\n';
   if (options.machine)
-    os << options.machine->toJSON();
+    addMachineKey(os, requests, options);
   return key;
 }
 

@@ -108,11 +108,9 @@ tessera::getRelayoutTarget(const CompileOptions &options) {
   target.parallelBytes = options.parallelBytes;
   target.tuning = options.tuning;
   std::string cpu = (*machine)->getTargetCPU().str();
-  if (options.machine && options.machine->cpu != cpu)
-    return invalidError("", "file of a machine",
-                        "measurements of `" + cpu + "`, which code is for",
-                        "those of `" + options.machine->cpu + "`",
-                        "name that processor, or another file");
+  if (options.machine)
+    if (llvm::Error error = options.machine->checkProcessor(cpu))
+      return std::move(error);
   target.costs =
       options.machine
           ? options.machine->costs

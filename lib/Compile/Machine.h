@@ -30,6 +30,16 @@ namespace tessera {
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const CompileOptions &options);
 
+/// *unsupported* where `options` name a target or a processor: this machine
+/// alone can be measured.
+llvm::Error checkIsThisMachine(const CompileOptions &options);
+
+/// What the file of the machine has of a relayout; null for nothing, or where
+/// `options` choose themselves.
+const TunedRelayout *findTuned(const ArrayPart &source,
+                               const ArrayPart &destination,
+                               const CompileOptions &options);
+
 /// What plans of contractions know of the processor: the registers of
 /// getRelayoutTarget, how many LLVM has of them, and pairs of bf16.
 llvm::Expected<ContractionTarget>

@@ -8,6 +8,7 @@
 
 #include "tessera/Compile/Compile.h"
 
+#include "Machine.h"
 #include "tessera/Conversion/TesseraToAffine/BuildRelayout.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
 #include "tessera/Layout/PaddingBits.h"
@@ -74,15 +75,12 @@ static ElementBits getElementBits(const Shape &source,
           isSignedIntegral(type)};
 }
 
-/// What was measured of a relayout of whole arrays; null where nothing was.
-static const TunedRelayout *findTuned(const ArrayPart &source,
-                                      const ArrayPart &destination,
-                                      const CompileOptions &options) {
-  if (!options.machine || !options.tuning.isRule() || !source.isWhole() ||
-      !destination.isWhole())
+const TunedRelayout *tessera::findTuned(const ArrayPart &source,
+                                        const ArrayPart &destination,
+                                        const CompileOptions &options) {
+  if (!options.machine || !options.tuning.isRule())
     return nullptr;
-  return options.machine->find(source.shape.toString(),
-                               destination.shape.toString(), options.threads,
+  return options.machine->find(source, destination, options.threads,
                                options.buffers);
 }
 

@@ -8,6 +8,7 @@
 
 #include "tessera/Compile/Tune.h"
 
+#include "Machine.h"
 #include "Race.h"
 #include "tessera/Layout/Diagnostic.h"
 
@@ -46,13 +47,12 @@ static std::vector<RelayoutTuning> getVariants(const RelayoutPlan &plan) {
   return variants;
 }
 
-/// This machine alone can be measured.
-static llvm::Error checkIsHere(const CompileOptions &options) {
+llvm::Error tessera::checkIsThisMachine(const CompileOptions &options) {
   if (options.triple.empty() && options.cpu.empty())
     return llvm::Error::success();
-  return invalidError("", "machine to measure", "this one",
-                      options.triple.empty() ? options.cpu : options.triple,
-                      "name neither a target nor a processor");
+  return unsupportedError("machine to measure", "this one",
+                          options.triple.empty() ? options.cpu : options.triple,
+                          "name neither a target nor a processor");
 }
 
 /// Compiles the relayout by each variant that has a plan of its own, the rule
@@ -99,16 +99,31 @@ static void rank(std::vector<TimedPlan> &plans) {
   std::rotate(plans.begin(), plans.begin() + 1, position);
 }
 
+/// The buffers to time a relayout on.
+static llvm::Expected<Arrays> allocateArrays(const ArrayPart &source,
+                                             const ArrayPart &destination,
+                                             CompileOptions options) {
+  auto arrays = Arrays::allocate(source, destination, options.buffers);
+  if (!arrays || (source.isWhole() && destination.isWhole()))
+    return arrays;
+  options.tuning = RelayoutTuning();
+  options.tuning.nontemporal = false;
+  auto writer = getRelayoutFunction(source, destination, options);
+  if (!writer)
+    return writer.takeError();
+  arrays->setWriter(std::move(*writer));
+  return arrays;
+}
+
 llvm::Expected<std::vector<TimedPlan>>
 tessera::tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
                       const CompileOptions &options) {
-  if (llvm::Error error = checkIsHere(options))
+  if (llvm::Error error = checkIsThisMachine(options))
     return std::move(error);
   auto variants = compileVariants(source, destination, options);
   if (!variants)
     return variants.takeError();
-  auto arrays =
-      Arrays::allocate(source.shape, destination.shape, options.buffers);
+  auto arrays = allocateArrays(source, destination, options);
   if (!arrays)
     return arrays.takeError();
   std::vector<double> seconds = arrays->race(variants->functions);

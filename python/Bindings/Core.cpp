@@ -114,6 +114,15 @@ static const char *toC(const std::optional<std::string> &text) {
   return text ? toC(*text) : nullptr;
 }
 
+/// A path of a file, as Python takes one, or nothing for None.
+static std::optional<std::string> toPath(nb::handle path) {
+  if (path.is_none())
+    return std::nullopt;
+  nb::object bytes = nb::module_::import_("os").attr("fsencode")(path);
+  const auto &name = nb::cast<nb::bytes>(bytes);
+  return std::string(name.c_str(), name.size());
+}
+
 static nb::tuple toTuple(TesseraInt64s numbers) {
   nb::list list;
   for (size_t i = 0; i < numbers.size; ++i) {
@@ -474,12 +483,13 @@ public:
   Relayout(nb::handle source, nb::handle destination,
            std::optional<std::string> sourceBox,
            std::optional<std::string> destinationBox, int64_t threads,
-           const std::string &buffers)
+           const std::string &buffers, nb::handle machine, bool tune)
       : source(source), destination(destination),
         sourceBox(std::move(sourceBox)),
         destinationBox(std::move(destinationBox)), threads(threads),
         buffers(static_cast<TesseraBufferState>(
-            parseChoice("buffers", buffers, {"unknown", "hot", "cold"}))) {
+            parseChoice("buffers", buffers, {"unknown", "hot", "cold"}))),
+        machine(toPath(machine)), tune(tune) {
     TesseraRelayoutRequest request = getRequest();
     TesseraRelayout *compiled = nullptr;
     TesseraError *error;
@@ -531,7 +541,8 @@ private:
   TesseraRelayoutRequest getRequest() const {
     return {source->get(),  destination->get(),
             toC(sourceBox), toC(destinationBox),
-            threads,        buffers};
+            threads,        buffers,
+            toC(machine),   tune};
   }
 
   struct Destroy {
@@ -543,6 +554,8 @@ private:
   std::optional<std::string> sourceBox, destinationBox;
   int64_t threads;
   TesseraBufferState buffers;
+  std::optional<std::string> machine;
+  bool tune;
   int64_t sourceBytes = 0, destinationBytes = 0;
   std::unique_ptr<TesseraRelayout, Destroy> handle;
 };
@@ -646,18 +659,33 @@ static void defineRelayout(nb::module_ &module) {
       "dimension as in Python, '8:16,:,0:128:2'; nothing else of the\n"
       "destination is written. `buffers` says what the code is made for:\n"
       "'hot' where both are in the caches when it runs, if they fit, 'cold'\n"
-      "where they are in memory, or 'unknown'. Raises InvalidError and\n"
-      "UnsupportedError; calls also BufferError or TypeError for what is no\n"
-      "contiguous buffer of numbers, and one to be written.")
+      "where they are in memory, or 'unknown'.\n"
+      "\n"
+      "Plans are chosen by the file of measurements `machine`, a path, as\n"
+      "tessera-compile writes it: by default the one that the environment\n"
+      "names in TESSERA_MACHINE, or this processor's in the user's cache\n"
+      "folder, if it is there; '' for none. With `tune`, a relayout that the\n"
+      "file lacks is timed by all its plans, and the best one is added to the\n"
+      "file, which is made where there is none: later ones find it there.\n"
+      "That takes seconds, memory for both arrays, and up to 640 MiB more for\n"
+      "'cold' ones; one at a time is timed.\n"
+      "\n"
+      "Raises InvalidError, also for a file that cannot be read or is of\n"
+      "another processor, and UnsupportedError, also where `tune` has no\n"
+      "memory for the arrays; calls also BufferError or TypeError for what\n"
+      "is no contiguous buffer of numbers, and one to be written.")
       .def(nb::init<nb::handle, nb::handle, std::optional<std::string>,
-                    std::optional<std::string>, int64_t, const std::string &>(),
+                    std::optional<std::string>, int64_t, const std::string &,
+                    nb::handle, bool>(),
            "source"_a, "destination"_a, nb::kw_only(),
            "source_box"_a = nb::none(), "destination_box"_a = nb::none(),
            "threads"_a = 1, "buffers"_a = "unknown",
+           "machine"_a.none() = nb::none(), "tune"_a = false,
            nb::sig("def __init__(self, source: Shape | str, destination: Shape "
                    "| str, *, source_box: str | None = None, destination_box: "
                    "str | None = None, threads: int = 1, buffers: str = "
-                   "'unknown') -> None"))
+                   "'unknown', machine: str | os.PathLike[str] | None = None, "
+                   "tune: bool = False) -> None"))
       .def("__call__", &Relayout::run, "source"_a, "destination"_a,
            "Moves the bytes of `source` into `destination`: objects with\n"
            "Python's buffer interface, contiguous, of the sizes of the whole\n"

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: tessera-capi-compile-test | FileCheck %s
+// RUN: rm -rf %t && mkdir %t
+// RUN: tessera-capi-compile-test %t/machine.json | FileCheck %s
+// RUN: FileCheck %s --check-prefix=FILE < %t/machine.json
 
 #include "tessera-c/Compile.h"
 
@@ -148,11 +150,35 @@ static void testErrors(TesseraRelayoutRequest request) {
 // CHECK-NEXT: {{[01]}}: {{.*}}s64[3,?]
 // CHECK-NEXT: relayout made: 0
 
-int main(void) {
+// What is measured is written to a file, and found there again.
+static void testTuning(TesseraRelayoutRequest request, const char *path) {
+  printf("@tuning\n");
+  request.machine = path;
+  failed(tesseraRelayoutEmit(&request, TesseraEmitPlan, "move", print, stdout));
+  request.tune = true;
+  request.sourceBox = request.destinationBox = "1:3,::4";
+  TesseraRelayout *relayout = NULL;
+  if (failed(tesseraRelayoutGet(&request, &relayout)))
+    return;
+  tesseraRelayoutDestroy(relayout);
+  request.tune = false;
+  failed(tesseraRelayoutEmit(&request, TesseraEmitPlan, "move", print, stdout));
+  request.tune = true;
+  request.machine = "";
+  failed(tesseraRelayoutEmit(&request, TesseraEmitPlan, "move", print, stdout));
+}
+// CHECK-LABEL: @tuning
+// CHECK-NEXT: 0: invalid input file: expected a file that can be read, found `{{.*}}machine.json`:
+// CHECK-NEXT: relayout of 64-bit elements
+// CHECK: 0: invalid tuning: expected a file for what it measures, found none; name a machine file
+// FILE: "destination": "s64[3,5]{1,0:T(2,2)} [1:3,0:5:4]",
+// FILE: "source": "s64[3,5]{1,0} [1:3,0:5:4]",
+
+int main(int argc, char **argv) {
   TesseraShape *source = parse("s64[3,5]");
   TesseraShape *destination = parse("s64[3,5]{1,0:T(2,2)}");
-  TesseraRelayoutRequest request = {source, destination, NULL,
-                                    NULL,   1,           TesseraBuffersUnknown};
+  TesseraRelayoutRequest request = {source, destination,           NULL, NULL,
+                                    1,      TesseraBuffersUnknown, NULL, false};
   testRun(&request);
   request.threads = 2;
   testRun(&request);
@@ -162,6 +188,8 @@ int main(void) {
   testBoxes(request);
   testEmit(&request);
   testErrors(request);
+  if (argc > 1)
+    testTuning(request, argv[1]);
   tesseraShapeDestroy(source);
   tesseraShapeDestroy(destination);
   return 0;

@@ -10,6 +10,13 @@
 // Without it the dialect is unknown.
 // RUN: not mlir-opt %s 2>&1 | FileCheck %s --check-prefix=STOCK
 
+// Options of passes are there too, with their errors.
+// RUN: not mlir-opt %s --load-dialect-plugin=%tessera_lib_dir/TesseraPlugin%shlibext \
+// RUN:   --load-pass-plugin=%tessera_lib_dir/TesseraPlugin%shlibext \
+// RUN:   --pass-pipeline='builtin.module(tessera-vectorize-relayouts{machine=%t.none})' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MACHINE
+// MACHINE: error: invalid input file: expected a file that can be read, found `{{.*}}.none`
+
 // CHECK: #[[TILED:.+]] = #tessera.layout<{1,0:T(8,128)}>
 // STOCK: error: {{.*}}tessera
 

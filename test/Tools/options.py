@@ -72,7 +72,9 @@ PASSES = {
         "vector-registers": {"48"},
     },
     "tessera-vectorize-relayouts": {
+        "buffers": NONE,
         "cpu": NONE,
+        "machine": NONE,
         "nontemporal-bytes": COUNTS,
         "parallel-bytes": COUNTS,
         "threads": {"48"},
@@ -81,7 +83,9 @@ PASSES = {
     "tessera-to-affine": {"address-spaces": NONE, "max-nests": {"48"}},
     "tessera-to-llvm": {
         "address-spaces": NONE,
+        "buffers": NONE,
         "cpu": NONE,
+        "machine": NONE,
         "max-nests": {"48"},
         "parallel-bytes": COUNTS,
         "threads": {"48"},

@@ -6,6 +6,7 @@
 import array
 import concurrent.futures
 import ctypes
+import json
 import os
 import pathlib
 import platform
@@ -46,6 +47,122 @@ def test_buffer_states():
     if platform.machine() == "x86_64":
         assert "nontemporal" in plans[1], plans[1]
     expect(ts.InvalidError, "buffers", lambda: ts.Relayout(*shapes, buffers="warm"))
+
+
+SHAPES = "f32[96,60]", "f32[96,60]{0,1}"
+
+
+def remember(path, plan):
+    """Makes the plan of all relayouts in a file another one."""
+    machine = json.loads(path.read_text())
+    for relayout in machine["relayouts"]:
+        relayout["plan"] = plan
+    path.write_text(json.dumps(machine))
+
+
+def test_tuning():
+    """What is measured is remembered in a file: it decides, and nothing is timed again."""
+    source = np.random.default_rng(1).random((96, 60), np.float32)
+    target = np.zeros((60, 96), np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "new", "machine.json")
+        tuned = ts.Relayout(*SHAPES, machine=path, tune=True)
+        tuned(source, target)
+        assert (target == source.T).all()
+        before = path.read_bytes()
+        known = json.loads(before)["relayouts"]
+        assert [relayout["destination"] for relayout in known] == ["f32[96,60]{0,1}"], known
+        for tune in (True, False):
+            again = ts.Relayout(*SHAPES, machine=str(path), tune=tune)
+            assert again.emit("object") == tuned.emit("object")
+        assert path.read_bytes() == before
+
+        rule = ts.Relayout(*SHAPES, machine="").emit("plan")
+        # A plan that is not the rule's: what is in the file is taken as it is.
+        remember(path, {"row-bytes": 64, "column-bytes": 64})
+        before = path.read_bytes()
+        for tune in (True, False):
+            other = ts.Relayout(*SHAPES, machine=path, tune=tune)
+            assert other.emit("plan") != rule
+            other(source, target)
+            assert (target == source.T).all()
+        assert path.read_bytes() == before
+        assert ts.Relayout(*SHAPES, machine=path, buffers="hot").emit("plan") == rule
+
+
+def test_tuning_of_boxes():
+    """A part of an array is remembered beside the whole, of hot and cold buffers."""
+    boxes = {"source_box": "8:72,:32", "destination_box": ":64,::2"}
+    shapes = "f32[96,64]", "f32[96,64]{0,1}"
+    source = np.random.default_rng(1).random((96, 64), np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "machine.json")
+        for state in ("unknown", "hot", "cold"):
+            target = np.zeros((64, 96), np.float32)
+            move = ts.Relayout(*shapes, **boxes, buffers=state, machine=path, tune=True)
+            move(source, target)
+            assert (target[::2, :64] == source[8:72, :32].T).all()
+        known = json.loads(pathlib.Path(path).read_text())["relayouts"]
+        assert [relayout["buffers"] for relayout in known] == ["unknown", "hot", "cold"]
+        assert {relayout["source"] for relayout in known} == {"f32[96,64]{1,0} [8:72,0:32]"}
+
+
+def test_default_machine():
+    """The file in the user's cache folder, or the one that the environment names."""
+    known = dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        os.environ.pop("TESSERA_MACHINE", None)
+        try:
+            rule = ts.Relayout(*SHAPES).emit("plan")
+            ts.Relayout(*SHAPES, tune=True)
+            (path,) = pathlib.Path(folder, "tessera").iterdir()
+            assert path.name.startswith("machine-")
+            remember(path, {"row-bytes": 64, "column-bytes": 64})
+            assert ts.Relayout(*SHAPES).emit("plan") != rule
+            assert ts.Relayout(*SHAPES, machine="").emit("plan") == rule
+            os.environ["TESSERA_MACHINE"] = os.path.join(folder, "none.json")
+            assert ts.Relayout(*SHAPES).emit("plan") == rule
+            os.environ["TESSERA_MACHINE"] = str(path)
+            assert ts.Relayout(*SHAPES).emit("plan") != rule
+        finally:
+            os.environ.clear()
+            os.environ.update(known)
+
+
+def test_errors_of_machines():
+    def make(**arguments):
+        return lambda: ts.Relayout(*SHAPES, **arguments)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "machine.json")
+        expect(ts.InvalidError, "machine.json", make(machine=path))
+        expect(ts.InvalidError, "invalid tuning: expected a file", make(machine="", tune=True))
+        expect(ts.InvalidError, "can be written", make(machine=folder, tune=True))
+        expect(ts.InvalidError, "no zero characters", make(machine="a\0b"))
+        expect(TypeError, "", make(machine=5))
+        path.write_text("{")
+        for tune in (False, True):
+            expect(ts.InvalidError, "mend the field in `" + str(path), make(machine=path, tune=tune))
+        path.write_text('{"schema": "tessera.machine", "version": 1, "cpu": "znver0"}')
+        for tune in (False, True):
+            expect(ts.InvalidError, "found those of `znver0`", make(machine=path, tune=tune))
+        assert "relayouts" not in path.read_text()
+        dynamic = "f32[<=96,?]"
+        expect(ts.UnsupportedError, "?", lambda: ts.Relayout(dynamic, dynamic, machine=folder + "/x", tune=True))
+
+
+def test_tuning_in_threads():
+    """One relayout is timed once, whoever asks for it meanwhile waits."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "machine.json")
+
+        def tune(number):
+            ts.Relayout(f"s16[{number % 2 + 8},8]", f"s16[{number % 2 + 8},8]{{0,1}}", machine=path, tune=True)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(tune, range(4)))
+        assert len(json.loads(path.read_text())["relayouts"]) == 2
 
 
 def test_offsets():

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MachineFile.h"
-#include "tessera/Compile/Tune.h"
+#include "tessera/Compile/MachineFile.h"
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Support/Subcommand.h"
 
@@ -65,7 +64,7 @@ static llvm::Error calibrateTo(const std::string &path) {
     return profile.takeError();
   // What was tuned stays, though it was measured beside other coefficients.
   if (llvm::sys::fs::exists(path) && !isStream(path)) {
-    llvm::Expected<MachineProfile> old = readMachine(path);
+    llvm::Expected<MachineProfile> old = MachineProfile::read(path);
     if (old && old->cpu == profile->cpu)
       profile->relayouts = std::move(old->relayouts);
     llvm::consumeError(old ? llvm::Error::success() : old.takeError());

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MachineFile.h"
-#include "tessera/Compile/Compile.h"
-#include "tessera/Compile/Tune.h"
+#include "tessera/Compile/MachineFile.h"
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/Text.h"
 #include "tessera/Support/Subcommand.h"
@@ -316,76 +314,15 @@ static void reportTuning(const RelayoutRequest &request,
                << " plans\n";
 }
 
-/// Adds the best plans of relayouts that `profile` does not have. True where
-/// there are such.
-static llvm::Expected<bool> tuneAll(llvm::ArrayRef<RelayoutRequest> requests,
-                                    MachineProfile &profile,
-                                    const CompileOptions &options) {
-  bool isChanged = false;
-  for (const RelayoutRequest &request : requests) {
-    const auto &[source, destination, symbol] = request;
-    if (!source.isWhole() || !destination.isWhole())
-      return unsupportedError("--tune", "relayouts of whole arrays",
-                              "a box of one", "compile it without");
-    TunedRelayout tuned = {source.shape.toString(),
-                           destination.shape.toString(),
-                           options.threads,
-                           options.buffers,
-                           {}};
-    if (profile.find(tuned.source, tuned.destination, tuned.threads,
-                     tuned.buffers))
-      continue;
-    auto plans = tuneRelayout(source, destination, options);
-    if (!plans)
-      return plans.takeError();
-    reportTuning(request, *plans);
-    tuned.tuning = plans->front().tuning;
-    profile.add(std::move(tuned));
-    isChanged = true;
-  }
-  return isChanged;
-}
-
-/// The measurements in the file, if there is one, and those that it lacks of
-/// `requests`, which are added to it.
-static llvm::Expected<MachineProfile>
-tuneMachine(llvm::StringRef path, llvm::ArrayRef<RelayoutRequest> requests,
-            CompileOptions options) {
-  if (path.empty())
-    return invalidError("", "--tune", "a file for what it measures", "none",
-                        "name one by --machine");
-  if (llvm::Error error = prepareToWrite(path))
-    return std::move(error);
-  MachineProfile profile = MachineProfile::getHost();
-  if (llvm::sys::fs::exists(path))
-    if (llvm::Error error = readMachine(path).moveInto(profile))
-      return std::move(error);
-  options.machine = std::make_shared<MachineProfile>(profile);
-  llvm::Expected<bool> isChanged = tuneAll(requests, profile, options);
-  if (!isChanged)
-    return isChanged.takeError();
-  if (*isChanged)
-    if (llvm::Error error = writeMachine(path, profile))
-      return std::move(error);
-  return profile;
-}
-
-/// What the command line says of the machine; none where there is no file.
+/// What the command line says of the machine.
 static llvm::Error readMachine(llvm::ArrayRef<RelayoutRequest> requests,
                                CompileOptions &options) {
-  bool isNamed = machinePath.getNumOccurrences() > 0;
-  bool isHere = target.empty() && targetCpu.empty();
-  std::string path = isNamed  ? machinePath
-                     : isHere ? getDefaultMachinePath()
-                              : std::string();
-  if (!tune && (path.empty() || (!isNamed && !llvm::sys::fs::exists(path))))
-    return llvm::Error::success();
-  llvm::Expected<MachineProfile> profile =
-      tune ? tuneMachine(path, requests, options) : readMachine(path);
-  if (!profile)
-    return profile.takeError();
-  options.machine = std::make_shared<MachineProfile>(std::move(*profile));
-  return llvm::Error::success();
+  MachineFile file;
+  if (machinePath.getNumOccurrences())
+    file.path = machinePath;
+  file.tune = tune;
+  file.report = reportTuning;
+  return useMachine(file, requests, options);
 }
 
 /// Says which relayouts have no kernels, and why.

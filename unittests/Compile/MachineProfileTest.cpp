@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Compile/MachineProfile.h"
+#include "tessera/Conversion/TesseraToVector/MachineProfile.h"
 #include "../TestCounts.h"
 #include "Calibrate.h"
 #include "GuardedRelayouts.h"
@@ -75,6 +75,26 @@ TEST(MachineProfile, AddReplaces) {
   EXPECT_EQ(profile.relayouts.size(), 1u);
   EXPECT_EQ(profile.find("a", "b", 1, BufferState::Hot)->tuning.prefetch, 3);
   EXPECT_FALSE(profile.find("a", "b", 1, BufferState::Cold));
+}
+
+TEST(MachineProfile, FindsPartsOfArrays) {
+  Shape shape = parse("f32[8,8]{1,0:S(2)}");
+  ArrayPart part(shape, llvm::cantFail(parseBox("0:4,::2", shape, "box")));
+  EXPECT_EQ(MachineProfile::getText(part), "f32[8,8]{1,0} [0:4,0:7:2]");
+  MachineProfile profile;
+  auto find = [&](const ArrayPart &source) {
+    return profile.find(source, shape, 1, BufferState::Unknown);
+  };
+  EXPECT_FALSE(find(part));
+  profile.add({"f32[8,8]{1,0} [0:4,0:7:2]",
+               "f32[8,8]{1,0}",
+               1,
+               BufferState::Unknown,
+               {}});
+  EXPECT_TRUE(find(part));
+  EXPECT_FALSE(find(shape));
+  part.box[0].begin = 1;
+  EXPECT_FALSE(find(part));
 }
 
 TEST(MachineProfile, CostsLeftOutAreThoseOfTheTable) {
@@ -207,9 +227,25 @@ TEST(Tune, MeasuresThisMachineAlone) {
   auto plans =
       tuneRelayout(parse("f32[2,3]{1,0}"), parse("f32[2,3]{0,1}"), options);
   ASSERT_FALSE(static_cast<bool>(plans));
-  EXPECT_THAT(llvm::toString(plans.takeError()),
-              HasSubstr("invalid machine to measure: expected this one, found "
-                        "aarch64-linux-gnu"));
+  EXPECT_THAT(
+      llvm::toString(plans.takeError()),
+      HasSubstr("unsupported machine to measure: expected this one, found "
+                "aarch64-linux-gnu"));
+}
+
+// Boxes are timed where `buffers` say, however small a part of their arrays
+// they are.
+TEST(Tune, HasBoxesInCachesOrInMemory) {
+  Shape shape = parse("f32[1000,4112]{1,0}");
+  ArrayPart part(shape, llvm::cantFail(parseBox("0:16,0:1024", shape, "box")));
+  std::vector<double> seconds;
+  for (BufferState state : {BufferState::Hot, BufferState::Cold}) {
+    CompileOptions options;
+    options.buffers = state;
+    auto plans = llvm::cantFail(tuneRelayout(part, part, options));
+    seconds.push_back(plans.front().seconds);
+  }
+  EXPECT_GT(seconds[1], 1.5 * seconds[0]);
 }
 
 // Coefficients that decide plans with any registers have relayouts that tell.

@@ -115,7 +115,7 @@ private:
   void runRelayout(const TesseraRelayout *relayout, const TesseraShape *from,
                    const TesseraShape *to);
   void runProgram(StringRef module);
-  void runModule(StringRef pipeline, StringRef module);
+  void runModule(StringRef pipeline, StringRef text);
   void makeAttribute(StringRef kind, Call &call);
   void lookAtLayout(MlirAttribute layout);
   MlirContext getContext();
@@ -222,8 +222,8 @@ void Session::emit(Call &call, bool isRun) {
   const TesseraShape *from = slot(call), *to = slot(call);
   if (!from || !to)
     return;
-  TesseraRelayoutRequest request = {from,    to, nullptr,
-                                    nullptr, 1,  TesseraBuffersUnknown};
+  TesseraRelayoutRequest request = {
+      from, to, nullptr, nullptr, 1, TesseraBuffersUnknown, "", false};
   int64_t number = call.number();
   auto kind = static_cast<TesseraEmitKind>(static_cast<uint64_t>(number) % 3);
   std::string symbol = call.word().str(),

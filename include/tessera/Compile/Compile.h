@@ -21,7 +21,7 @@
 #ifndef TESSERA_COMPILE_COMPILE_H
 #define TESSERA_COMPILE_COMPILE_H
 
-#include "tessera/Compile/MachineProfile.h"
+#include "tessera/Conversion/TesseraToVector/MachineProfile.h"
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 #include "tessera/Layout/Relayout.h"
 #include "tessera/Layout/Shape.h"

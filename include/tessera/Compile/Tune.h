@@ -17,7 +17,7 @@
 #define TESSERA_COMPILE_TUNE_H
 
 #include "tessera/Compile/Compile.h"
-#include "tessera/Compile/MachineProfile.h"
+#include "tessera/Conversion/TesseraToVector/MachineProfile.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -38,8 +38,8 @@ struct TimedPlan {
 /// behind are not timed again. Where the rule is within a hundredth of the
 /// fastest, it comes first.
 ///
-/// Errors: as of getRelayoutFunction; *invalid* where `options` name another
-/// machine; *unsupported* where there is no memory for the buffers.
+/// Errors: as of getRelayoutFunction; *unsupported* where `options` name a
+/// target or a processor, and where there is no memory for the buffers.
 llvm::Expected<std::vector<TimedPlan>>
 tuneRelayout(const ArrayPart &source, const ArrayPart &destination,
              const CompileOptions &options = {});

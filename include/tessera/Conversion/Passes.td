@@ -735,6 +735,17 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
     that has none when the code runs, a relayout that is left, to be lowered by
     `--tessera-lower-relayouts`, moves everything without buffers.
 
+    `machine` names a file of measurements (docs/performance.md, "Measuring the
+    machine at hand"), as `tessera-compile calibrate` and `tessera-compile
+    relayout --tune` write it. Its coefficients take the place of those of
+    `cpu`; where that is x86, stores bypass the cache from its sizes on. A
+    relayout of whole arrays that was tuned gets the plan of the file: one of
+    the same shapes and layouts in any memory spaces, `threads` and `buffers`,
+    signless integers being signed ones there. Nothing is measured: the same
+    file gives the same code. The file is read when passes begin to run;
+    *invalid* is one that cannot be read, or of another processor than `cpu`,
+    where that is given. `vector-bytes` is not in the file.
+
     ```mlir
     func.func @copy(%src: memref<3x8xf32>,
                     %dst: memref<3x8xf32, #tessera.layout<{1,0:PD(3,12)}>>) {
@@ -774,10 +785,17 @@ def VectorizeRelayouts : Pass<"tessera-vectorize-relayouts"> {
            "Bytes of the widest vector register: 16, 32 or 64">,
     Option<"cpu", "cpu", "std::string", /*default=*/"",
            "The processor, by LLVM's name, for how it reads rows: znver5, or "
-           "none for all others">,
+           "none for that of `machine`, or for all others">,
+    Option<"machine", "machine", "std::string", /*default=*/"",
+           "File of measurements of the processor, as `tessera-compile "
+           "calibrate` and `--tune` write it; none for the table of processors">,
+    Option<"buffers", "buffers", "std::string", /*default=*/"\"unknown\"",
+           "Where both buffers are when the code runs, unknown, hot or cold: "
+           "which measurements of `machine` are taken">,
     Option<"nontemporalBytes", "nontemporal-bytes", "int64_t", /*default=*/"0",
            "Stores bypass the cache from buffers of this size on, in bytes; 0 "
-           "for never (the fence after them is x86's)">,
+           "for what `machine` says, without it never (the fence after them is "
+           "x86's)">,
     Option<"threads", "threads", "int64_t", /*default=*/"1",
            "Threads for which outer loops become affine.parallel">,
     Option<"parallelBytes", "parallel-bytes", "int64_t", /*default=*/"2097152",

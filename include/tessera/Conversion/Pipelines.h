@@ -66,6 +66,14 @@ struct ToLLVMOptions : ToAffineOptions {
       *this, "cpu", llvm::cl::init(""),
       llvm::cl::desc("The processor, by LLVM's name, for how it reads rows, as "
                      "for tessera-vectorize-relayouts")};
+  Option<std::string> machine{
+      *this, "machine", llvm::cl::init(""),
+      llvm::cl::desc("File of measurements of the processor, as for "
+                     "tessera-vectorize-relayouts")};
+  Option<std::string> buffers{
+      *this, "buffers", llvm::cl::init("unknown"),
+      llvm::cl::desc("Where buffers of relayouts are when the code runs, "
+                     "unknown, hot or cold: which measurements are taken")};
   Option<int64_t> threads{
       *this, "threads", llvm::cl::init(1),
       llvm::cl::desc("Threads that share large loops, by OpenMP")};

@@ -108,6 +108,8 @@ void tessera::buildToLLVMPipeline(OpPassManager &manager,
   vectorOptions.relayouts.enabled = options.vectorize;
   vectorOptions.relayouts.vectorBytes = options.vectorBytes;
   vectorOptions.relayouts.cpu = options.cpu;
+  vectorOptions.relayouts.machine = options.machine;
+  vectorOptions.relayouts.buffers = options.buffers;
   vectorOptions.contractions.enabled = options.vectorize;
   vectorOptions.contractions.vectorBytes = options.vectorBytes;
   vectorOptions.contractions.vectorRegisters = options.vectorRegisters;

@@ -10,6 +10,7 @@
 #include "Remarks.h"
 #include "tessera/Conversion/Passes.h"
 #include "tessera/Conversion/TesseraToVector/EmitRelayout.h"
+#include "tessera/Conversion/TesseraToVector/MachineProfile.h"
 #include "tessera/Dialect/Tessera/IR/CopyUtils.h"
 #include "tessera/Dialect/Tessera/IR/LayOutElements.h"
 #include "tessera/Dialect/Tessera/IR/LayoutUtils.h"
@@ -220,10 +221,42 @@ static llvm::Error vectorize(Operation *op, const RelayoutTarget &target) {
   return llvm::Error::success();
 }
 
+/// What was measured of a relayout; null for nothing. Arrays that XLA's
+/// notation cannot write, such as those of strided memrefs, never were.
+static const TunedRelayout *findTuned(const MachineProfile &machine,
+                                      Operation *op, int64_t threads,
+                                      BufferState buffers) {
+  auto getArray = [&](unsigned operand) {
+    return getShape(cast<MemRefType>(op->getOperand(operand).getType()));
+  };
+  auto source = getArray(0), destination = getArray(1);
+  if (source && destination)
+    return machine.find(*source, *destination, threads, buffers);
+  llvm::consumeError(source.takeError());
+  llvm::consumeError(destination.takeError());
+  return nullptr;
+}
+
 namespace {
 struct VectorizeRelayoutsPass
     : tessera::impl::VectorizeRelayoutsBase<VectorizeRelayoutsPass> {
   using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    profile = nullptr;
+    if (machine.empty())
+      return success();
+    auto read = MachineProfile::read(machine);
+    llvm::Error error = read.takeError();
+    if (!error && !cpu.empty())
+      error = read->checkProcessor(cpu);
+    if (error)
+      return emitLayoutError(
+          [&] { return emitError(UnknownLoc::get(context)); },
+          std::move(error));
+    profile = std::make_shared<const MachineProfile>(std::move(*read));
+    return success();
+  }
 
   LogicalResult checkOptions() {
     Operation *op = getOperation();
@@ -231,11 +264,39 @@ struct VectorizeRelayoutsPass
     if (failed(checkOption(op, vectorBytes.ArgStr, isVector, "16, 32 or 64",
                            llvm::Twine(vectorBytes))) ||
         failed(checkOption(op, cpu.ArgStr, cpu.empty() || isProcessor(cpu),
-                           "a processor by LLVM's name", "`" + cpu + "`")))
+                           "a processor by LLVM's name", "`" + cpu + "`")) ||
+        failed(checkOption(op, buffers.ArgStr,
+                           parseBufferState(buffers).has_value(),
+                           "unknown, hot or cold", "`" + buffers + "`")))
       return failure();
     return success(succeeded(checkRange(op, nontemporalBytes, 0)) &&
                    succeeded(checkRange(op, threads, 1, kMaxThreads)) &&
                    succeeded(checkRange(op, parallelBytes, 0)));
+  }
+
+  /// What plans know of the machine, before any relayout is looked at.
+  RelayoutTarget getTarget() {
+    RelayoutTarget target;
+    target.vectorBytes = vectorBytes;
+    target.costs = profile ? profile->costs : ProcessorCosts::get(cpu);
+    target.nontemporalBytes = nontemporalBytes;
+    // No other processor has the fence that follows such stores.
+    if (profile && nontemporalBytes == 0 &&
+        llvm::X86::parseArchX86(profile->cpu) != llvm::X86::CK_None)
+      target.nontemporalBytes =
+          target.costs.getNontemporalBytes(*parseBufferState(buffers));
+    target.hasNontemporalStores = target.nontemporalBytes > 0;
+    target.threads = threads;
+    target.parallelBytes = parallelBytes;
+    return target;
+  }
+
+  llvm::Error vectorizeTuned(Operation *op, RelayoutTarget target) {
+    if (profile)
+      if (const TunedRelayout *tuned =
+              findTuned(*profile, op, threads, *parseBufferState(buffers)))
+        target.tuning = tuned->tuning;
+    return vectorize(op, target);
   }
 
   void runOnOperation() override {
@@ -243,20 +304,14 @@ struct VectorizeRelayoutsPass
       return signalPassFailure();
     if (!enabled)
       return;
-    RelayoutTarget target;
-    target.vectorBytes = vectorBytes;
-    target.costs = ProcessorCosts::get(cpu);
-    target.hasNontemporalStores = nontemporalBytes > 0;
-    target.nontemporalBytes = nontemporalBytes;
-    target.threads = threads;
-    target.parallelBytes = parallelBytes;
+    RelayoutTarget target = getTarget();
     llvm::SmallVector<Operation *> relayouts;
     getOperation()->walk([&](Operation *op) {
       if (isRelayoutInMemory(op))
         relayouts.push_back(op);
     });
     for (Operation *op : relayouts) {
-      if (llvm::Error error = vectorize(op, target)) {
+      if (llvm::Error error = vectorizeTuned(op, target)) {
         remarkLeft(op, "RelayoutLeft", getArgument(), std::move(error));
         ++numLeft;
         continue;
@@ -265,5 +320,10 @@ struct VectorizeRelayoutsPass
       ++numVectorized;
     }
   }
+
+private:
+  /// What the file `machine` has; null without one. Copies of the pass share
+  /// it.
+  std::shared_ptr<const MachineProfile> profile;
 };
 } // namespace

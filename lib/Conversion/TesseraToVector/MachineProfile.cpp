@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Compile/MachineProfile.h"
+#include "tessera/Conversion/TesseraToVector/MachineProfile.h"
 
 #include "tessera/Dialect/Tessera/IR/PassOptions.h"
 #include "tessera/Layout/Diagnostic.h"
 #include "tessera/Layout/JSON.h"
+#include "tessera/Support/ToolSupport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -236,6 +237,18 @@ llvm::Expected<MachineProfile> MachineProfile::parse(llvm::StringRef text) {
   return profile;
 }
 
+llvm::Expected<MachineProfile> MachineProfile::read(llvm::StringRef path) {
+  auto file = readInput(path);
+  if (!file)
+    return file.takeError();
+  llvm::Expected<MachineProfile> profile = parse((*file)->getBuffer());
+  if (profile)
+    return profile;
+  Diagnostic diagnostic = takeDiagnostic(profile.takeError());
+  diagnostic.remedy += " in `" + path.str() + "`";
+  return llvm::make_error<LayoutError>(std::move(diagnostic));
+}
+
 std::string MachineProfile::toJSON() const {
   json::Object object{{"schema", kSchema},
                       {"version", kVersion},
@@ -243,6 +256,22 @@ std::string MachineProfile::toJSON() const {
                       {"costs", toObject(costs)},
                       {"relayouts", relayouts}};
   return llvm::formatv("{0:2}\n", json::Value(std::move(object)));
+}
+
+llvm::Error MachineProfile::checkProcessor(llvm::StringRef name) const {
+  if (cpu == name)
+    return llvm::Error::success();
+  return invalidError("", "file of a machine",
+                      "measurements of `" + name + "`, which code is for",
+                      "those of `" + cpu + "`",
+                      "name that processor, or another file");
+}
+
+std::string MachineProfile::getText(ArrayPart part) {
+  Layout layout = part.shape.layoutOrDefault();
+  layout.memorySpace = 0;
+  part.shape.setLayout(std::move(layout));
+  return part.toString();
 }
 
 const TunedRelayout *MachineProfile::find(llvm::StringRef source,
@@ -254,6 +283,15 @@ const TunedRelayout *MachineProfile::find(llvm::StringRef source,
            entry.threads == threads && entry.buffers == buffers;
   });
   return it == relayouts.end() ? nullptr : &*it;
+}
+
+const TunedRelayout *MachineProfile::find(const ArrayPart &source,
+                                          const ArrayPart &destination,
+                                          int64_t threads,
+                                          BufferState buffers) const {
+  if (relayouts.empty())
+    return nullptr;
+  return find(getText(source), getText(destination), threads, buffers);
 }
 
 void MachineProfile::add(TunedRelayout relayout) {
