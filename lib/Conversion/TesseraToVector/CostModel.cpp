@@ -46,6 +46,8 @@ static constexpr int64_t kRaggedBytes = 1 << 10;
 /// Instructions of a shuffle across lanes of registers shorter than a line,
 /// where memory does not hide them.
 static constexpr int64_t kNarrowShuffles = 2;
+/// What one of two arrays has of a third-level cache, more or less.
+static constexpr int64_t kThirdLevelBytes = 24 << 20;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
 
@@ -249,8 +251,11 @@ int64_t Pricer::priceBuffers() const {
     return cost;
   int64_t width = std::min(nest.panelColumns() * runBytes, kLargePanel);
   int64_t beyond = std::min(rows * width, kLargePanel) - kSmallPanel;
-  return cost + costs.panelPs * std::max<int64_t>(beyond, 0) /
-                    (kLargePanel - kSmallPanel);
+  int64_t panel = costs.panelPs * std::max<int64_t>(beyond, 0) /
+                  (kLargePanel - kSmallPanel);
+  // Memory hides some of what ragged columns cost, a third-level cache nothing.
+  bool isNear = isStaged && nest.numElements() <= kThirdLevelBytes / bytes;
+  return cost + (isNear ? panel + panel / 2 : panel);
 }
 
 /// Rounds of shuffles that make columns of rows. A load has so many bytes of a
