@@ -290,7 +290,8 @@ PlanCost Pricer::priceLarge() const {
 /// be without loops.
 PlanCost Pricer::priceCached() const {
   PlanCost cost;
-  bool isDense = hasDenseColumns();
+  // Whole lines one behind another are one run, others are stored in part.
+  bool isDense = hasDenseColumns() && high % kLine == 0;
   int64_t visit =
       costs.cachedVisitPs + (followsColumns() ? costs.cachedSkipPs : 0);
   cost.jumps = costs.cachedRunPs * kLine / (isDense ? high * columns : high) +
@@ -311,15 +312,22 @@ PlanCost Pricer::priceCached() const {
   return cost;
 }
 
-/// Rows of which lines share a set: a block that takes less than a line of each
+/// Rows of which lines share a set. A block that takes less than a line of each
 /// finds them gone the next time, one that takes more has them evict each
-/// other.
+/// other. So do the rows of one register between the loads of a line, unless
+/// they are gathered.
 int64_t Pricer::priceCachedRows() const {
   int64_t again = std::max<int64_t>(kLine / wide - 1, 0);
   int64_t beyond = std::max<int64_t>(wide / kConflictBytes - 1, 0);
-  return getMissing(costs, rowConflicts, costs.cachedConflictPs * again) +
-         (rowConflicts > costs.firstLevelWays ? costs.cachedConflictPs * beyond
-                                              : 0);
+  int64_t cost =
+      getMissing(costs, rowConflicts, costs.cachedConflictPs * again);
+  if (rowConflicts > costs.firstLevelWays)
+    cost += costs.cachedConflictPs * beyond;
+  if (isGathered())
+    return cost;
+  int64_t registerRows = std::min(rows, target.vectorBytes / runBytes);
+  return cost + getMissing(costs, rowConflicts * registerRows / rows,
+                           2 * costs.cachedConflictPs * (countLoads() - 1));
 }
 
 //===----------------------------------------------------------------------===//

@@ -175,9 +175,11 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
                                 const RelayoutTuning &tuning,
                                 std::vector<Candidate> &candidates) const {
   forEachChoice(tuning, [&](const PlanChoice &choice) {
-    bool isLate = choice.kind == PlanKind::Cached && isLarge &&
-                  !choice.bySource && !tuning.bySource;
-    if (isLate)
+    // Beyond the caches, neither another order nor parts of lines are of use.
+    bool isForCaches = (!choice.bySource && !tuning.bySource) ||
+                       (choice.columnBytes < RelayoutTarget::kLineBytes &&
+                        !tuning.columnBytes);
+    if (choice.kind == PlanKind::Cached && isLarge && isForCaches)
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);

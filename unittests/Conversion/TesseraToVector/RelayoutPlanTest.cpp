@@ -459,20 +459,33 @@ static RelayoutTarget nontemporal(int64_t vectorBytes = 32,
   return target;
 }
 
-TEST(RelayoutPlanTest, transposesInCacheInDestinationOrder) {
+TEST(RelayoutPlanTest, transposesInCacheInSourceOrder) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
-            "  for 256 by 16  src 1 dst 256  columns\n"
-            "    for 256 by 128  src 256 dst 1  rows\n"
-            "      transpose 128x16 runs of 1\n");
-  // Registers of a line take two of each row.
+            "  for 256 by 64  src 256 dst 1  rows\n"
+            "    for 256 by 16  src 1 dst 256  columns\n"
+            "      transpose 64x16 runs of 1\n");
   EXPECT_THAT(
       printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x32 runs of 1\n"));
+      HasSubstr("transpose 128x16 runs of 1\n"));
   EXPECT_THAT(
       printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 256x64 runs of 1\n"));
+      HasSubstr("transpose 128x32 runs of 1\n"));
+}
+
+// Columns a multiple of 4 KiB apart are in one set of the first-level cache,
+// which has room for few of them.
+TEST(RelayoutPlanTest, transposesFewColumnsOfOneSet) {
+  EXPECT_THAT(
+      printPlan("f32[2048,96]{1,0}", "f32[2048,96]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 128x8 runs of 1\n"));
+  EXPECT_THAT(
+      printPlan("bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}", nontemporal(64)),
+      HasSubstr("transpose 256x8 runs of 1\n"));
+  EXPECT_THAT(
+      printPlan("s8[4096,128]{1,0}", "s8[4096,128]{0,1}", nontemporal(64)),
+      HasSubstr("x16 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
@@ -481,7 +494,7 @@ TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
       HasSubstr("transpose 128x64 runs of 1, rows gathered\n"));
   EXPECT_THAT(
       printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x64 runs of 1\n"));
+      HasSubstr("transpose 128x32 runs of 1\n"));
   EXPECT_THAT(
       printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", nontemporal(64)),
       HasSubstr("transpose 128x32 runs of 1\n"));
@@ -639,9 +652,9 @@ TEST(RelayoutPlanTest, movesElementsWithinUnits) {
             "relayout of 16-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
             "  for 2  src 1024 dst 32768\n"
-            "    for 16 by 2  src 16 dst 2048  columns\n"
+            "    for 16 by 4  src 16 dst 2048  columns\n"
             "      for 2  src 32768 dst 1024\n"
-            "        transpose 64x8 runs of 4\n"
+            "        transpose 64x16 runs of 4\n"
             "          within 2  src 1 dst 2\n"
             "          within 2  src 2 dst 1\n"
             "          rows 4 by 1  src 256 dst 4  rows\n"
@@ -967,16 +980,20 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "nontemporal, prefetch", "panels"},
       {&Costs::allocatePs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "nontemporal", "runs of 1, prefetch"},
+      {&Costs::firstLevelWays, 64, "bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}",
+       "transpose 256x8", "transpose 128x16"},
       {&Costs::cachedRunPs, 0, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
-       "transpose 64x64", "transpose 16x128"},
-      {&Costs::cachedVisitPs, 0, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
-       "transpose 64x64", "transpose 128x16"},
-      {&Costs::cachedGatherPs, 0, "s8[512,512]{1,0}", "s8[512,512]{0,1}",
-       "runs of 1\n", "gathered"},
+       "transpose 128x16", "transpose 16x128"},
+      {&Costs::cachedVisitPs, 4000, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
+       "transpose 128x16", "transpose 128x300"},
+      {&Costs::cachedSkipPs, 0, "f32[2048,100]{1,0}", "f32[2048,100]{0,1}",
+       "columns\n      transpose", "rows\n      transpose"},
+      {&Costs::cachedGatherPs, kMost, "s8[128,1024]{1,0}", "s8[128,1024]{0,1}",
+       "gathered", "runs of 1\n"},
       {&Costs::cachedConflictPs, 0, "s8[128,1024]{1,0}", "s8[128,1024]{0,1}",
        "gathered", "runs of 1\n"},
-      {&Costs::cachedColumnPs, 0, "f32[512,1024]{1,0}", "f32[512,1024]{0,1}",
-       "transpose 128x16", "transpose 128x32"}};
+      {&Costs::cachedColumnPs, 0, "f32[2048,96]{1,0}", "f32[2048,96]{0,1}",
+       "transpose 128x8", "transpose 128x16"}};
   for (const Decision &decision : decisions) {
     RelayoutTarget target = nontemporal(decision.vectorBytes);
     EXPECT_THAT(printPlan(decision.source, decision.destination, target),
@@ -1011,13 +1028,13 @@ TEST(RelayoutPlanTest, coalescesTileDigitsIntoBlocks) {
                       "f32[256,256]{0,1:T(8,128)}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
-            "  for 2  src 1024 dst 32768\n"
-            "    for 16 by 2  src 8 dst 2048  columns\n"
-            "      for 2  src 32768 dst 1024\n"
-            "        transpose 128x16 runs of 1\n"
-            "          rows 8 by 1  src 128 dst 1  rows\n"
-            "          rows 16 by 1  src 2048 dst 8  rows\n"
-            "          columns 8 by 1  src 1 dst 128  columns\n");
+            "  for 2  src 32768 dst 1024\n"
+            "    for 16 by 8  src 2048 dst 8  rows\n"
+            "      for 2  src 1024 dst 32768\n"
+            "        for 16 by 2  src 8 dst 2048  columns\n"
+            "          transpose 64x16 runs of 1\n"
+            "            rows 8 by 1  src 128 dst 1  rows\n"
+            "            columns 8 by 1  src 1 dst 128  columns\n");
 }
 
 TEST(RelayoutPlanTest, interleavesRows) {
@@ -1030,7 +1047,8 @@ TEST(RelayoutPlanTest, interleavesRows) {
       HasSubstr("interleave 2x128 runs of 1\n"));
   EXPECT_THAT(printPlan("s8[256,256]{1,0:T(8,128)(4,1)}", "s8[256,256]{1,0}"),
               HasSubstr("deinterleave 128x4 runs of 1\n"));
-  EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)(8,1)}"),
+  EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{1,0:T(8,128)(8,1)}",
+                        nontemporal(64)),
               HasSubstr("interleave 8x64 runs of 1\n"));
 }
 
@@ -1053,13 +1071,16 @@ TEST(RelayoutPlanTest, interleavesAnyFewRows) {
     EXPECT_THAT(printPlan(channels, images, nontemporal(bytes)),
                 HasSubstr("deinterleave 256x3 runs of 1\n"));
   }
-  // Of many rows a register each.
+  // Of many rows eight registers each, beyond the caches one.
   EXPECT_THAT(
       printPlan("f32[9,4000]{1,0}", "f32[9,4000]{0,1}", nontemporal(64)),
-      HasSubstr("interleave 9x16 runs of 1\n"));
+      HasSubstr("interleave 9x128 runs of 1\n"));
   EXPECT_THAT(
       printPlan("f32[4000,9]{1,0}", "f32[4000,9]{0,1}", nontemporal(64)),
-      HasSubstr("deinterleave 16x9 runs of 1\n"));
+      HasSubstr("deinterleave 128x9 runs of 1\n"));
+  EXPECT_THAT(
+      printPlan("f32[9,400000]{1,0}", "f32[9,400000]{0,1}", nontemporal(64)),
+      HasSubstr("interleave 9x16 runs of 1, nontemporal"));
 }
 
 // Up to 24 rows are interleaved; more, or short ones, are transposed.
