@@ -81,6 +81,11 @@ CASES = [
     ("bf16[900,1000]{1,0:T(8,128)(2,1)}", "bf16[900,1000]{1,0}"),
     ("bf16[512,768]{1,0:T(8,128)(2,1)}", "bf16[512,768]{0,1:T(8,128)(2,1)}"),
     ("f32[1000,1000]{1,0}", "f32[1000,1000]{0,1}"),
+    # Columns a multiple of 2 or 4 KiB apart.
+    ("f32[2048,96]{1,0}", "f32[2048,96]{0,1}"),
+    ("bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}"),
+    ("s8[2048,200]{1,0}", "s8[2048,200]{0,1}"),
+    ("f64[1024,64]{1,0}", "f64[1024,64]{0,1}"),
     # Beyond.
     ("f32[1500,2000]{1,0}", "f32[1500,2000]{1,0:T(8,128)}"),
     ("f32[1500,2000]{1,0:T(8,128)}", "f32[1500,2000]{1,0}"),
@@ -126,6 +131,8 @@ def all_options(is_large, is_wide):
     yield []
     bytes_of_rows = (64, 128, 192, 256, 512) if is_wide else (64, 128, 192, 256)
     bytes_of_columns = (64, 128, 256, 512) if is_wide else (64, 256)
+    if not is_large:
+        bytes_of_columns = (16, 32, *bytes_of_columns)
     for rows, columns, source in itertools.product(bytes_of_rows, bytes_of_columns, (0, 1)):
         block = [f"--plan-row-bytes={rows}", f"--plan-column-bytes={columns}", f"--plan-by-source={source}"]
         yield block

@@ -75,7 +75,7 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
                       .Case("copy-prefetch-bytes", {0, 8 << 10, 16 << 10})
                       .Case("interleave-by-source", {0, 1})
                       .Case("cached-load-bytes", {16, 32, 64})
-                      .Case("cached-skip-ps", {0, 60, 120})
+                      .Case("first-level-ways", {4, 8, 12, 16})
                       .EndsWith("-conflicts", {0, 3, 8, 16, 64})
                       .EndsWith("nontemporal-bytes", sizes)
                       .Default(getMultiples(current, coefficient.most));
@@ -152,6 +152,9 @@ static constexpr TextPair kSmall[] = {
     {"f64[120,200]{1,0}", "f64[120,200]{0,1}"},
     {"bf16[127,129]{1,0}", "bf16[127,129]{0,1}"},
     {"f32[1024,64]{1,0}", "f32[1024,64]{0,1}"},
+    // Columns that share a set of the first-level cache.
+    {"f32[2048,96]{1,0}", "f32[2048,96]{0,1}"},
+    {"bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}"},
 };
 
 /// Those that the caches hold, and those that they do not.
