@@ -99,8 +99,10 @@ if "clang" in os.path.basename(config.tessera_cxx):
 cpuinfo = pathlib.Path("/proc/cpuinfo")
 if cpuinfo.exists() and "avx512bw" in cpuinfo.read_text():
     config.available_features.add("avx512")
-# An emulator, and the C library to link with (libc6-dev-arm64-cross).
-if shutil.which("qemu-aarch64") and os.path.exists("/usr/aarch64-linux-gnu/lib/libc.a"):
+# An emulator, and the libraries to link with (libc6-dev-arm64-cross and
+# libgcc-12-dev-arm64-cross).
+cross_libraries = ("/usr/aarch64-linux-gnu/lib/libc.a", "/usr/lib/gcc-cross/aarch64-linux-gnu")
+if shutil.which("qemu-aarch64") and all(map(os.path.exists, cross_libraries)):
     config.available_features.add("aarch64-emulator")
 clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
 if os.path.exists(clang_format):

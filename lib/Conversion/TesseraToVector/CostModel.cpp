@@ -39,8 +39,8 @@ static constexpr int64_t kFreeRows = 6, kFreeColumns = 2;
 /// Panels of fewer bytes stay in the first-level cache, and those of more do
 /// not.
 static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
-/// Shuffles of blocks that have no loops, with what is left at either end.
-static constexpr int64_t kBlockShuffles = 512;
+/// Shuffles of the code of blocks that have no loops.
+static constexpr int64_t kBlockShuffles = 1280;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
 /// Instructions of a shuffle across lanes of registers shorter than a line,
@@ -96,6 +96,8 @@ private:
   int64_t priceShuffles() const;
   int64_t priceCache() const;
   int64_t priceCachedRows() const;
+  /// Shuffles of the code of blocks, those at the ends of loops included.
+  int64_t countBlockShuffles() const;
 
   /// The same as `columnConflicts` of all columns of the loop over blocks.
   int64_t countAllColumnConflicts() const;
@@ -303,13 +305,26 @@ PlanCost Pricer::priceCached() const {
                                  costs.cachedColumnPs * kLine / high);
   cost.shuffles = priceShuffles();
   cost.buffers = isGathered() ? costs.cachedGatherPs : 0;
-  int64_t shuffles = llvm::divideCeil(high, target.vectorBytes) * columns *
-                     llvm::Log2_64(target.vectorBytes / runBytes);
-  cost.cache =
-      costs.cachedConflictPs *
-      std::clamp<int64_t>(shuffles - kBlockShuffles, 0, kBlockShuffles) /
-      kBlockShuffles;
+  cost.cache = costs.cachedConflictPs *
+               std::clamp<int64_t>(countBlockShuffles() - kBlockShuffles, 0,
+                                   kBlockShuffles) /
+               kBlockShuffles;
   return cost;
+}
+
+int64_t Pricer::countBlockShuffles() const {
+  // Full blocks, and what is left at either end.
+  auto countRuns = [&](Role role, int64_t runs) {
+    const PlanLoop *loop = findLoop(role);
+    return loop
+               ? std::pair(runs, runs / loop->step * (loop->count % loop->step))
+               : std::pair(runs, int64_t(0));
+  };
+  int64_t size = target.vectorBytes / runBytes;
+  auto [high, low] = countRuns(Role::DstContiguous, rows);
+  auto [wide, narrow] = countRuns(Role::SrcContiguous, columns);
+  return (llvm::divideCeil(high, size) + llvm::divideCeil(low, size)) *
+         (wide + narrow) * llvm::Log2_64(size);
 }
 
 /// Rows of which lines share a set. A block that takes less than a line of each

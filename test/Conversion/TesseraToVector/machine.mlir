@@ -56,8 +56,8 @@
 //--- in.mlir
 // RULE-LABEL: func @transpose
 // RULE-NEXT: memref.collapse_shape
-// RULE: affine.for %{{.+}} = 0 to 8
-// RULE-NEXT: affine.for %{{.+}} = 0 to 2
+// RULE: affine.for %{{.+}} = 0 to 2
+// RULE-NEXT: affine.for %{{.+}} = 0 to 8
 // RULE-NOT: nontemporal
 // COSTS-LABEL: func @transpose
 // COSTS: nontemporal = true

@@ -463,15 +463,15 @@ TEST(RelayoutPlanTest, transposesInCacheInSourceOrder) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
-            "  for 256 by 64  src 256 dst 1  rows\n"
+            "  for 256 by 128  src 256 dst 1  rows\n"
             "    for 256 by 16  src 1 dst 256  columns\n"
-            "      transpose 64x16 runs of 1\n");
+            "      transpose 128x16 runs of 1\n");
   EXPECT_THAT(
       printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x16 runs of 1\n"));
+      HasSubstr("transpose 128x32 runs of 1\n"));
   EXPECT_THAT(
       printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x32 runs of 1\n"));
+      HasSubstr("transpose 256x64 runs of 1\n"));
 }
 
 // Columns a multiple of 4 KiB apart are in one set of the first-level cache,
@@ -494,10 +494,10 @@ TEST(RelayoutPlanTest, gathersBytesInCacheWhereTheyConflict) {
       HasSubstr("transpose 128x64 runs of 1, rows gathered\n"));
   EXPECT_THAT(
       printPlan("s8[128,512]{1,0}", "s8[128,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x32 runs of 1\n"));
+      HasSubstr("transpose 128x64 runs of 1\n"));
   EXPECT_THAT(
       printPlan("bf16[128,512]{1,0}", "bf16[128,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 128x32 runs of 1\n"));
+      HasSubstr("transpose 128x64 runs of 1\n"));
 }
 
 TEST(RelayoutPlanTest, transposesInSourceOrder) {
@@ -913,7 +913,7 @@ TEST(RelayoutPlanTest, dependsOnTheProcessor) {
   EXPECT_THAT(printPlan("bf16[8192,4096]{1,0}", "bf16[8192,4096]{0,1}", target),
               testing::Not(HasSubstr("gathered")));
   EXPECT_THAT(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", target),
-              HasSubstr("transpose 128x16 runs of 1\n"));
+              HasSubstr("transpose 128x32 runs of 1\n"));
 }
 
 // Where registers are shorter than a line, as many rows are read side by side
@@ -981,11 +981,11 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::allocatePs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "nontemporal", "runs of 1, prefetch"},
       {&Costs::firstLevelWays, 64, "bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}",
-       "transpose 256x8", "transpose 128x16"},
+       "transpose 256x8", "transpose 256x32"},
       {&Costs::cachedRunPs, 0, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
-       "transpose 128x16", "transpose 16x128"},
+       "transpose 64x32", "transpose 16x64"},
       {&Costs::cachedVisitPs, 4000, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
-       "transpose 128x16", "transpose 128x300"},
+       "transpose 64x32", "transpose 128x300"},
       {&Costs::cachedSkipPs, 0, "f32[2048,100]{1,0}", "f32[2048,100]{0,1}",
        "columns\n      transpose", "rows\n      transpose"},
       {&Costs::cachedGatherPs, kMost, "s8[128,1024]{1,0}", "s8[128,1024]{0,1}",
@@ -993,7 +993,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::cachedConflictPs, 0, "s8[128,1024]{1,0}", "s8[128,1024]{0,1}",
        "gathered", "runs of 1\n"},
       {&Costs::cachedColumnPs, 0, "f32[2048,96]{1,0}", "f32[2048,96]{0,1}",
-       "transpose 128x8", "transpose 128x16"}};
+       "transpose 128x8", "transpose 128x32"}};
   for (const Decision &decision : decisions) {
     RelayoutTarget target = nontemporal(decision.vectorBytes);
     EXPECT_THAT(printPlan(decision.source, decision.destination, target),
@@ -1028,13 +1028,13 @@ TEST(RelayoutPlanTest, coalescesTileDigitsIntoBlocks) {
                       "f32[256,256]{0,1:T(8,128)}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
-            "  for 2  src 32768 dst 1024\n"
-            "    for 16 by 8  src 2048 dst 8  rows\n"
-            "      for 2  src 1024 dst 32768\n"
-            "        for 16 by 2  src 8 dst 2048  columns\n"
-            "          transpose 64x16 runs of 1\n"
-            "            rows 8 by 1  src 128 dst 1  rows\n"
-            "            columns 8 by 1  src 1 dst 128  columns\n");
+            "  for 2  src 1024 dst 32768\n"
+            "    for 16 by 2  src 8 dst 2048  columns\n"
+            "      for 2  src 32768 dst 1024\n"
+            "        transpose 128x16 runs of 1\n"
+            "          rows 8 by 1  src 128 dst 1  rows\n"
+            "          rows 16 by 1  src 2048 dst 8  rows\n"
+            "          columns 8 by 1  src 1 dst 128  columns\n");
 }
 
 TEST(RelayoutPlanTest, interleavesRows) {
