@@ -313,18 +313,16 @@ PlanCost Pricer::priceCached() const {
 }
 
 int64_t Pricer::countBlockShuffles() const {
-  // Full blocks, and what is left at either end.
-  auto countRuns = [&](Role role, int64_t runs) {
+  // Registers or columns of full blocks, and of what is left behind them.
+  auto count = [&](Role role, int64_t runs, int64_t size) {
     const PlanLoop *loop = findLoop(role);
-    return loop
-               ? std::pair(runs, runs / loop->step * (loop->count % loop->step))
-               : std::pair(runs, int64_t(0));
+    int64_t left = loop ? runs / loop->step * (loop->count % loop->step) : 0;
+    return static_cast<int64_t>(llvm::divideCeil(runs, size) +
+                                llvm::divideCeil(left, size));
   };
   int64_t size = target.vectorBytes / runBytes;
-  auto [high, low] = countRuns(Role::DstContiguous, rows);
-  auto [wide, narrow] = countRuns(Role::SrcContiguous, columns);
-  return (llvm::divideCeil(high, size) + llvm::divideCeil(low, size)) *
-         (wide + narrow) * llvm::Log2_64(size);
+  return count(Role::DstContiguous, rows, size) *
+         count(Role::SrcContiguous, columns, 1) * llvm::Log2_64(size);
 }
 
 /// Rows of which lines share a set. A block that takes less than a line of each
