@@ -50,7 +50,7 @@ func.func @tile(%src: memref<4x256xf32>,
 // are split afterwards.
 
 // CHECK-LABEL: func @transpose
-// CHECK: affine.for %{{.+}} = 0 to 4
+// CHECK: affine.for %{{.+}} = 0 to 2
 // CHECK: affine.for %{{.+}} = 0 to 2
 // CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
 // CHECK: vector.shuffle %{{.+}}, %{{.+}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xi32>, vector<8xi32>
