@@ -70,8 +70,8 @@
 // TUNED: affine.for %{{.+}} = 0 to 16
 // TUNED-NEXT: affine.for %{{.+}} = 0 to 16
 // HOT-LABEL: func @transpose
-// HOT: affine.for %{{.+}} = 0 to 16
-// HOT-NEXT: affine.for %{{.+}} = 0 to 8
+// HOT: affine.for %{{.+}} = 0 to 8
+// HOT-NEXT: affine.for %{{.+}} = 0 to 16
 func.func @transpose(%src: memref<256x256xf32>,
     %dst: memref<256x256xf32, #tessera.layout<{0,1}>, #tessera.memory_space<1>>) {
   tessera.relayout %src into %dst
