@@ -421,8 +421,8 @@ template <int RunBytes> void streamLines(const Block &whole, int64_t prefetch) {
 }
 
 /// Rows of whole lines of the destination, where registers are shorter than a
-/// line: some rows, a line of each, are transposed into a buffer, from which
-/// whole lines of columns are written at once.
+/// line or columns evict one another: some rows, a line of each, are transposed
+/// into a buffer, from which whole lines of columns are written at once.
 template <int RunBytes, bool IsStreamed> class StagedRows {
 public:
   StagedRows(const Block &whole)
@@ -448,8 +448,8 @@ private:
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
   /// A processor prefetches about so many rows, if loads of their own read each
-  /// of them.
-  static constexpr int64_t kPiece = 32;
+  /// of them. Tiles of single bytes may have more.
+  static constexpr int64_t kPiece = kTileRows > 32 ? kTileRows : 32;
   /// Single bytes, and columns that evict one another, are written in runs of
   /// so many rows.
   static constexpr int64_t kMost = 256;
@@ -1108,10 +1108,9 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
 template <int RunBytes>
 TESSERA_INLINE void transposeCached(const Block &block) {
   constexpr int64_t kLeastBytes = 1 << 16;
-  if constexpr (kVectorBytes < kLineBytes)
-    if (kLineRuns<RunBytes> > kWays && isInOneSet<RunBytes>(block.dstPitch) &&
-        block.rows * block.columns * RunBytes >= kLeastBytes)
-      return StagedRows<RunBytes, false>(block).run();
+  if (kLineRuns<RunBytes> > kWays && isInOneSet<RunBytes>(block.dstPitch) &&
+      block.rows * block.columns * RunBytes >= kLeastBytes)
+    return StagedRows<RunBytes, false>(block).run();
   transposeBlocks<RunBytes>(block);
 }
 

@@ -101,13 +101,14 @@ TEST(Runtime, StreamedColumns) {
 TEST(Runtime, TransposesOfSeveralBands) {
   Runner runner(testSeed());
   for (const char *array :
-       {"u8[320,128]",  "u8[521,201]",   "u8[641,1100]",   "bf16[288,64]",
-        "bf16[300,97]", "bf16[128,576]", "bf16[397,530]",  "f32[272,48]",
-        "f32[321,37]",  "f32[64,512]",   "f32[16,600]",    "f32[221,300]",
-        "f64[264,24]",  "f64[201,21]",   "f64[16,160]",    "f64[197,140]",
-        "c128[132,8]",  "c128[103,9]",   "c128[97,70]",    "u8[700,5]",
-        "u8[9,700]",    "bf16[300,7]",   "bf16[3,300]",    "f32[500,3]",
-        "f32[3,500]",   "u8[320,1024]",  "bf16[320,2048]", "f32[1024,40]"})
+       {"u8[320,128]",   "u8[521,201]",   "u8[641,1100]",   "bf16[288,64]",
+        "bf16[300,97]",  "bf16[128,576]", "bf16[397,530]",  "f32[272,48]",
+        "f32[321,37]",   "f32[64,512]",   "f32[16,600]",    "f32[221,300]",
+        "f64[264,24]",   "f64[201,21]",   "f64[16,160]",    "f64[197,140]",
+        "c128[132,8]",   "c128[103,9]",   "c128[97,70]",    "u8[700,5]",
+        "u8[9,700]",     "bf16[300,7]",   "bf16[3,300]",    "f32[500,3]",
+        "f32[3,500]",    "u8[320,1024]",  "bf16[320,2048]", "f32[1024,40]",
+        "bf16[2048,36]", "u8[4096,70]"})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       for (bool isForward : {false, true}) {
         Shape rows = parse(array),
@@ -117,6 +118,17 @@ TEST(Runtime, TransposesOfSeveralBands) {
         if (HasFatalFailure())
           return;
       }
+}
+
+// Columns that begin at one set of a cache, of rows that fill no registers.
+TEST(Runtime, TransposesToColumnsOfOneSet) {
+  Runner runner(testSeed());
+  for (auto [rows, columns] :
+       {std::pair("f32[1000,41]", "f32[1000,41]{0,1:PD(1024,41)}"),
+        {"bf16[2011,37]", "bf16[2011,37]{0,1:PD(2048,37)}"},
+        {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"}})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
+      runner.check(parse(rows), parse(columns), streamedBytes);
 }
 
 // Tiles that the last rows or columns fill in part, in and past the caches:
