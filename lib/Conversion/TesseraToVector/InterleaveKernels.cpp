@@ -182,6 +182,16 @@ void VectorKernels::storeBetween(Value vector, Position position,
         position);
 }
 
+/// Stores the elements of a register from `begin` on, and touches no line that
+/// ends before: a store touches lines where its mask is false, too.
+void VectorKernels::storeEnd(Value vector, Position position, int64_t begin) {
+  int64_t size = countRuns(vector) * runElements;
+  if (!hasMasks())
+    return storePart(vector, position, begin, size);
+  Value end = alignLines(vector, vector, size - begin);
+  storePart(end, position + begin, 0, size - begin);
+}
+
 /// Packed bytes are rows too: those of the first position of all rows before
 /// those of the second.
 void VectorKernels::interleave(Move move, llvm::ArrayRef<int64_t> rows,
@@ -299,13 +309,19 @@ void VectorKernels::deinterleave(const Block &block, int64_t pitch,
                     stores.push_back(
                         {value, block.to + (offset + row * runElements)});
                   });
-    bool isAligned =
-        left.front() % size == 0 && size * runBytes() == vectorBytes;
+    // What has bypassed the cache is not written again: it would be read back
+    // from memory.
+    int64_t written = isNontemporal ? (size - left.front() % size) % size : 0;
+    bool isAligned = size * runBytes() == vectorBytes;
     size_t count = stores.size() / inLine;
     for (size_t i = 0; i < count; ++i)
-      for (size_t k = 0; k < inLine; ++k)
-        store(stores[k * count + i].first, stores[k * count + i].second,
-              isNontemporal && isAligned);
+      for (size_t k = 0; k < inLine; ++k) {
+        auto [value, position] = stores[k * count + i];
+        if (written)
+          storeEnd(value, position, written * runElements);
+        else
+          store(value, position, isNontemporal && isAligned);
+      }
   }
 }
 
