@@ -27,7 +27,6 @@ static constexpr int64_t kMaxUnrolledRows = 8;
 static constexpr int64_t kLightNests = 32;
 /// Arrays that fit into the first-level cache are unrolled where that takes few
 /// shuffles: rolled tiles of odd sides overlap.
-static constexpr int64_t kFirstLevelBytes = 16 << 10;
 static constexpr int64_t kMaxFirstLevelShuffles = 512;
 /// Lines that are stored under one condition: half the registers.
 static constexpr size_t kCarriedGroup = 16;
@@ -226,7 +225,7 @@ bool NestEmitter::unrollsTiles(int64_t rows, int64_t columns) {
   if (isLight(rows, columns) || isEnds)
     return false;
   int64_t most = isInCache ? shufflesLeft : kMaxUnrolledShuffles;
-  if (numElements * kernels.elementBytes() <= kFirstLevelBytes)
+  if (isInFirstLevel)
     most = std::min(most, kMaxFirstLevelShuffles);
   int64_t shuffles = kernels.countShuffles(rows, columns);
   if (shuffles > most)

@@ -116,6 +116,9 @@ public:
                  llvm::cast<mlir::MemRefType>(dst.getType()).getNumElements());
     hasWideLoads = target.costs.cachedLoadBytes == RelayoutTarget::kLineBytes;
     isInCache = numElements < target.nontemporalBytes / kernels.elementBytes();
+    isInFirstLevel =
+        numElements * kernels.elementBytes() <=
+        target.costs.firstLevelWays * RelayoutTarget::kPageBytes / 2;
     isFenced = target.needsFence && nest.stores() != StoreKind::Plain;
   }
 
@@ -355,9 +358,10 @@ private:
   /// Shuffles that may still be spent on unrolled tiles, by all nests together.
   int64_t &shufflesLeft;
   VectorKernels kernels;
-  /// Elements of the smaller buffer, and whether it may stay in the cache.
+  /// Elements of the smaller buffer, and whether it may stay in the cache, and
+  /// both buffers in that of the first level.
   int64_t numElements = 0;
-  bool isInCache = false;
+  bool isInCache = false, isInFirstLevel = false;
   /// Whether whole lines are loaded though lanes have to be exchanged then.
   bool hasWideLoads = false;
   bool isFenced = false;
