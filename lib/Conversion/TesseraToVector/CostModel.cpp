@@ -28,6 +28,8 @@ static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
 /// The same of blocks that are transposed in a buffer, which read their rows a
 /// few at a time.
 static constexpr int64_t kFreeStagedStreams = 24;
+/// Rows that a processor follows at once where no instruction prefetches them.
+static constexpr int64_t kMostFollowed = 48;
 /// Such blocks up to this size stay in the first-level cache beside the buffer.
 static constexpr int64_t kStagedBlock = 16 << 10;
 /// What others cost in copies through a buffer that stays there.
@@ -41,6 +43,9 @@ static constexpr int64_t kFreeRows = 6, kFreeColumns = 2;
 static constexpr int64_t kSmallPanel = 4 << 10, kLargePanel = 32 << 10;
 /// Shuffles of the code of blocks that have no loops.
 static constexpr int64_t kBlockShuffles = 1280;
+/// Registers, of which a deinterleave needs two for each column; others are
+/// stored and loaded again.
+static constexpr int64_t kRegisters = 32;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
 /// Instructions of a shuffle across lanes of registers shorter than a line,
@@ -48,6 +53,9 @@ static constexpr int64_t kRaggedBytes = 1 << 10;
 static constexpr int64_t kNarrowShuffles = 2;
 /// What one of two arrays has of a third-level cache, more or less.
 static constexpr int64_t kThirdLevelBytes = 24 << 20;
+/// Lines by which caches and memory are interleaved, and of how many of these a
+/// block may leave out the others for nothing.
+static constexpr int64_t kChannels = 8, kFreeChannels = 4;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
 
@@ -92,7 +100,10 @@ private:
   int64_t priceJumps() const;
   int64_t priceStreams() const;
   int64_t priceConflicts() const;
+  int64_t priceChannels() const;
   int64_t priceBuffers() const;
+  /// What a load has of a row in the mean.
+  int64_t getLoadBytes() const;
   int64_t priceShuffles() const;
   int64_t priceCache() const;
   int64_t priceCachedRows() const;
@@ -123,6 +134,9 @@ private:
            nest.loops.back().role == Role::DstContiguous && !isPanel();
   }
   bool isPanel() const { return nest.packsPanels(); }
+  bool isRaggedPanel() const {
+    return isPanel() && transpose.stores == StoreKind::Staged;
+  }
   /// Bytes of a row, of all columns; many where it is more than a page.
   int64_t getRowBytes() const {
     return std::min(nest.panelColumns(), kPage) * runBytes;
@@ -184,10 +198,12 @@ int64_t Pricer::countAllColumnConflicts() const {
 /// columns where loops follow the source: each jumps to a page of its own,
 /// unless neighbours share one. Where loops follow the destination, rows are
 /// read so, which is worse, as nothing prefetches them. Panels are packed row
-/// by row; whole rows that lie one behind another are read in order.
+/// by row; whole rows that lie one behind another are read in order. The ends
+/// of ragged columns take as long as visits of short rows do.
 int64_t Pricer::priceJumps() const {
   int64_t row = getRowBytes();
-  bool isInOrder = !isPanel() && wide == row && isDenseRows();
+  bool isWhole = isPanel() ? !isRaggedPanel() : wide == row;
+  bool isInOrder = isWhole && isDenseRows();
   int64_t visit =
       isInOrder ? 0 : costs.visitPs * kLine / (isPanel() ? row : wide);
   if (followsColumns()) {
@@ -219,7 +235,10 @@ int64_t Pricer::priceStreams() const {
                    : isDenseRows()                        ? 1
                                                           : 2;
   int64_t lines = rows > kFewRows ? std::max<int64_t>(wide - kLine, 0) : 0;
-  return costs.widePs * lines / kLine + costs.streamPs * streams * halves / 2;
+  bool isLost =
+      !followsColumns() && !transpose.prefetch && rows > kMostFollowed;
+  return costs.widePs * lines / kLine + costs.streamPs * streams * halves / 2 +
+         (isLost ? costs.skipPs : 0);
 }
 
 /// Lines of rows that are gone before the next of several loads takes its part,
@@ -239,12 +258,26 @@ int64_t Pricer::priceConflicts() const {
                        (isPlain ? 3 : 1) * kLine / std::max(high, kLine);
 }
 
+/// Columns of which a block writes lines in few of the places of 512 bytes.
+/// With loops by destination, the next block writes in others; panels are
+/// packed in between.
+int64_t Pricer::priceChannels() const {
+  if (followsColumns() || isPanel() || transpose.stores == StoreKind::Plain)
+    return 0;
+  std::array<bool, kChannels> taken = {};
+  for (uint64_t begin : nest.getOffsets(Role::SrcContiguous, false))
+    for (int64_t i = 0; i < std::min(high, kPage); i += kLine)
+      taken[(begin * bytes + i) / kLine % kChannels] = true;
+  int64_t count = llvm::count(taken, true);
+  return costs.channelPs * std::max<int64_t>(kFreeChannels - count, 0) / count;
+}
+
 int64_t Pricer::priceBuffers() const {
   bool isStaged = transpose.stores == StoreKind::Staged;
   int64_t cost = isStaged || isGathered() ? costs.bufferPs : 0;
   bool isInBuffer = isStaged && !isDense() && !isPanel();
-  if (isInBuffer && !nest.isOnLines(bytes))
-    cost += costs.raggedPs * kRaggedBytes / high;
+  if (isStaged && !isPanel() && !nest.isOnLines(bytes))
+    cost += costs.raggedPs * kRaggedBytes / (isDense() ? high * columns : high);
   if (isInBuffer && rows * wide > kStagedBlock)
     cost += kSpilledBuffers * costs.bufferPs;
   if (transpose.stores == StoreKind::Carried)
@@ -260,14 +293,25 @@ int64_t Pricer::priceBuffers() const {
   return cost + (isNear ? panel + panel / 2 : panel);
 }
 
-/// Rounds of shuffles that make columns of rows. A load has so many bytes of a
-/// row at least, and columns are stored by registers of a power of two.
+int64_t Pricer::getLoadBytes() const {
+  auto countLoads = [](int64_t size) {
+    return static_cast<int64_t>(llvm::divideCeil(size, kLoad));
+  };
+  const PlanLoop *loop = findLoop(Role::SrcContiguous);
+  int64_t count = loop ? loop->count : 1, step = loop ? loop->step : 1;
+  int64_t size = wide / step;
+  int64_t loads =
+      count / step * countLoads(wide) + countLoads(count % step * size);
+  return std::max(count * size / std::max<int64_t>(loads, 1), runBytes);
+}
+
+/// Rounds of shuffles that make columns of rows. Columns are stored by
+/// registers of a power of two.
 int64_t Pricer::priceShuffles() const {
   int64_t column = std::clamp<int64_t>(llvm::PowerOf2Ceil(high), runBytes,
                                        target.vectorBytes);
-  int64_t row = std::clamp<int64_t>(wide, runBytes, kLoad);
   return costs.shufflePs * llvm::Log2_64(column / runBytes) * kLine / column *
-         kLoad / row;
+         kLoad / getLoadBytes();
 }
 
 /// Stores through the cache read lines of the destination first, as those of
@@ -283,7 +327,7 @@ int64_t Pricer::priceCache() const {
 }
 
 PlanCost Pricer::priceLarge() const {
-  return {priceJumps(),   priceStreams(),  priceConflicts(),
+  return {priceJumps(),   priceStreams(),  priceConflicts() + priceChannels(),
           priceBuffers(), priceShuffles(), priceCache()};
 }
 
@@ -371,9 +415,12 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
       InterleaveGroups::choose(few, getPitch(nest, isInterleave, few), size,
                                /*lane=*/size, isInterleave);
   int64_t steps = !isLarge && target.vectorBytes < kLine ? kNarrowShuffles : 1;
+  int64_t spilled =
+      isInterleave ? 0 : std::max<int64_t>(2 * few - kRegisters, 0);
+  int64_t shuffles = steps * groups.countShuffles(isInterleave) + 2 * spilled;
   PlanCost cost;
-  cost.shuffles = costs.shufflePs * steps * groups.countShuffles(isInterleave) *
-                  kLine / (few * target.vectorBytes);
+  cost.shuffles =
+      costs.shufflePs * shuffles * kLine / (few * target.vectorBytes);
   if (!isLarge) {
     int64_t jump = isInterleave ? costs.cachedVisitPs : costs.cachedRunPs;
     cost.jumps = jump * kLine / width;
@@ -390,6 +437,29 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
   return cost;
 }
 
+/// Runs that a copy moves from one to that which continues it.
+static int64_t countBetween(const NestSchedule &nest, bool inSource) {
+  int64_t count = 1;
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    if (loop.getStride(inSource) == nest.runElements)
+      return count;
+    count = std::min(count * loop.count, kPage);
+  }
+  return 1;
+}
+
+/// In the caches: runs are read from anywhere, but written one after another.
+/// Where many lie between two that share a line, it is fetched for both.
+static int64_t priceCachedJumps(const NestSchedule &nest, int64_t runBytes,
+                                const ProcessorCosts &costs) {
+  int64_t read = countBetween(nest, /*inSource=*/true);
+  int64_t written = countBetween(nest, /*inSource=*/false);
+  bool isFetchedTwice =
+      runBytes % kLine != 0 && std::max(read, written) > kFreeStreams;
+  int64_t jumps = (written > 1 ? 1 : 0) + (isFetchedTwice ? 2 : 0);
+  return jumps * costs.cachedRunPs * kLine / runBytes;
+}
+
 /// Ends of runs that begin anywhere in a line are made of two runs, or written
 /// in part. Gathering takes a load and a store for each run.
 static PlanCost priceCopy(const NestSchedule &nest, int64_t elementBytes,
@@ -401,7 +471,10 @@ static PlanCost priceCopy(const NestSchedule &nest, int64_t elementBytes,
     cost.shuffles = costs.shufflePs * kLine / runBytes;
   switch (nest.stores()) {
   case StoreKind::Plain:
-    cost.cache = isLarge ? costs.allocatePs : 0;
+    if (isLarge)
+      cost.cache = costs.allocatePs;
+    else
+      cost.jumps = priceCachedJumps(nest, runBytes, costs);
     break;
   case StoreKind::Nontemporal:
     break;

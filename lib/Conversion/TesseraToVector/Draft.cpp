@@ -78,11 +78,21 @@ Chain Draft::findChain(bool inDestination,
   }
 }
 
-std::pair<Chain, Chain> Draft::findRowsAndColumns() const {
+std::pair<Chain, Chain> Draft::findRowsAndColumns(int64_t columnBytes) const {
   Chain source = findChain(/*inDestination=*/false, {});
-  source.truncate(std::min<size_t>(source.size(), 1));
-  Chain rows = findChain(/*inDestination=*/true, source);
-  return {rows, findChain(/*inDestination=*/false, rows)};
+  Chain first(llvm::ArrayRef<PlanLoop>(source).take_front(1));
+  Chain rows = findChain(/*inDestination=*/true, first);
+  Chain columns = findChain(/*inDestination=*/false, rows);
+  if (columns.size() == source.size())
+    return {rows, columns};
+  Chain own(rows.begin(), findSame(rows, source[columns.size()]));
+  // What rows alone, and columns alone, have of what a block is to take.
+  constexpr int64_t kRowBytes = RelayoutTarget::kLineBytes;
+  int64_t high = std::min(countSteps(own) * runBytes(), kRowBytes);
+  int64_t wide = std::min(countSteps(columns) * runBytes(), columnBytes);
+  if (high * columnBytes <= wide * kRowBytes)
+    return {rows, columns};
+  return {own, findChain(/*inDestination=*/false, own)};
 }
 
 void Draft::takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted,

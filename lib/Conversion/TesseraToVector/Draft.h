@@ -75,8 +75,9 @@ struct Draft : NestSchedule {
   /// the source. A loop that is in `taken` ends it.
   Chain findChain(bool inDestination, llvm::ArrayRef<PlanLoop> taken) const;
   /// The rows and columns of a block. A loop that continues both chains goes to
-  /// the one that starts with it, else to the rows.
-  std::pair<Chain, Chain> findRowsAndColumns() const;
+  /// the one that starts with it, else to columns where these need it more: a
+  /// block takes a line of each column and `columnBytes` of each row.
+  std::pair<Chain, Chain> findRowsAndColumns(int64_t columnBytes) const;
   /// Makes blocks of about `wanted` runs of `chain`, or up to `most` where
   /// that avoids a split: whole loops move into the block, and one is split.
   void takeBlock(llvm::ArrayRef<PlanLoop> chain, int64_t wanted, int64_t most,

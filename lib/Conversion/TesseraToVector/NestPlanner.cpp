@@ -107,14 +107,14 @@ BlockedNest NestPlanner::findBlocks(Draft draft) const {
   }
   Draft permuted = draft;
   if (permuted.takePermutedRun(kLaneBytes)) {
-    auto [rows, columns] = permuted.findRowsAndColumns();
+    auto [rows, columns] = permuted.findRowsAndColumns(getColumnBytes());
     if (!rows.empty() && !columns.empty()) {
       take("permuted runs", "elements of " + llvm::Twine(permuted.runBytes()) +
                                 " bytes change positions within");
       return {std::move(permuted), rows, columns};
     }
   }
-  auto [rows, columns] = draft.findRowsAndColumns();
+  auto [rows, columns] = draft.findRowsAndColumns(getColumnBytes());
   if (rows.empty() || columns.empty())
     refuse("transpose", "one side has no neighbouring runs");
   return {std::move(draft), rows, columns};
@@ -185,7 +185,7 @@ NestSchedule NestPlanner::planPacked(const PackedNest &packed) const {
   draft.takeRun(/*bothSides=*/true);
   Chain rows, columns;
   if (draft.runBytes() <= 16 && llvm::isPowerOf2_64(draft.runBytes()))
-    std::tie(rows, columns) = draft.findRowsAndColumns();
+    std::tie(rows, columns) = draft.findRowsAndColumns(getColumnBytes());
   noteStores();
   if (interleavesPacked(draft, rows, columns)) {
     take("packed interleave", "the bytes of few rows are one run");

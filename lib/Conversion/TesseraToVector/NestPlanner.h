@@ -129,6 +129,10 @@ private:
   void noteStores() const;
 
   BlockedNest findBlocks(Draft draft) const;
+  /// What a block takes of each row at least: a line beyond the caches.
+  int64_t getColumnBytes() const {
+    return isLarge ? RelayoutTarget::kLineBytes : kLaneBytes;
+  }
 
   /// The search, and what it tries.
   Draft search(const BlockedNest &nest) const;
@@ -168,7 +172,7 @@ private:
                  size_t outside) const;
   void finishCarried(Draft &draft) const;
   void finishPanels(Draft &draft) const;
-  void finish(Draft &draft, PlanKind kind) const;
+  void finish(Draft &draft) const;
   std::vector<NestSchedule> planLeftovers(Draft draft) const;
 
   Trial planInterleave(const BlockedNest &nest, const PlanChoice &choice) const;

@@ -51,7 +51,7 @@ NestPlanner::Trial NestPlanner::planCopy(const BlockedNest &nest,
   if (nest.draft.runBytes() < kMinCopiedBytes)
     return std::nullopt;
   Draft draft = nest.draft;
-  orderLoops(draft, false);
+  orderLoops(draft, choice.bySource);
   CopyKernel copy;
   copy.padding = getFilled(draft, padding, mayFill);
   draft.kernel = copy;

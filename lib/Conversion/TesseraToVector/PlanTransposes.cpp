@@ -21,6 +21,8 @@ using namespace tessera;
 
 /// The most that rows of whole lines take where others end within one.
 static constexpr int64_t kMaxWholeRows = 512;
+/// What a block takes at most that is one run of the destination.
+static constexpr int64_t kDenseBytes = 32 << 10;
 /// What a packed panel of rows takes at most: a part of the third-level cache;
 /// and how far it is prefetched.
 static constexpr int64_t kPanelBytes = 8 << 20;
@@ -100,9 +102,9 @@ NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
                                           const PlanChoice &choice) const {
   Draft draft = nest.draft;
   int64_t allRows = countSteps(nest.rows);
-  int64_t wide = countRuns(draft, choice.columnBytes);
   const PlanLoop &column = nest.columns.front();
-  if (allRows > 2 * countRuns(draft, kRunBytes) || column.count < wide ||
+  int64_t wide = std::min(countRuns(draft, choice.columnBytes), column.count);
+  if (allRows > countRuns(draft, kDenseBytes) / wide ||
       column.dstStride != allRows * draft.runElements)
     return std::nullopt;
   draft.takeBlock(nest.rows, allRows, allRows, Role::DstContiguous);
@@ -334,11 +336,8 @@ void NestPlanner::finishPanels(Draft &draft) const {
     splitLoop(draft, last, parts, std::min(last, draft.findPanels()));
 }
 
-/// Prefetches rows of what was chosen, splits loops, and leaves what does not
-/// fit.
-void NestPlanner::finish(Draft &draft, PlanKind kind) const {
-  if (!draft.packsPanels())
-    planPrefetch(draft, kind);
+/// Splits loops of what was chosen, and leaves what does not fit.
+void NestPlanner::finish(Draft &draft) const {
   if (draft.stores() == StoreKind::Carried)
     finishCarried(draft);
   if (draft.packsPanels())

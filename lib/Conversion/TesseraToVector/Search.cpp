@@ -28,12 +28,13 @@ static constexpr int64_t kMaxBytes = 1 << 20;
 using Values = std::initializer_list<int64_t>;
 
 namespace {
-/// The choices of a kind of transposes that are tried: all combinations. Other
-/// kinds have no choice.
+/// The choices of a kind that are tried: all combinations.
 struct Grid {
   Values rowBytes, columnBytes, bySource, gathers;
 };
 } // namespace
+
+static constexpr Grid kNoChoice = {{0}, {0}, {0}, {0}};
 
 /// A kind of schedules.
 struct NestPlanner::Kind {
@@ -43,7 +44,7 @@ struct NestPlanner::Kind {
                              const PlanChoice &choice) const;
   /// Whether stores may go through the cache.
   bool mayUseCache;
-  Grid grid = {};
+  Grid grid = kNoChoice;
 };
 
 /// In the order of PlanKind.
@@ -76,7 +77,7 @@ const NestPlanner::Kind NestPlanner::kKinds[] = {
     {"interleave", &NestPlanner::planInterleave, true},
     {"deinterleave", &NestPlanner::planDeinterleave, true},
     {"gather", &NestPlanner::planGather, true},
-    {"copy", &NestPlanner::planCopy, true},
+    {"copy", &NestPlanner::planCopy, true, {{0}, {0}, {0, 1}, {0}}},
     {"line-copy", &NestPlanner::planLineCopy, false},
     {"coalesced-copy", &NestPlanner::planCoalescedCopy, false},
     {"masked-copy", &NestPlanner::planMaskedCopy, false},
@@ -117,10 +118,6 @@ void NestPlanner::forEachChoice(
     const Grid &grid = entry.grid;
     if (tuning.kind && *tuning.kind != entry.name)
       continue;
-    if (!isTranspose(kind)) {
-      visit({kind});
-      continue;
-    }
     for (int64_t rows : getValues(grid.rowBytes, tuning.rowBytes))
       for (int64_t columns : getValues(grid.columnBytes, tuning.columnBytes))
         for (int64_t bySource : getValues(grid.bySource, tuning.bySource))
@@ -132,6 +129,8 @@ void NestPlanner::forEachChoice(
 RelayoutTuning PlanChoice::toTuning() const {
   RelayoutTuning tuning;
   tuning.kind = getName(kind).str();
+  if (kind == PlanKind::Copy)
+    tuning.bySource = bySource;
   if (!isTranspose(kind))
     return tuning;
   tuning.rowBytes = std::max<int64_t>(rowBytes, 1);
@@ -167,6 +166,8 @@ NestPlanner::Trial NestPlanner::planChoice(const BlockedNest &nest,
                     !draft->isOnLines(bytes);
   if (isOnNoLine || (choice.gathers && !gatherRows(*draft)))
     return std::nullopt;
+  if (!draft->packsPanels())
+    planPrefetch(*draft, choice.kind);
   return draft;
 }
 
@@ -194,8 +195,9 @@ static std::string describe(const Candidate &candidate) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (isTranspose(choice.kind))
-    os << draft.blockRows() << "x" << draft.blockColumns()
-       << (choice.bySource ? " by source" : " by destination")
+    os << draft.blockRows() << "x" << draft.blockColumns() << " ";
+  if (isTranspose(choice.kind) || choice.kind == PlanKind::Copy)
+    os << (choice.bySource ? "by source" : "by destination")
        << (choice.gathers ? ", gathered" : "")
        << (draft.shiftsRows ? ", shifted " : " ");
   os << "costs " << cost.total();
@@ -240,7 +242,7 @@ Draft NestPlanner::search(const BlockedNest &nest) const {
   if (mayUseNontemporal && nest.isTransposed() &&
       llvm::none_of(candidates, writesLines))
     if (Trial shifted = shiftRows(nest.draft, nest.rows.front())) {
-      auto [rows, columns] = shifted->findRowsAndColumns();
+      auto [rows, columns] = shifted->findRowsAndColumns(getColumnBytes());
       addCandidates({*shifted, rows, columns}, target.tuning, candidates);
     }
   if (candidates.empty()) {
@@ -256,6 +258,6 @@ Draft NestPlanner::search(const BlockedNest &nest) const {
       });
   noteCandidates(candidates);
   if (isTranspose(best->choice.kind))
-    finish(best->draft, best->choice.kind);
+    finish(best->draft);
   return std::move(best->draft);
 }

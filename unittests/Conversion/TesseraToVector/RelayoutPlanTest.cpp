@@ -519,7 +519,7 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
       HasSubstr("transpose 48x16 runs of 1, nontemporal\n"));
   EXPECT_THAT(
       printPlan("f32[8192,4112]{1,0}", "f32[8192,4112]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 48x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 64x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[4112,8192]{1,0}", "f32[4112,8192]{0,1}", nontemporal(64)),
       HasSubstr("transpose 32x16 runs of 1, nontemporal\n"));
@@ -534,7 +534,7 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
   // rows are short.
   EXPECT_THAT(
       printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 48x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
+      HasSubstr("transpose 64x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
   EXPECT_THAT(
       printPlan("f32[8192,1000]{1,0}", "f32[8192,1000]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
@@ -553,6 +553,38 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
                         "ahead\n"));
 }
 
+// A loop that goes on behind both the rows and the columns of a block is one of
+// columns where these are short.
+TEST(RelayoutPlanTest, givesLoopsToShortColumns) {
+  EXPECT_EQ(printPlan("bf16[52,16,64,2]{3,2,1,0}", "bf16[52,16,64,2]{1,2,0,3}",
+                      nontemporal(64)),
+            "relayout of 16-bit elements, 106496 to 106496\n"
+            "nest src 0 dst 0\n"
+            "  for 52  src 2048 dst 1024\n"
+            "    transpose 16x128 runs of 1\n"
+            "      rows 16 by 1  src 128 dst 1  rows\n"
+            "      columns 2 by 1  src 1 dst 53248  columns\n"
+            "      columns 64 by 1  src 2 dst 16  columns\n");
+  EXPECT_THAT(printPlan("s8[16,1024,4096]{0,1,2}", "s8[16,1024,4096]{2,1,0}",
+                        nontemporal(64)),
+              HasSubstr("transpose 512x64 runs of 1, nontemporal, panels"));
+}
+
+// Rows that lie one behind another are read in order: panels of them are better
+// than single lines to each column, unless these take few shuffles.
+TEST(RelayoutPlanTest, packsPanelsOfShortRows) {
+  EXPECT_THAT(printPlan("f32[400,1040,20]{2,1,0}", "f32[400,1040,20]{1,2,0}",
+                        nontemporal(64)),
+              HasSubstr("transpose 64x16 runs of 1, nontemporal, panels"));
+  EXPECT_THAT(printPlan("f32[1600,1040,5]{2,1,0}", "f32[1600,1040,5]{1,2,0}",
+                        nontemporal(64)),
+              HasSubstr("deinterleave 64x5 runs of 1, nontemporal"));
+  // Ragged columns are not written so.
+  EXPECT_THAT(printPlan("f32[3000,1030,5]{2,1,0}", "f32[3000,1030,5]{1,2,0}",
+                        nontemporal(64)),
+              testing::Not(HasSubstr("panels")));
+}
+
 // Lines of neighbours in a tile go to one place, whichever comes first: few
 // rows are read then; and runs are long where rows come from one place.
 TEST(RelayoutPlanTest, transposesNarrowTiles) {
@@ -561,22 +593,23 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
             "relayout of 16-bit elements, 33554432 to 33554432\n"
             "nest src 0 dst 0\n"
             "  for 32  src 1048576 dst 1024\n"
-            "    for 128 by 32  src 8192 dst 1  rows\n"
-            "      for 1024 by 4  src 8 dst 32768  columns\n"
-            "        transpose 32x32 runs of 1, nontemporal, rows gathered\n"
-            "          columns 8 by 1  src 1 dst 128  columns\n");
+            "    for 1024 by 4  src 8 dst 32768  columns\n"
+            "      transpose 128x32 runs of 1, nontemporal, panels packed, "
+            "prefetch 1 ahead\n"
+            "        rows 128 by 1  src 8192 dst 1  rows\n"
+            "        columns 8 by 1  src 1 dst 128  columns\n");
   EXPECT_EQ(printPlan("bf16[4096,8192]{1,0:T(8,128)}", "bf16[4096,8192]{0,1}",
                       nontemporal(64)),
             "relayout of 16-bit elements, 33554432 to 33554432\n"
             "nest src 0 dst 0\n"
             "  for 64  src 1024 dst 524288\n"
             "    for 128 by 32  src 1 dst 4096  columns\n"
-            "      for 512 by 32  src 65536 dst 8  rows\n"
-            "        transpose 256x32 runs of 1, nontemporal\n"
+            "      for 512 by 8  src 65536 dst 8  rows\n"
+            "        transpose 64x32 runs of 1, nontemporal\n"
             "          rows 8 by 1  src 128 dst 1  rows\n");
   EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
                         nontemporal(64)),
-              HasSubstr("transpose 512x64 runs of 1, nontemporal\n"));
+              HasSubstr("transpose 192x64 runs of 1, nontemporal\n"));
 }
 
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
@@ -679,8 +712,8 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
       "      transpose 32x16 runs of 1, carried and nontemporal, prefetch 2 "
       "ahead\n"
       "nest src 2989 dst 12251911\n"
-      "  for 4099 by 32  src 3001 dst 1  rows\n"
-      "    transpose 32x12 runs of 1\n"
+      "  for 4099 by 16  src 3001 dst 1  rows\n"
+      "    transpose 16x12 runs of 1\n"
       "      columns 12 by 1  src 1 dst 4099  columns\n");
   // What waits stays in the second-level cache: columns in parts.
   EXPECT_THAT(
@@ -701,8 +734,9 @@ TEST(RelayoutPlanTest, carriesWhatIsLeftOfLines) {
   // Few rows whose columns begin elsewhere in every batch go through a buffer.
   EXPECT_THAT(printPlan("f32[99,200,601]{2,1,0}", "f32[99,200,601]{1,2,0}",
                         nontemporal(64)),
-              HasSubstr("transpose 32x16 runs of 1, staged and nontemporal, "
-                        "panels packed"));
+              HasSubstr("transpose 200x16 runs of 1, staged and nontemporal, "
+                        "prefetch 2 ahead\n"
+                        "        rows 200 by 1"));
   // Threads get panels of their own.
   RelayoutTarget target = nontemporal(64);
   target.threads = 2;
@@ -720,9 +754,9 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
             "relayout of 32-bit elements, 16842752 to 16842752, to any "
             "position\n"
             "nest src 0 dst 0\n"
-            "  for 4080 by 48  src 4112 dst 1  rows\n"
+            "  for 4080 by 64  src 4112 dst 1  rows\n"
             "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 48x16 runs of 1, nontemporal, rows shifted, "
+            "      transpose 64x16 runs of 1, nontemporal, rows shifted, "
             "prefetch 2 ahead\n"
             "nest src 0 dst 0\n"
             "  for 2  src 16776960 dst 4080  ends\n"
@@ -895,6 +929,27 @@ TEST(RelayoutPlanTest, copiesInSourceOrderWhereStoresBypassTheCache) {
               HasSubstr("copy 1x1 runs of 256, nontemporal\n"));
 }
 
+// In the caches, too, where few columns of odd runs are written side by side,
+// and many rows would be read so.
+TEST(RelayoutPlanTest, copiesOddRunsInTheOrderOfFewerStreams) {
+  EXPECT_THAT(printPlan("bf16[141,6,71]{2,1,0}", "bf16[141,6,71]{2,0,1}",
+                        nontemporal(64)),
+              HasSubstr("  for 141  src 426 dst 71\n"
+                        "    for 6  src 71 dst 10011\n"
+                        "      copy"));
+  EXPECT_THAT(printPlan("bf16[6,141,71]{2,1,0}", "bf16[6,141,71]{2,0,1}",
+                        nontemporal(64)),
+              HasSubstr("  for 141  src 71 dst 426\n"
+                        "    for 6  src 10011 dst 71\n"
+                        "      copy"));
+  // Whole lines are read from anywhere.
+  EXPECT_THAT(printPlan("f32[141,6,32]{2,1,0}", "f32[141,6,32]{2,0,1}",
+                        nontemporal(64)),
+              HasSubstr("  for 6  src 32 dst 4512\n"
+                        "    for 141  src 192 dst 32\n"
+                        "      copy"));
+}
+
 // Other processors read several runs at once, and rows ahead into the
 // second-level cache.
 TEST(RelayoutPlanTest, dependsOnTheProcessor) {
@@ -951,7 +1006,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
   using Costs = ProcessorCosts;
   constexpr int64_t kMost = 1 << 20;
   const Decision decisions[] = {
-      {&Costs::jumpPs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
+      {&Costs::jumpPs, 0, "f32[3024,4016]{1,0}", "f32[3024,4016]{0,1}",
        "transpose 32x16", "transpose 16x16"},
       {&Costs::visitPs, 0, "s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}", "panels",
        "transpose 64x64 runs of 1, nontemporal, prefetch"},
@@ -961,8 +1016,10 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "f32[96,64,56,56]{1,3,2,0}", "transpose 32x16", "transpose 64x64"},
       {&Costs::reloadPs, 0, "s8[8192,8192]{1,0:PD(8192,16384)}",
        "s8[8192,8192]{0,1}", "rows gathered", "nontemporal\n"},
-      {&Costs::columnConflictPs, 0, "f32[4096,4032]{1,0}",
-       "f32[4096,4032]{0,1}", "transpose 48x16", "transpose 32x16"},
+      {&Costs::columnConflictPs, 12000, "f32[4096,4032]{1,0}",
+       "f32[4096,4032]{0,1}", "transpose 48x16", "transpose 128x16"},
+      {&Costs::channelPs, 0, "f32[3072,4016]{1,0}", "f32[3072,4016]{0,1}",
+       "transpose 64x16", "transpose 32x16"},
       {&Costs::bufferPs, kMost, "f32[500,27,8000]{2,1,0}",
        "f32[500,27,8000]{1,2,0}", "staged", "runs of 1, prefetch", 32},
       {&Costs::interleavesBySource, 0, "bf16[8192,4096]{1,0}",
