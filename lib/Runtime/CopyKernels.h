@@ -300,37 +300,40 @@ void copyAndFillRuns(const Job &job, const char *src, char *dst) {
 }
 #endif
 
-void copyRuns(const Job &job, const char *src, char *dst) {
-  int64_t size = job.runBytes;
+/// Runs of two lines or more past the caches.
+void copyStreamedRuns(const Job &job, const char *src, char *dst) {
+  streamRuns(job, src, dst);
+  fence();
+}
+
+Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
-    return copyAndFillRuns(job, src, dst);
-  if (job.isStreamed && size >= 2 * kLineBytes) {
-    streamRuns(job, src, dst);
-    return fence();
-  }
-  switch (size) {
+    return copyAndFillRuns;
+  if (job.isStreamed && job.runBytes >= 2 * kLineBytes)
+    return copyStreamedRuns;
+  switch (job.runBytes) {
   case 1:
-    return copyFixedRuns<1>(job, src, dst);
+    return copyFixedRuns<1>;
   case 2:
-    return copyFixedRuns<2>(job, src, dst);
+    return copyFixedRuns<2>;
   case 4:
-    return copyFixedRuns<4>(job, src, dst);
+    return copyFixedRuns<4>;
   case 8:
-    return copyFixedRuns<8>(job, src, dst);
+    return copyFixedRuns<8>;
   case 16:
-    return copyFixedRuns<16>(job, src, dst);
+    return copyFixedRuns<16>;
   case 32:
-    return copyFixedRuns<32>(job, src, dst);
+    return copyFixedRuns<32>;
   case 64:
-    return copyFixedRuns<64>(job, src, dst);
+    return copyFixedRuns<64>;
   case 128:
-    return copyFixedRuns<128>(job, src, dst);
+    return copyFixedRuns<128>;
   case 256:
-    return copyFixedRuns<256>(job, src, dst);
+    return copyFixedRuns<256>;
   case 512:
-    return copyFixedRuns<512>(job, src, dst);
+    return copyFixedRuns<512>;
   default:
-    return copyAnyRuns(job, src, dst);
+    return copyAnyRuns;
   }
 }
 

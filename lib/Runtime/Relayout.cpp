@@ -188,6 +188,7 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
         /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
         /*withSideBySide=*/isShort);
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
+  made->makeTasks(*kernels, padding);
   return std::move(*made);
 }
 
@@ -274,71 +275,37 @@ void PartialMove::takeShare(const Move &move, Share share) {
   runBytes = best || share.number == 0 ? (isRun ? run.count : runBytes) : 0;
 }
 
-static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
-  switch (kind) {
-  case Move::Kind::Copy:
-    return kernels.copy;
-  case Move::Kind::Transpose:
-    return kernels.transpose;
-  case Move::Kind::PackBits:
-    return kernels.packBits;
-  case Move::Kind::Fill:
-    return kernels.fill;
-  }
-  return nullptr;
-}
-
-static bool isEmpty(const Job &job) {
-  return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
-         llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
-                      [](const Loop &loop) { return loop.count == 0; });
-}
-
-void Relayout::runMove(const Move &move, const char *from, char *to,
-                       Share share) const {
-  Job job = {};
-  job.loops = move.loops.data();
-  job.numLoops = move.loops.size();
-  job.runBytes = move.runBytes;
-  job.rows = move.rows;
-  job.columns = move.columns;
-  job.isStreamed = move.isStreamed;
-  job.fillBytes = move.fillBytes;
-  job.bytes = move.bytes.data();
-  job.numBytes = move.bytes.size();
-  job.mask = move.mask;
-  job.signedBits = move.signedBits;
-  job.value = padding ? padding->data() : nullptr;
-  Kernel *kernel = getKernel(*kernels, move.kind);
-  if (share.of == 1) { // The loops as they are: a small move is soon done.
-    if (!isEmpty(job))
-      kernel(job, from + move.srcOffset, to + move.dstOffset);
-    return;
-  }
+/// A share of a move.
+static void runShare(const Move &move, const Task &task,
+                     const KernelTable &kernels, const char *from, char *to,
+                     Share share) {
   PartialMove part(move);
   part.takeShare(move, share);
+  Job job = task.job;
   job.loops = part.loops.data();
   job.runBytes = part.runBytes;
   job.rows = part.rows;
   job.columns = part.columns;
-  if (!isEmpty(job))
+  if (Kernel *kernel = getKernel(kernels, move.kind, job))
     kernel(job, from + part.src, to + part.dst);
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
-  for (auto [i, move] : llvm::enumerate(moves.moves)) {
-    if (share.of == 1) {
-      runMove(move, from, to, {});
-      continue;
-    }
+  if (share.of == 1) { // The tasks as they are: small arrays are soon done.
+    for (const Task &task : moves.tasks)
+      if (task.kernel)
+        task.run(from, to);
+    return;
+  }
+  for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
     // Bits of one byte may be those of several moves.
     bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
     int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
     if (!isOneShare)
-      runMove(move, from, to, share);
-    else if (share.number == owner)
-      runMove(move, from, to, {});
+      runShare(move, task, *kernels, from, to, share);
+    else if (share.number == owner && task.kernel)
+      task.run(from, to);
   }
 }
 
@@ -354,8 +321,11 @@ void Relayout::run(const char *from, char *to, Share share) const {
 /// What the moves of parts of the array leave out.
 void Relayout::runFills(char *to) const {
   auto runFill = [&](const Move &move) {
-    if (move.kind == Move::Kind::Fill)
-      runMove(move, /*from=*/to, to, {}); // Which fills do not read.
+    if (move.kind != Move::Kind::Fill)
+      return;
+    Task task = makeTask(move, *kernels, padding);
+    if (task.kernel)
+      task.run(/*from=*/to, to); // Which fills do not read.
   };
   llvm::for_each(schedule->moves, runFill);
   llvm::for_each(schedule->includedFills, runFill);

@@ -378,6 +378,65 @@ void Schedule::orderDivided(int64_t mostInOneSet) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+static bool isEmpty(const Job &job) {
+  return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
+         llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
+                      [](const Loop &loop) { return loop.count == 0; });
+}
+
+Kernel *tessera::runtime::getKernel(const KernelTable &kernels, Move::Kind kind,
+                                    const Job &job) {
+  if (isEmpty(job))
+    return nullptr;
+  switch (kind) {
+  case Move::Kind::Copy:
+    return kernels.copy(job);
+  case Move::Kind::Transpose:
+    return kernels.transpose(job);
+  case Move::Kind::PackBits:
+    return kernels.packBits(job);
+  case Move::Kind::Fill:
+    return kernels.fill(job);
+  }
+  return nullptr;
+}
+
+Task tessera::runtime::makeTask(
+    const Move &move, const KernelTable &kernels,
+    const std::optional<std::array<uint8_t, 16>> &padding) {
+  Task task = {};
+  task.src = move.srcOffset;
+  task.dst = move.dstOffset;
+  Job &job = task.job;
+  job.loops = move.loops.data();
+  job.numLoops = move.loops.size();
+  job.runBytes = move.runBytes;
+  job.rows = move.rows;
+  job.columns = move.columns;
+  job.isStreamed = move.isStreamed;
+  job.fillBytes = move.fillBytes;
+  job.bytes = move.bytes.data();
+  job.numBytes = move.bytes.size();
+  job.mask = move.mask;
+  job.signedBits = move.signedBits;
+  if (padding)
+    llvm::copy(*padding, job.value);
+  task.kernel = getKernel(kernels, move.kind, job);
+  return task;
+}
+
+void Schedule::makeTasks(
+    const KernelTable &kernels,
+    const std::optional<std::array<uint8_t, 16>> &padding) {
+  tasks.reserve(moves.size());
+  for (const Move &move : moves)
+    tasks.push_back(makeTask(move, kernels, padding));
+}
+
+//===----------------------------------------------------------------------===//
 // Moves as text
 //===----------------------------------------------------------------------===//
 

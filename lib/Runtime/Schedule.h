@@ -28,6 +28,9 @@
 
 #include "tessera/Conversion/TesseraToVector/PackedNests.h"
 
+#include <array>
+#include <optional>
+
 namespace tessera::runtime {
 
 /// A nest with its kernel; distances in bytes.
@@ -64,6 +67,26 @@ struct Move {
   void print(llvm::raw_ostream &os) const;
 };
 
+/// A move that is ready to run: nothing of it is put together when it is
+/// called, as what is written then waits behind stores that miss the caches.
+struct Task {
+  Kernel *kernel;
+  Job job; ///< Its loops and bits are those of the move.
+  int64_t src, dst;
+
+  void run(const char *from, char *to) const {
+    kernel(job, from + src, to + dst);
+  }
+};
+
+/// The task for a move, which must stay where it is. Without `padding` there is
+/// nothing to fill. Without a kernel if there is nothing to move.
+Task makeTask(const Move &move, const KernelTable &kernels,
+              const std::optional<std::array<uint8_t, 16>> &padding);
+
+/// The kernel for a job; null where that moves nothing.
+Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
+
 /// The moves of a relayout. They write different bytes, but for those of which
 /// they write some bits alone.
 class Schedule {
@@ -90,7 +113,12 @@ public:
   /// one another before their next lines are written.
   void orderDivided(int64_t mostInOneSet);
 
+  /// Makes `tasks` of the moves, which do not change any more.
+  void makeTasks(const KernelTable &kernels,
+                 const std::optional<std::array<uint8_t, 16>> &padding);
+
   std::vector<Move> moves;
+  std::vector<Task> tasks;
   /// What `moves` fill besides their elements, as moves of their own.
   std::vector<Move> includedFills;
 };
