@@ -370,11 +370,24 @@ static bool evictsColumns(const Move &move, int64_t most) {
   return columns / sets > most;
 }
 
+/// Whether long runs that follow one another in the source go to a few places
+/// of the destination by turns, as the rows of a tile do. Such runs need no
+/// line to stay in the cache until the next one comes.
+static bool isSpreadAmongFew(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.runBytes < kMinStreamedRun)
+    return false;
+  return llvm::any_of(move.loops, [&](const Loop &loop) {
+    return loop.src == move.runBytes && loop.count <= kMaxSideBySide;
+  });
+}
+
 void Schedule::orderDivided(int64_t mostInOneSet) {
-  for (Move &move : moves)
-    if (isDividedAmongFew(move) &&
-        (move.isStreamed || !evictsColumns(move, mostInOneSet)))
+  for (Move &move : moves) {
+    bool isDivided = isDividedAmongFew(move) &&
+                     (move.isStreamed || !evictsColumns(move, mostInOneSet));
+    if (isDivided || (!move.isStreamed && isSpreadAmongFew(move)))
       orderBySource(move.loops);
+  }
 }
 
 //===----------------------------------------------------------------------===//

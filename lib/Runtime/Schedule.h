@@ -110,7 +110,8 @@ public:
   /// Lets moves that divide runs of the source among few columns follow the
   /// source, as it is read fastest from end to end, unless more columns of a
   /// tile than that begin at one set of the first-level cache: they would evict
-  /// one another before their next lines are written.
+  /// one another before their next lines are written. So do copies, within the
+  /// caches, that spread long runs among few places.
   void orderDivided(int64_t mostInOneSet);
 
   /// Makes `tasks` of the moves, which do not change any more.
