@@ -98,7 +98,7 @@ TESSERA_INLINE void write(char *to, T value) {
 }
 
 /// Streamed stores are seen by others behind this.
-TESSERA_INLINE void fence() {
+inline void fence() {
 #if defined(__x86_64__)
   _mm_sfence();
 #else

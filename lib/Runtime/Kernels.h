@@ -85,6 +85,8 @@ struct KernelTable {
   KernelChoice *transpose;
   KernelChoice *packBits;
   KernelChoice *fill;
+  /// What others must wait for behind moves that bypass the caches.
+  void (*fence)();
 };
 
 constexpr int64_t kLineBytes = 64;

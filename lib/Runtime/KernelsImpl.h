@@ -44,9 +44,9 @@ Kernel *chooseFill(const Job &job) {
 
 } // namespace
 
-const KernelTable TESSERA_KERNEL_TABLE = {TESSERA_KERNEL_NAME, kVectorBytes,
-                                          chooseCopy,          chooseTranspose,
-                                          choosePackBits,      chooseFill};
+const KernelTable TESSERA_KERNEL_TABLE = {
+    TESSERA_KERNEL_NAME, kVectorBytes, chooseCopy, chooseTranspose,
+    choosePackBits,      chooseFill,   fence};
 
 } // namespace tessera::runtime
 

@@ -292,21 +292,18 @@ static void runShare(const Move &move, const Task &task,
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
-  if (share.of == 1) { // The tasks as they are: small arrays are soon done.
-    for (const Task &task : moves.tasks)
-      if (task.kernel)
-        task.run(from, to);
-    return;
-  }
   for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
     // Bits of one byte may be those of several moves.
-    bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
+    bool isOneShare =
+        share.of == 1 || move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
     int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
     if (!isOneShare)
       runShare(move, task, *kernels, from, to, share);
-    else if (share.number == owner && task.kernel)
+    else if (share.number == owner % share.of && task.kernel)
       task.run(from, to);
   }
+  if (moves.isStreamed)
+    kernels->fence();
 }
 
 void Relayout::run(const char *from, char *to, Share share) const {

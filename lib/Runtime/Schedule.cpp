@@ -447,6 +447,7 @@ void Schedule::makeTasks(
   tasks.reserve(moves.size());
   for (const Move &move : moves)
     tasks.push_back(makeTask(move, kernels, padding));
+  isStreamed = llvm::any_of(moves, [](const Move &m) { return m.isStreamed; });
 }
 
 //===----------------------------------------------------------------------===//

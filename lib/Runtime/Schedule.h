@@ -120,6 +120,8 @@ public:
 
   std::vector<Move> moves;
   std::vector<Task> tasks;
+  /// Whether a move bypasses the caches.
+  bool isStreamed = false;
   /// What `moves` fill besides their elements, as moves of their own.
   std::vector<Move> includedFills;
 };

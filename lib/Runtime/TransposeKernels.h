@@ -1084,8 +1084,6 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     interleave<RunBytes, Ways>(block, isStreamed);
   });
-  if (isStreamed)
-    fence();
 }
 
 template <int RunBytes, int Ways>
@@ -1099,8 +1097,6 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     deinterleave<RunBytes, Ways>(block, isStreamed);
   });
-  if (isStreamed)
-    fence();
 }
 
 /// Columns that evict one another are few lines at a time in the first-level
@@ -1122,7 +1118,6 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
     });
   walkBlocks(job, src, dst,
              [](const Block &block) { transposeStreamed<RunBytes>(block); });
-  fence();
 }
 
 /// Interleaves of rows and padding, which lies behind the rows of each column,
@@ -1140,8 +1135,6 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
     else
       interleaveFilled<RunBytes, Ways, false>(block, all, filler);
   });
-  if (isStreamed)
-    fence();
 }
 
 /// Fewer columns than there are runs side by side.
