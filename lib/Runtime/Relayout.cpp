@@ -188,6 +188,7 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
         /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
         /*withSideBySide=*/isShort);
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
+  made->findTogether();
   made->makeTasks(*kernels, padding);
   return std::move(*made);
 }
@@ -283,24 +284,52 @@ static void runShare(const Move &move, const Task &task,
   part.takeShare(move, share);
   Job job = task.job;
   job.loops = part.loops.data();
+  job.numLoops = part.loops.size();
   job.runBytes = part.runBytes;
   job.rows = part.rows;
   job.columns = part.columns;
-  if (Kernel *kernel = getKernel(kernels, move.kind, job))
-    kernel(job, from + part.src, to + part.dst);
+  getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
+}
+
+/// All tasks at each step of the loops.
+static void runTogether(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Loop> loops,
+                        const char *from, char *to) {
+  if (loops.empty()) {
+    for (const Task &task : tasks)
+      task.run(from, to);
+    return;
+  }
+  const Loop loop = loops.front();
+  for (int64_t i = 0; i < loop.count; ++i)
+    runTogether(tasks, loops.drop_front(), from + i * loop.src,
+                to + i * loop.dst);
+}
+
+static void runTasks(const Schedule &moves, const char *from, char *to) {
+  llvm::ArrayRef<Task> tasks(moves.tasks);
+  if (size_t count = moves.numTogether)
+    runTogether(tasks.take_front(count),
+                llvm::ArrayRef(moves.moves.front().loops)
+                    .take_front(moves.numSharedLoops),
+                from, to);
+  for (const Task &task : tasks.drop_front(moves.numTogether))
+    task.run(from, to);
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
-  for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
-    // Bits of one byte may be those of several moves.
-    bool isOneShare =
-        share.of == 1 || move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
-    int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
-    if (!isOneShare)
-      runShare(move, task, *kernels, from, to, share);
-    else if (share.number == owner % share.of && task.kernel)
-      task.run(from, to);
+  if (share.of == 1) { // The tasks as they are: small arrays are soon done.
+    runTasks(moves, from, to);
+  } else {
+    for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
+      // Bits of one byte may be those of several moves.
+      bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
+      int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
+      if (!isOneShare)
+        runShare(move, task, *kernels, from, to, share);
+      else if (share.number == owner)
+        runShare(move, task, *kernels, from, to, {});
+    }
   }
   if (moves.isStreamed)
     kernels->fence();
@@ -320,9 +349,7 @@ void Relayout::runFills(char *to) const {
   auto runFill = [&](const Move &move) {
     if (move.kind != Move::Kind::Fill)
       return;
-    Task task = makeTask(move, *kernels, padding);
-    if (task.kernel)
-      task.run(/*from=*/to, to); // Which fills do not read.
+    makeTask(move, *kernels, padding).run(/*from=*/to, to); // Unread.
   };
   llvm::for_each(schedule->moves, runFill);
   llvm::for_each(schedule->includedFills, runFill);
@@ -570,6 +597,9 @@ void Relayout::print(llvm::raw_ostream &os) const {
      << (schedule ? kernels->name : "runs of elements") << "\n";
   if (!schedule)
     return;
+  if (size_t count = schedule->numTogether)
+    os << "the first " << count << " by turns, a step of "
+       << (schedule->numSharedLoops == 1 ? "a loop" : "loops") << " each\n";
   for (const Move &move : schedule->moves)
     move.print(os);
 }

@@ -80,11 +80,11 @@ struct Task {
 };
 
 /// The task for a move, which must stay where it is. Without `padding` there is
-/// nothing to fill. Without a kernel if there is nothing to move.
+/// nothing to fill.
 Task makeTask(const Move &move, const KernelTable &kernels,
               const std::optional<std::array<uint8_t, 16>> &padding);
 
-/// The kernel for a job; null where that moves nothing.
+/// The kernel for a job; one that does nothing where that moves nothing.
 Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
 
 /// The moves of a relayout. They write different bytes, but for those of which
@@ -114,12 +114,20 @@ public:
   /// caches, that spread long runs among few places.
   void orderDivided(int64_t mostInOneSet);
 
+  /// Finds moves that have outer loops in common, such as those of whole tiles
+  /// and of the last ones, and lets them take turns at each step of these: what
+  /// lies together is moved together, while it is in the caches.
+  void findTogether();
+
   /// Makes `tasks` of the moves, which do not change any more.
   void makeTasks(const KernelTable &kernels,
                  const std::optional<std::array<uint8_t, 16>> &padding);
 
   std::vector<Move> moves;
+  /// The first ones are tasks for a step of the loops that they share, which
+  /// are the first ones of each of these moves.
   std::vector<Task> tasks;
+  size_t numTogether = 0, numSharedLoops = 0;
   /// Whether a move bypasses the caches.
   bool isStreamed = false;
   /// What `moves` fill besides their elements, as moves of their own.
