@@ -158,27 +158,33 @@ void streamChains(const Job &job, size_t chain, const char *src, char *dst) {
   });
 }
 
-/// The loop over such runs, unless all are whole lines; the number of loops
-/// where there is none. Each run must lie behind the one before in the source,
-/// so that what is read beyond a run is within the buffer.
-inline size_t findChain(const Job &job, const char *dst) {
+/// Whether all runs are whole lines of the destination.
+inline bool areWholeLines(const Job &job, const char *dst) {
   bool isWhole = bytesToLine(dst) == 0 && isOnLine(job.runBytes);
+  for (size_t i = 0; i < job.numLoops; ++i)
+    isWhole &= isOnLine(job.loops[i].dst);
+  return isWhole;
+}
+
+/// The loop over such runs, the number of loops where there is none. Each run
+/// must lie behind the one before in the source, so that what is read beyond a
+/// run is within the buffer.
+inline size_t findChain(const Job &job) {
   size_t chain = job.numLoops;
   for (size_t i = 0; i < job.numLoops; ++i) {
     const Loop &loop = job.loops[i];
-    isWhole &= isOnLine(loop.dst);
     if (loop.dst == job.runBytes && loop.src >= job.runBytes)
       chain = i;
   }
-  return isWhole ? job.numLoops : chain;
+  return chain;
 }
 
 /// Whether runs of whole lines that follow one another in the destination are
-/// written in pairs; `chain` is what findChain says.
-inline bool hasPairs(const Job &job, size_t chain) {
-  if (kVectorBytes >= kLineBytes || chain < job.numLoops || chain == 0)
+/// written in pairs.
+inline bool hasPairs(const Job &job) {
+  if (kVectorBytes >= kLineBytes || job.numLoops == 0)
     return false;
-  const Loop &inner = job.loops[chain - 1];
+  const Loop &inner = job.loops[job.numLoops - 1];
   return inner.dst == job.runBytes && inner.src >= job.runBytes &&
          inner.count % 2 == 0;
 }
@@ -199,12 +205,17 @@ void streamPairs(const Job &job, const char *src, char *dst) {
 }
 
 void streamRuns(const Job &job, const char *src, char *dst) {
-  size_t chain = findChain(job, dst);
-  if (chain < job.numLoops)
-    return streamChains(job, chain, src, dst);
-  if (hasPairs(job, chain))
-    return streamPairs(job, src, dst);
   int64_t size = job.runBytes;
+  if (areWholeLines(job, dst)) {
+    if (hasPairs(job))
+      return streamPairs(job, src, dst);
+    return walk(job.loops, job.numLoops, src, dst,
+                [size](const char *src, char *dst) {
+                  streamWholeLines(src, dst, size);
+                });
+  }
+  if (size_t chain = findChain(job); chain < job.numLoops)
+    return streamChains(job, chain, src, dst);
   walk(job.loops, job.numLoops, src, dst,
        [size](const char *src, char *dst) { streamRun(src, dst, size); });
 }
@@ -265,7 +276,6 @@ void copyAndFillRuns(const Job &job, const char *src, char *dst) {
          else
            copyAndFill<false>(src, dst, size, all, filler);
        });
-  fence();
 }
 #else
 /// A run past the caches, and padding behind it. The line in which that begins
@@ -296,41 +306,37 @@ void copyAndFillRuns(const Job &job, const char *src, char *dst) {
        [&filler, size, padding](const char *src, char *dst) {
          streamAndFill(src, dst, size, padding, filler);
        });
-  fence();
 }
 #endif
 
-void copyRuns(const Job &job, const char *src, char *dst) {
-  int64_t size = job.runBytes;
+Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
-    return copyAndFillRuns(job, src, dst);
-  if (job.isStreamed && size >= 2 * kLineBytes) {
-    streamRuns(job, src, dst);
-    return fence();
-  }
-  switch (size) {
+    return copyAndFillRuns;
+  if (job.isStreamed && job.runBytes >= 2 * kLineBytes)
+    return streamRuns;
+  switch (job.runBytes) {
   case 1:
-    return copyFixedRuns<1>(job, src, dst);
+    return copyFixedRuns<1>;
   case 2:
-    return copyFixedRuns<2>(job, src, dst);
+    return copyFixedRuns<2>;
   case 4:
-    return copyFixedRuns<4>(job, src, dst);
+    return copyFixedRuns<4>;
   case 8:
-    return copyFixedRuns<8>(job, src, dst);
+    return copyFixedRuns<8>;
   case 16:
-    return copyFixedRuns<16>(job, src, dst);
+    return copyFixedRuns<16>;
   case 32:
-    return copyFixedRuns<32>(job, src, dst);
+    return copyFixedRuns<32>;
   case 64:
-    return copyFixedRuns<64>(job, src, dst);
+    return copyFixedRuns<64>;
   case 128:
-    return copyFixedRuns<128>(job, src, dst);
+    return copyFixedRuns<128>;
   case 256:
-    return copyFixedRuns<256>(job, src, dst);
+    return copyFixedRuns<256>;
   case 512:
-    return copyFixedRuns<512>(job, src, dst);
+    return copyFixedRuns<512>;
   default:
-    return copyAnyRuns(job, src, dst);
+    return copyAnyRuns;
   }
 }
 

@@ -98,7 +98,7 @@ TESSERA_INLINE void write(char *to, T value) {
 }
 
 /// Streamed stores are seen by others behind this.
-TESSERA_INLINE void fence() {
+inline void fence() {
 #if defined(__x86_64__)
   _mm_sfence();
 #else
@@ -443,6 +443,7 @@ private:
 
 /// Calls `body(src, dst)` at each step of the loops. The two innermost ones are
 /// one piece of code, so that what a body needs is made ready once for both.
+/// Addresses are hidden, else one is kept for each place that a body touches.
 template <typename Body>
 void walk(const Loop *loops, size_t count, const char *src, char *dst,
           const Body &body) {
@@ -455,10 +456,17 @@ void walk(const Loop *loops, size_t count, const char *src, char *dst,
   }
   const Loop outer = count == 2 ? loops[0] : kOnce;
   const Loop inner = count > 0 ? loops[count - 1] : kOnce;
-  for (int64_t i = 0; i < outer.count; ++i)
-    for (int64_t j = 0; j < inner.count; ++j)
-      body(src + i * outer.src + j * inner.src,
-           dst + i * outer.dst + j * inner.dst);
+  for (int64_t i = outer.count; i > 0; --i) {
+    const char *from = hide(src);
+    char *to = hide(dst);
+    for (int64_t j = inner.count; j > 0; --j) {
+      body(from, to);
+      from += inner.src;
+      to += inner.dst;
+    }
+    src += outer.src;
+    dst += outer.dst;
+  }
 }
 
 TESSERA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -68,20 +68,25 @@ struct Job {
 
   /// Of a fill, or where columns are filled: the element, repeated up to 16
   /// bytes.
-  const uint8_t *value;
+  uint8_t value[16];
 };
 
 using Kernel = void(const Job &job, const char *src, char *dst);
+/// Finds the kernel for a job, once for all its calls: those of small arrays
+/// take no longer than a few lines of memory.
+using KernelChoice = Kernel *(const Job &job);
 
 /// Each step of the loops moves or fills one run.
 struct KernelTable {
   const char *name;
   int64_t vectorBytes;
-  Kernel *copy;
+  KernelChoice *copy;
   /// Runs of 1, 2, 4, 8 and 16 bytes.
-  Kernel *transpose;
-  Kernel *packBits;
-  Kernel *fill;
+  KernelChoice *transpose;
+  KernelChoice *packBits;
+  KernelChoice *fill;
+  /// What others must wait for behind moves that bypass the caches.
+  void (*fence)();
 };
 
 constexpr int64_t kLineBytes = 64;

@@ -23,23 +23,30 @@ namespace {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// `runBytes` bytes of the value, or the bits of `mask` of one.
-void fill(const Job &job, const char *src, char *dst) {
-  if (job.mask != 0xFF)
-    return walk(job.loops, job.numLoops, src, dst,
-                [&job](const char *, char *dst) {
-                  mergeByte(dst, job.value[0], job.mask);
-                });
+/// The bits of `mask` of a byte.
+void fillBits(const Job &job, const char *src, char *dst) {
+  walk(job.loops, job.numLoops, src, dst, [&job](const char *, char *dst) {
+    mergeByte(dst, job.value[0], job.mask);
+  });
+}
+
+/// `runBytes` bytes of the value.
+void fillRuns(const Job &job, const char *src, char *dst) {
   const Filler filler(job.value);
   int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
        [&filler, size](const char *, char *dst) { filler.write(dst, size); });
 }
 
+Kernel *chooseFill(const Job &job) {
+  return job.mask != 0xFF ? fillBits : fillRuns;
+}
+
 } // namespace
 
 const KernelTable TESSERA_KERNEL_TABLE = {
-    TESSERA_KERNEL_NAME, kVectorBytes, copyRuns, transpose, packBits, fill};
+    TESSERA_KERNEL_NAME, kVectorBytes, chooseCopy, chooseTranspose,
+    choosePackBits,      chooseFill,   fence};
 
 } // namespace tessera::runtime
 

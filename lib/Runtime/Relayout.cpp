@@ -188,6 +188,8 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
         /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
         /*withSideBySide=*/isShort);
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
+  made->findTogether();
+  made->makeTasks(*kernels, padding);
   return std::move(*made);
 }
 
@@ -274,72 +276,63 @@ void PartialMove::takeShare(const Move &move, Share share) {
   runBytes = best || share.number == 0 ? (isRun ? run.count : runBytes) : 0;
 }
 
-static Kernel *getKernel(const KernelTable &kernels, Move::Kind kind) {
-  switch (kind) {
-  case Move::Kind::Copy:
-    return kernels.copy;
-  case Move::Kind::Transpose:
-    return kernels.transpose;
-  case Move::Kind::PackBits:
-    return kernels.packBits;
-  case Move::Kind::Fill:
-    return kernels.fill;
-  }
-  return nullptr;
-}
-
-static bool isEmpty(const Job &job) {
-  return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
-         llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
-                      [](const Loop &loop) { return loop.count == 0; });
-}
-
-void Relayout::runMove(const Move &move, const char *from, char *to,
-                       Share share) const {
-  Job job = {};
-  job.loops = move.loops.data();
-  job.numLoops = move.loops.size();
-  job.runBytes = move.runBytes;
-  job.rows = move.rows;
-  job.columns = move.columns;
-  job.isStreamed = move.isStreamed;
-  job.fillBytes = move.fillBytes;
-  job.bytes = move.bytes.data();
-  job.numBytes = move.bytes.size();
-  job.mask = move.mask;
-  job.signedBits = move.signedBits;
-  job.value = padding ? padding->data() : nullptr;
-  Kernel *kernel = getKernel(*kernels, move.kind);
-  if (share.of == 1) { // The loops as they are: a small move is soon done.
-    if (!isEmpty(job))
-      kernel(job, from + move.srcOffset, to + move.dstOffset);
-    return;
-  }
+/// A share of a move.
+static void runShare(const Move &move, const Task &task,
+                     const KernelTable &kernels, const char *from, char *to,
+                     Share share) {
   PartialMove part(move);
   part.takeShare(move, share);
+  Job job = task.job;
   job.loops = part.loops.data();
+  job.numLoops = part.loops.size();
   job.runBytes = part.runBytes;
   job.rows = part.rows;
   job.columns = part.columns;
-  if (!isEmpty(job))
-    kernel(job, from + part.src, to + part.dst);
+  getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
+}
+
+/// All tasks at each step of the loops.
+static void runTogether(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Loop> loops,
+                        const char *from, char *to) {
+  if (loops.empty()) {
+    for (const Task &task : tasks)
+      task.run(from, to);
+    return;
+  }
+  const Loop loop = loops.front();
+  for (int64_t i = 0; i < loop.count; ++i)
+    runTogether(tasks, loops.drop_front(), from + i * loop.src,
+                to + i * loop.dst);
+}
+
+static void runTasks(const Schedule &moves, const char *from, char *to) {
+  llvm::ArrayRef<Task> tasks(moves.tasks);
+  if (size_t count = moves.numTogether)
+    runTogether(tasks.take_front(count),
+                llvm::ArrayRef(moves.moves.front().loops)
+                    .take_front(moves.numSharedLoops),
+                from, to);
+  for (const Task &task : tasks.drop_front(moves.numTogether))
+    task.run(from, to);
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
-  for (auto [i, move] : llvm::enumerate(moves.moves)) {
-    if (share.of == 1) {
-      runMove(move, from, to, {});
-      continue;
+  if (share.of == 1) { // The tasks as they are: small arrays are soon done.
+    runTasks(moves, from, to);
+  } else {
+    for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
+      // Bits of one byte may be those of several moves.
+      bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
+      int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
+      if (!isOneShare)
+        runShare(move, task, *kernels, from, to, share);
+      else if (share.number == owner)
+        runShare(move, task, *kernels, from, to, {});
     }
-    // Bits of one byte may be those of several moves.
-    bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
-    int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
-    if (!isOneShare)
-      runMove(move, from, to, share);
-    else if (share.number == owner)
-      runMove(move, from, to, {});
   }
+  if (moves.isStreamed)
+    kernels->fence();
 }
 
 void Relayout::run(const char *from, char *to, Share share) const {
@@ -354,8 +347,9 @@ void Relayout::run(const char *from, char *to, Share share) const {
 /// What the moves of parts of the array leave out.
 void Relayout::runFills(char *to) const {
   auto runFill = [&](const Move &move) {
-    if (move.kind == Move::Kind::Fill)
-      runMove(move, /*from=*/to, to, {}); // Which fills do not read.
+    if (move.kind != Move::Kind::Fill)
+      return;
+    makeTask(move, *kernels, padding).run(/*from=*/to, to); // Unread.
   };
   llvm::for_each(schedule->moves, runFill);
   llvm::for_each(schedule->includedFills, runFill);
@@ -603,6 +597,9 @@ void Relayout::print(llvm::raw_ostream &os) const {
      << (schedule ? kernels->name : "runs of elements") << "\n";
   if (!schedule)
     return;
+  if (size_t count = schedule->numTogether)
+    os << "the first " << count << " by turns, a step of "
+       << (schedule->numSharedLoops == 1 ? "a loop" : "loops") << " each\n";
   for (const Move &move : schedule->moves)
     move.print(os);
 }

@@ -113,7 +113,6 @@ private:
   void runBoxes(const Box &srcBox, const Box &dstBox, const char *from,
                 char *to, Share share) const;
 
-  void runMove(const Move &move, const char *from, char *to, Share share) const;
   void runSchedule(const Schedule &moves, const char *from, char *to,
                    Share share) const;
   void runFills(char *to) const;

@@ -370,11 +370,166 @@ static bool evictsColumns(const Move &move, int64_t most) {
   return columns / sets > most;
 }
 
+/// Whether long runs that follow one another in the source go to a few places
+/// of the destination by turns, as the rows of a tile do. Such runs need no
+/// line to stay in the cache until the next one comes.
+static bool isSpreadAmongFew(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.runBytes < kMinStreamedRun)
+    return false;
+  return llvm::any_of(move.loops, [&](const Loop &loop) {
+    return loop.src == move.runBytes && loop.count <= kMaxSideBySide;
+  });
+}
+
 void Schedule::orderDivided(int64_t mostInOneSet) {
-  for (Move &move : moves)
-    if (isDividedAmongFew(move) &&
-        (move.isStreamed || !evictsColumns(move, mostInOneSet)))
+  for (Move &move : moves) {
+    bool isDivided = isDividedAmongFew(move) &&
+                     (move.isStreamed || !evictsColumns(move, mostInOneSet));
+    if (isDivided || (!move.isStreamed && isSpreadAmongFew(move)))
       orderBySource(move.loops);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Moves that take turns
+//===----------------------------------------------------------------------===//
+
+/// Makes that loop the one of a move at `depth`, if it has it there, or it can
+/// be split off; whether it has it now.
+static bool takeLoop(Move &move, size_t depth, const Loop &loop) {
+  if (depth >= move.loops.size() || move.kind == Move::Kind::PackBits)
+    return false;
+  Loop &own = move.loops[depth];
+  if (loop.count == 0 || own.count % loop.count != 0)
+    return false;
+  int64_t times = own.count / loop.count;
+  bool isFill = move.kind == Move::Kind::Fill; // Which reads nothing.
+  if (own.dst * times != loop.dst || (!isFill && own.src * times != loop.src))
+    return false;
+  if (times == 1)
+    return true;
+  Loop rest = {times, own.src, own.dst};
+  own = {loop.count, own.src * times, loop.dst};
+  move.loops.insert(move.loops.begin() + depth + 1, rest);
+  return true;
+}
+
+/// Whether moves gain if they take turns at so many steps; the first one is the
+/// largest. Copies do. Others must divide rows in good parts, as their kernels
+/// take longer to begin, and those that interleave must not fill pages alone:
+/// these are written as fast one after another.
+static bool isBetterTogether(llvm::ArrayRef<Move> group, int64_t steps) {
+  constexpr int64_t kMinBytes = 512, kPage = 4096, kMaxRatio = 4;
+  const Move &first = group.front();
+  int64_t ofFirst = first.numBytes(), bytes = 0, moved = 0;
+  for (const Move &move : group) {
+    bytes += move.numBytes();
+    if (move.kind != Move::Kind::Fill)
+      moved += move.numBytes();
+  }
+  int64_t calls = steps * static_cast<int64_t>(group.size());
+  if (group.size() < 2 || bytes / calls < kMinBytes)
+    return false;
+  if (first.kind == Move::Kind::Copy)
+    return true;
+  bool fillsPages = isInterleave(first) && ofFirst / steps >= kPage;
+  return (moved - ofFirst) * kMaxRatio >= ofFirst && !fillsPages;
+}
+
+void Schedule::findTogether() {
+  // A step that the caches hold besides much else is short enough.
+  constexpr int64_t kShortStep = 1 << 15;
+  if (moves.empty())
+    return;
+  // Fills stay behind, as those of lines that others have written are faster.
+  auto getSize = [](const Move &move) {
+    return move.kind == Move::Kind::Fill ? 0 : move.numBytes();
+  };
+  std::swap(moves.front(),
+            *llvm::max_element(moves, [&](const Move &a, const Move &b) {
+              return getSize(a) < getSize(b);
+            }));
+  llvm::MutableArrayRef<Move> group(moves);
+  int64_t bytes = numBytes();
+  for (int64_t steps = 1; bytes > kShortStep * steps;) {
+    size_t depth = numSharedLoops, count = 0;
+    if (depth == moves.front().loops.size())
+      return;
+    const Loop loop = moves.front().loops[depth];
+    for (Move &move : group)
+      if (takeLoop(move, depth, loop))
+        std::swap(move, group[count++]);
+    steps *= loop.count;
+    group = group.take_front(count);
+    if (count == 0 || !isBetterTogether(group, steps))
+      return;
+    numTogether = count;
+    ++numSharedLoops;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+static bool isEmpty(const Job &job) {
+  return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
+         llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
+                      [](const Loop &loop) { return loop.count == 0; });
+}
+
+Kernel *tessera::runtime::getKernel(const KernelTable &kernels, Move::Kind kind,
+                                    const Job &job) {
+  if (isEmpty(job))
+    return [](const Job &, const char *, char *) {}; // Nothing.
+  switch (kind) {
+  case Move::Kind::Copy:
+    return kernels.copy(job);
+  case Move::Kind::Transpose:
+    return kernels.transpose(job);
+  case Move::Kind::PackBits:
+    return kernels.packBits(job);
+  case Move::Kind::Fill:
+    return kernels.fill(job);
+  }
+  return nullptr;
+}
+
+Task tessera::runtime::makeTask(
+    const Move &move, const KernelTable &kernels,
+    const std::optional<std::array<uint8_t, 16>> &padding) {
+  Task task = {};
+  task.src = move.srcOffset;
+  task.dst = move.dstOffset;
+  Job &job = task.job;
+  job.loops = move.loops.data();
+  job.numLoops = move.loops.size();
+  job.runBytes = move.runBytes;
+  job.rows = move.rows;
+  job.columns = move.columns;
+  job.isStreamed = move.isStreamed;
+  job.fillBytes = move.fillBytes;
+  job.bytes = move.bytes.data();
+  job.numBytes = move.bytes.size();
+  job.mask = move.mask;
+  job.signedBits = move.signedBits;
+  if (padding)
+    llvm::copy(*padding, job.value);
+  task.kernel = getKernel(kernels, move.kind, job);
+  return task;
+}
+
+void Schedule::makeTasks(
+    const KernelTable &kernels,
+    const std::optional<std::array<uint8_t, 16>> &padding) {
+  tasks.reserve(moves.size());
+  for (const Move &move : moves)
+    tasks.push_back(makeTask(move, kernels, padding));
+  for (Task &task : llvm::MutableArrayRef(tasks).take_front(numTogether)) {
+    task.job.loops += numSharedLoops;
+    task.job.numLoops -= numSharedLoops;
+  }
+  isStreamed = llvm::any_of(moves, [](const Move &m) { return m.isStreamed; });
 }
 
 //===----------------------------------------------------------------------===//

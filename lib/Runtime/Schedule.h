@@ -28,6 +28,9 @@
 
 #include "tessera/Conversion/TesseraToVector/PackedNests.h"
 
+#include <array>
+#include <optional>
+
 namespace tessera::runtime {
 
 /// A nest with its kernel; distances in bytes.
@@ -64,6 +67,26 @@ struct Move {
   void print(llvm::raw_ostream &os) const;
 };
 
+/// A move that is ready to run: nothing of it is put together when it is
+/// called, as what is written then waits behind stores that miss the caches.
+struct Task {
+  Kernel *kernel;
+  Job job; ///< Its loops and bits are those of the move.
+  int64_t src, dst;
+
+  void run(const char *from, char *to) const {
+    kernel(job, from + src, to + dst);
+  }
+};
+
+/// The task for a move, which must stay where it is. Without `padding` there is
+/// nothing to fill.
+Task makeTask(const Move &move, const KernelTable &kernels,
+              const std::optional<std::array<uint8_t, 16>> &padding);
+
+/// The kernel for a job; one that does nothing where that moves nothing.
+Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
+
 /// The moves of a relayout. They write different bytes, but for those of which
 /// they write some bits alone.
 class Schedule {
@@ -87,10 +110,26 @@ public:
   /// Lets moves that divide runs of the source among few columns follow the
   /// source, as it is read fastest from end to end, unless more columns of a
   /// tile than that begin at one set of the first-level cache: they would evict
-  /// one another before their next lines are written.
+  /// one another before their next lines are written. So do copies, within the
+  /// caches, that spread long runs among few places.
   void orderDivided(int64_t mostInOneSet);
 
+  /// Finds moves that have outer loops in common, such as those of whole tiles
+  /// and of the last ones, and lets them take turns at each step of these: what
+  /// lies together is moved together, while it is in the caches.
+  void findTogether();
+
+  /// Makes `tasks` of the moves, which do not change any more.
+  void makeTasks(const KernelTable &kernels,
+                 const std::optional<std::array<uint8_t, 16>> &padding);
+
   std::vector<Move> moves;
+  /// The first ones are tasks for a step of the loops that they share, which
+  /// are the first ones of each of these moves.
+  std::vector<Task> tasks;
+  size_t numTogether = 0, numSharedLoops = 0;
+  /// Whether a move bypasses the caches.
+  bool isStreamed = false;
   /// What `moves` fill besides their elements, as moves of their own.
   std::vector<Move> includedFills;
 };

@@ -1084,8 +1084,6 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     interleave<RunBytes, Ways>(block, isStreamed);
   });
-  if (isStreamed)
-    fence();
 }
 
 template <int RunBytes, int Ways>
@@ -1099,8 +1097,6 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     deinterleave<RunBytes, Ways>(block, isStreamed);
   });
-  if (isStreamed)
-    fence();
 }
 
 /// Columns that evict one another are few lines at a time in the first-level
@@ -1122,7 +1118,6 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
     });
   walkBlocks(job, src, dst,
              [](const Block &block) { transposeStreamed<RunBytes>(block); });
-  fence();
 }
 
 /// Interleaves of rows and padding, which lies behind the rows of each column,
@@ -1140,8 +1135,6 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
     else
       interleaveFilled<RunBytes, Ways, false>(block, all, filler);
   });
-  if (isStreamed)
-    fence();
 }
 
 /// Fewer columns than there are runs side by side.
@@ -1152,48 +1145,46 @@ void deinterleaveSomeRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
-/// Of 2 or 4 ways, if it is one; whether it was.
-template <int RunBytes, int Ways>
-bool interleaveOf(const Job &job, const char *src, char *dst) {
+/// Of 2 or 4 ways; null where it is none.
+template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
   bool isColumn = job.columns.dst == Ways * RunBytes;
   bool isRow = job.rows.src == Ways * RunBytes;
   bool isFilled = job.fillBytes > 0; // Others fill nothing.
   if (isColumn && isFilled)
-    interleaveFilledRuns<RunBytes, Ways>(job, src, dst);
-  else if (isFilled)
-    return false;
-  else if (isColumn && job.rows.count == Ways)
-    interleaveRuns<RunBytes, Ways>(job, src, dst);
-  else if (isRow && job.columns.count == Ways)
-    deinterleaveRuns<RunBytes, Ways>(job, src, dst);
-  else if (isRow && job.columns.count < Ways)
-    deinterleaveSomeRuns<RunBytes, Ways>(job, src, dst);
-  else
-    return false;
-  return true;
+    return interleaveFilledRuns<RunBytes, Ways>;
+  if (isFilled)
+    return nullptr;
+  if (isColumn && job.rows.count == Ways)
+    return interleaveRuns<RunBytes, Ways>;
+  if (isRow && job.columns.count == Ways)
+    return deinterleaveRuns<RunBytes, Ways>;
+  if (isRow && job.columns.count < Ways)
+    return deinterleaveSomeRuns<RunBytes, Ways>;
+  return nullptr;
 }
 
-template <int RunBytes>
-void transposeOf(const Job &job, const char *src, char *dst) {
-  if constexpr (RunBytes <= 8)
-    if (interleaveOf<RunBytes, 2>(job, src, dst) ||
-        interleaveOf<RunBytes, 4>(job, src, dst))
-      return;
-  transposeRuns<RunBytes>(job, src, dst);
+template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
+  Kernel *kernel = nullptr;
+  if constexpr (RunBytes <= 8) {
+    kernel = chooseInterleave<RunBytes, 2>(job);
+    if (!kernel)
+      kernel = chooseInterleave<RunBytes, 4>(job);
+  }
+  return kernel ? kernel : transposeRuns<RunBytes>;
 }
 
-void transpose(const Job &job, const char *src, char *dst) {
+Kernel *chooseTranspose(const Job &job) {
   switch (job.runBytes) {
   case 1:
-    return transposeOf<1>(job, src, dst);
+    return chooseTransposeOf<1>(job);
   case 2:
-    return transposeOf<2>(job, src, dst);
+    return chooseTransposeOf<2>(job);
   case 4:
-    return transposeOf<4>(job, src, dst);
+    return chooseTransposeOf<4>(job);
   case 8:
-    return transposeOf<8>(job, src, dst);
+    return chooseTransposeOf<8>(job);
   default:
-    return transposeOf<16>(job, src, dst);
+    return chooseTransposeOf<16>(job);
   }
 }
 

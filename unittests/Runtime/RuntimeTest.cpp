@@ -481,6 +481,35 @@ TEST(Runtime, OrderOfTiles) {
   }
 }
 
+// Moves of whole tiles and of the last ones that take turns, in steps of one
+// loop or of two, with fills that have more steps; and some that do not.
+TEST(Runtime, MovesByTurns) {
+  Runner runner(testSeed());
+  for (auto [array, layout, loops] :
+       {std::tuple("f32[203,208]", "{1,0:T(8,128)PV(zero)}", "a loop"),
+        {"bf16[331,200]", "{1,0:T(8,128)PV(one)}", "a loop"},
+        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)PV(zero)}", "a loop"},
+        {"f32[3,75,300]", "{2,1,0:T(8,128)}", "loops"},
+        {"bf16[331,200]", "{1,0:T(8,128)(2,1)PV(zero)}", "a loop"},
+        {"s8[411,208]", "{1,0:T(8,128)(4,1)PV(one)}", "a loop"},
+        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)(2,1)PV(zero)}", ""}})
+    for (bool isForward : {false, true})
+      for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+        std::string rows = array, tiles = rows + layout;
+        if (!isForward)
+          std::swap(rows, tiles);
+        runner.check(parse(rows), parse(tiles), streamedBytes);
+        std::string moves = printMoves(rows.c_str(), tiles.c_str(),
+                                       /*vectorBytes=*/0, streamedBytes);
+        std::string turns = std::string("by turns, a step of ") + loops;
+        EXPECT_EQ(moves.find(turns) != std::string::npos, *loops != 0)
+            << rows << " to " << tiles << "\n"
+            << moves;
+        if (HasFatalFailure())
+          return;
+      }
+}
+
 TEST(Runtime, StructsAreTexts) {
   RandomLayouts layouts(testSeed());
   for (int i = 0, count = testCount(5000); i < count; ++i) {
