@@ -122,13 +122,17 @@ TEST(Runtime, TransposesOfSeveralBands) {
       }
 }
 
-// Columns that begin at one set of a cache, of rows that fill no registers.
+// Columns that begin at one set of a cache, of rows that fill no registers, and
+// that begin at one set, too, or not.
 TEST(Runtime, TransposesToColumnsOfOneSet) {
   Runner runner(testSeed());
   for (auto [rows, columns] :
        {std::pair("f32[1000,41]", "f32[1000,41]{0,1:PD(1024,41)}"),
         {"bf16[2011,37]", "bf16[2011,37]{0,1:PD(2048,37)}"},
-        {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"}})
+        {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"},
+        {"f32[403,70]{1,0:PD(403,1024)}", "f32[403,70]{0,1:PD(1024,70)}"},
+        {"bf16[301,150]{1,0:PD(301,2048)}", "bf16[301,150]{0,1:PD(1024,150)}"},
+        {"u8[701,130]{1,0:PD(701,1024)}", "u8[701,130]{0,1:PD(4096,130)}"}})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       runner.check(parse(rows), parse(columns), streamedBytes);
 }
