@@ -81,11 +81,10 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
 /// The same to columns that are some bytes apart.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
 TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
-                                  char *dst, const Pitch &dstPitch,
-                                  int64_t prefetch) {
+                                  char *dst, const Pitch &dstPitch) {
   const Rows<char, LoadBytes / RunBytes> columns(dst, dstPitch);
   transposeTile<RunBytes, Bytes, LoadBytes>(
-      src, srcPitch, IsStreamed ? prefetch : 0,
+      src, srcPitch, 0,
       [&](int k, auto column) { write<IsStreamed>(columns[k], column); });
 }
 
@@ -145,7 +144,7 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
 /// those before where rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
 TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
-                                  const Pitch &dstPitch, int64_t prefetch) {
+                                  const Pitch &dstPitch) {
   constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
@@ -154,7 +153,7 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
     for (int i = 0; i < Tiles; ++i)
       transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
           src + i * LoadBytes, srcPitch,
-          dst + i * kColumns * dstPitch.getBytes(), dstPitch, prefetch);
+          dst + i * kColumns * dstPitch.getBytes(), dstPitch);
   }
 }
 
@@ -162,7 +161,7 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
 /// those before, unless they are less than `smallest`. Returns where that is.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
 TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
-                                        int64_t smallest, int64_t prefetch) {
+                                        int64_t smallest) {
   constexpr int64_t kColumns = LoadBytes / RunBytes;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   Block block = whole;
@@ -170,8 +169,8 @@ TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
     int64_t c = least(column, whole.columns - kColumns);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
-    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(
-        block, srcPitch, dstPitch, prefetch);
+    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(block, srcPitch,
+                                                             dstPitch);
   }
   return column;
 }
@@ -185,19 +184,19 @@ TESSERA_INLINE void transposeLines(Block block, bool isGathered,
   constexpr int kTiles = kLineBytes / LoadBytes;
   if (!isGathered)
     return transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
-        block, srcPitch, dstPitch, 0);
+        block, srcPitch, dstPitch);
   char buffer[kLineRuns<RunBytes> * kLineBytes];
   for (int64_t r = 0; r < block.rows; ++r)
     copyFixed<kLineBytes>(block.src + r * block.srcPitch,
                           buffer + r * kLineBytes);
   block.src = buffer;
   transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
-      block, Pitch(kLineBytes), dstPitch, 0);
+      block, Pitch(kLineBytes), dstPitch);
 }
 
 /// Lines of rows, in tiles that take a part of one.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
-TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
+TESSERA_INLINE void transposeParts(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   bool isGathered = isInOneSet<RunBytes>(whole.srcPitch);
@@ -205,8 +204,6 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
   int64_t column = 0;
   for (; column + kLine <= whole.columns; column += kLine) {
     const char *src = whole.src + column * RunBytes;
-    if (prefetch > 0)
-      prefetchRows(src + prefetch, whole.srcPitch, whole.rows);
     for (int64_t row = 0; row < whole.rows; row += kLine) {
       int64_t r = least(row, whole.rows - Bytes / RunBytes);
       block.rows = least(kLine, whole.rows - r);
@@ -217,7 +214,7 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
     }
   }
   transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column,
-                                                            /*smallest=*/1, 0);
+                                                            /*smallest=*/1);
 }
 
 /// Tiles of `Bytes` of each column, of a line of each row if there is one.
@@ -225,20 +222,19 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
 template <int RunBytes, int Bytes, bool IsStreamed>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
-               int64_t srcPitch, int64_t dstPitch, int64_t prefetch) {
+               int64_t srcPitch, int64_t dstPitch) {
   constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
   int64_t column = 0;
   if (columns * RunBytes >= kLineBytes) {
     if constexpr (kLoad < kLineBytes)
-      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block,
-                                                                prefetch);
+      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block);
     // Up to two lanes are faster alone than in a line.
     column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
-        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1, prefetch);
+        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1);
   }
   transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, column,
-                                                            /*smallest=*/1, 0);
+                                                            /*smallest=*/1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,11 +348,11 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
       return callApart(transposeFewRows<RunBytes>, block);
   }
   if (block.rows * RunBytes >= kVectorBytes)
-    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block, 0);
+    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
   if constexpr (kVectorBytes > 32)
     if (block.rows * RunBytes >= 32)
-      return callApart(transposeTiles<RunBytes, 32, false>, block, 0);
-  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block, 0);
+      return callApart(transposeTiles<RunBytes, 32, false>, block);
+  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block);
 }
 
 /// Rows of which lines next to those in use wait in the second-level cache,
@@ -536,15 +532,15 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
       TESSERA_UNROLL
       for (int64_t part = 0; part < kLineBytes; part += kLoad)
         transposeTile<RunBytes, kVectorBytes, kLoad, true>(
-            rows + part, from, lines + part / RunBytes * dstPitch, to, 0);
+            rows + part, from, lines + part / RunBytes * dstPitch, to);
     }
   }
   if (whole == columns)
     return;
   int64_t c = least(whole, columns - kLaneBytes / RunBytes);
-  transposeTiles<RunBytes, kVectorBytes, true>(
-      src + c * RunBytes, dst + c * dstPitch, rows, columns - c, srcPitch,
-      dstPitch, 0);
+  transposeTiles<RunBytes, kVectorBytes, true>(src + c * RunBytes,
+                                               dst + c * dstPitch, rows,
+                                               columns - c, srcPitch, dstPitch);
 }
 
 /// Rows of whole lines of the destination, of runs so short that a tile takes a
