@@ -31,11 +31,11 @@ TESSERA_INLINE Vector<RunBytes, Bytes> loadRows(const Rows &rows, int first) {
 
 /// Prefetches a line of each of some rows to the second-level cache: the first
 /// one has room for what is used at once.
-template <int Count>
+template <int Locality = 2, int Count>
 TESSERA_INLINE void prefetchRows(const Rows<const char, Count> &rows) {
   TESSERA_UNROLL
   for (int k = 0; k < Count; ++k)
-    __builtin_prefetch(rows[k], /*rw=*/0, /*locality=*/2);
+    __builtin_prefetch(rows[k], /*rw=*/0, Locality);
 }
 TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r)
@@ -81,11 +81,10 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
 /// The same to columns that are some bytes apart.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
 TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
-                                  char *dst, const Pitch &dstPitch,
-                                  int64_t prefetch) {
+                                  char *dst, const Pitch &dstPitch) {
   const Rows<char, LoadBytes / RunBytes> columns(dst, dstPitch);
   transposeTile<RunBytes, Bytes, LoadBytes>(
-      src, srcPitch, IsStreamed ? prefetch : 0,
+      src, srcPitch, 0,
       [&](int k, auto column) { write<IsStreamed>(columns[k], column); });
 }
 
@@ -145,7 +144,7 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
 /// those before where rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
 TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
-                                  const Pitch &dstPitch, int64_t prefetch) {
+                                  const Pitch &dstPitch) {
   constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
@@ -154,7 +153,7 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
     for (int i = 0; i < Tiles; ++i)
       transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
           src + i * LoadBytes, srcPitch,
-          dst + i * kColumns * dstPitch.getBytes(), dstPitch, prefetch);
+          dst + i * kColumns * dstPitch.getBytes(), dstPitch);
   }
 }
 
@@ -162,7 +161,7 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
 /// those before, unless they are less than `smallest`. Returns where that is.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
 TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
-                                        int64_t smallest, int64_t prefetch) {
+                                        int64_t smallest) {
   constexpr int64_t kColumns = LoadBytes / RunBytes;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   Block block = whole;
@@ -170,8 +169,8 @@ TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
     int64_t c = least(column, whole.columns - kColumns);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
-    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(
-        block, srcPitch, dstPitch, prefetch);
+    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(block, srcPitch,
+                                                             dstPitch);
   }
   return column;
 }
@@ -185,19 +184,19 @@ TESSERA_INLINE void transposeLines(Block block, bool isGathered,
   constexpr int kTiles = kLineBytes / LoadBytes;
   if (!isGathered)
     return transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
-        block, srcPitch, dstPitch, 0);
+        block, srcPitch, dstPitch);
   char buffer[kLineRuns<RunBytes> * kLineBytes];
   for (int64_t r = 0; r < block.rows; ++r)
     copyFixed<kLineBytes>(block.src + r * block.srcPitch,
                           buffer + r * kLineBytes);
   block.src = buffer;
   transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
-      block, Pitch(kLineBytes), dstPitch, 0);
+      block, Pitch(kLineBytes), dstPitch);
 }
 
 /// Lines of rows, in tiles that take a part of one.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
-TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
+TESSERA_INLINE void transposeParts(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   bool isGathered = isInOneSet<RunBytes>(whole.srcPitch);
@@ -205,8 +204,6 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
   int64_t column = 0;
   for (; column + kLine <= whole.columns; column += kLine) {
     const char *src = whole.src + column * RunBytes;
-    if (prefetch > 0)
-      prefetchRows(src + prefetch, whole.srcPitch, whole.rows);
     for (int64_t row = 0; row < whole.rows; row += kLine) {
       int64_t r = least(row, whole.rows - Bytes / RunBytes);
       block.rows = least(kLine, whole.rows - r);
@@ -217,7 +214,7 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
     }
   }
   transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column,
-                                                            /*smallest=*/1, 0);
+                                                            /*smallest=*/1);
 }
 
 /// Tiles of `Bytes` of each column, of a line of each row if there is one.
@@ -225,20 +222,19 @@ TESSERA_INLINE void transposeParts(const Block &whole, int64_t prefetch) {
 template <int RunBytes, int Bytes, bool IsStreamed>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
-               int64_t srcPitch, int64_t dstPitch, int64_t prefetch) {
+               int64_t srcPitch, int64_t dstPitch) {
   constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
   int64_t column = 0;
   if (columns * RunBytes >= kLineBytes) {
     if constexpr (kLoad < kLineBytes)
-      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block,
-                                                                prefetch);
+      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block);
     // Up to two lanes are faster alone than in a line.
     column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
-        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1, prefetch);
+        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1);
   }
   transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, column,
-                                                            /*smallest=*/1, 0);
+                                                            /*smallest=*/1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,11 +348,11 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
       return callApart(transposeFewRows<RunBytes>, block);
   }
   if (block.rows * RunBytes >= kVectorBytes)
-    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block, 0);
+    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
   if constexpr (kVectorBytes > 32)
     if (block.rows * RunBytes >= 32)
-      return callApart(transposeTiles<RunBytes, 32, false>, block, 0);
-  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block, 0);
+      return callApart(transposeTiles<RunBytes, 32, false>, block);
+  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block);
 }
 
 /// Rows of which lines next to those in use wait in the second-level cache,
@@ -393,10 +389,6 @@ TESSERA_INLINE void transposeBlocks(const Block &whole) {
 /// than a processor foresees.
 constexpr int64_t kShortRow = 1024, kRowsAhead = 32768;
 constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
-/// The pitch of columns up to which single lines of them are written as fast as
-/// longer runs.
-constexpr int64_t kCloseColumns = 256;
-
 template <int RunBytes> TESSERA_INLINE bool isShortRow(const Block &block) {
   return block.columns * RunBytes <= kShortRow;
 }
@@ -404,20 +396,6 @@ template <int RunBytes> TESSERA_INLINE int64_t getPrefetch(const Block &block) {
   return isShortRow<RunBytes>(block)
              ? kRowsAhead / (block.columns * RunBytes) * block.srcPitch
              : kPrefetchBytes;
-}
-
-/// A line of each row at a time, whose next ones are prefetched at once: they
-/// lie in the same pages, or lines of the destination do.
-template <int RunBytes> void streamLines(const Block &whole, int64_t prefetch) {
-  constexpr int64_t kLine = kLineRuns<RunBytes>;
-  Block block = whole;
-  for (int64_t c = 0; c < whole.columns; c += block.columns) {
-    block.columns = takeBlock(whole.columns - c, kLine, kLaneBytes / RunBytes);
-    block.src = whole.src + c * RunBytes;
-    block.dst = whole.dst + c * whole.dstPitch;
-    prefetchRows(block.src + prefetch, block.srcPitch, block.rows);
-    callApart(transposeTiles<RunBytes, kVectorBytes, true>, block, 0);
-  }
 }
 
 /// Rows of whole lines of the destination, where registers are shorter than a
@@ -528,24 +506,155 @@ private:
   alignas(kLineBytes) char buffer[kLine * kBufferPitch];
 };
 
-/// Rows of whole lines of the destination, along the source: two lines of each
-/// column at a time, or one where columns are close, or where that is as many
-/// rows as are worth to be read side by side.
+/// Memory is divided among channels by a few bits of the address: lines that
+/// are a multiple of so many bytes apart all go to one of them. Of columns that
+/// lie so, three or four lines each are written one behind another.
+constexpr int64_t kAllChannels = 512;
+
+/// Some lines of each column, of registers as long as a line, whose rows are
+/// each read by loads of their own: processors foresee where those go on.
+/// Columns that do not fill a line of a row come in narrower tiles.
+template <int RunBytes, int Lines>
+__attribute__((noinline)) void
+streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
+              int64_t srcPitch, int64_t dstPitch) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  const Pitch from(srcPitch), to(dstPitch);
+  int64_t whole = columns / kLine * kLine;
+  for (int64_t c = 0; c < whole; c += kLine) {
+    TESSERA_UNROLL
+    for (int64_t i = 0; i < Lines; ++i) {
+      const char *rows = src + i * kLine * srcPitch + c * RunBytes;
+      char *lines = dst + c * dstPitch + i * kLineBytes;
+      prefetchRows</*Locality=*/0>(
+          Rows<const char, kLine>(rows + kPrefetchBytes, from));
+      TESSERA_UNROLL
+      for (int64_t part = 0; part < kLineBytes; part += kLoad)
+        transposeTile<RunBytes, kVectorBytes, kLoad, true>(
+            rows + part, from, lines + part / RunBytes * dstPitch, to);
+    }
+  }
+  if (whole == columns)
+    return;
+  int64_t c = least(whole, columns - kLaneBytes / RunBytes);
+  transposeTiles<RunBytes, kVectorBytes, true>(src + c * RunBytes,
+                                               dst + c * dstPitch, rows,
+                                               columns - c, srcPitch, dstPitch);
+}
+
+/// Rows of whole lines of the destination, of runs so short that a tile takes a
+/// part of a line of each row. Rows are copied into a buffer, line below line,
+/// as tiles read them again and again, and long runs of few columns at a time
+/// written from there. Meanwhile the rows that come next are prefetched.
+template <int RunBytes> class PackedRows {
+public:
+  PackedRows(const Block &whole) : whole(whole), pitch(whole.dstPitch) {}
+
+  void run() {
+    Block piece = getPiece(0, 0), next;
+    int64_t r = 0, c = 0;
+    for (; r < whole.rows; piece = next) {
+      pack(piece);
+      c += piece.columns;
+      if (c == whole.columns) {
+        c = 0;
+        r += piece.rows;
+      }
+      next = getPiece(r, c);
+      write(piece, next);
+    }
+  }
+
+private:
+  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+  /// Runs of columns go to all channels of the memory, and buffers stay in the
+  /// first two levels of the caches.
+  static constexpr int64_t kRows = 256 / RunBytes, kColumns = 256;
+  static constexpr int64_t kLines = kColumns / kLine;
+  /// Lines of a row do not begin at one set of the first-level cache.
+  static constexpr int64_t kBufferPitch = (kRows + 1) * kLineBytes;
+  /// A tile has as many columns as a lane of bytes.
+  static constexpr int64_t kGroup = kLaneBytes;
+
+  Block getPiece(int64_t r, int64_t c) const {
+    Block piece = whole;
+    piece.src += r * whole.srcPitch + c * RunBytes;
+    piece.dst += c * whole.dstPitch + r * RunBytes;
+    piece.rows = least(kRows, whole.rows - r);
+    piece.columns = least(kColumns, whole.columns - c);
+    return piece;
+  }
+
+  void pack(const Block &piece) {
+    int64_t size = piece.columns * RunBytes, rest = size % kLineBytes;
+    for (int64_t r = 0; r < piece.rows; ++r) {
+      const char *row = piece.src + r * piece.srcPitch;
+      char *to = buffer + r * kLineBytes;
+      for (int64_t i = kLineBytes; i <= size; i += kLineBytes) {
+        copyFixed<kLineBytes>(row, to);
+        row += kLineBytes;
+        to += kBufferPitch;
+      }
+      copyRun(row, to, rest);
+    }
+  }
+
+  /// Groups of columns, of which the last one may be less than a tile has.
+  void write(const Block &piece, const Block &next) {
+    const char *ahead = next.src;
+    int64_t groups = (piece.columns + kGroup - 1) / kGroup;
+    int64_t tiles = groups * (piece.rows / kLine);
+    int64_t rowsAhead = (next.rows + tiles - 1) / tiles;
+    int64_t linesAhead = (next.columns + kLine - 1) / kLine;
+    for (int64_t c = 0; c < piece.columns; c += kGroup) {
+      char *dst = piece.dst + c * whole.dstPitch;
+      const char *packed =
+          buffer + c / kLine * kBufferPitch + c % kLine * RunBytes;
+      for (int64_t r = 0; r < piece.rows; r += kLine) {
+        for (int64_t i = 0; i < rowsAhead; ++i, ahead += whole.srcPitch)
+          prefetchRows(ahead, kLineBytes, linesAhead);
+        writeTile(packed + r * kLineBytes, dst + r * RunBytes,
+                  piece.columns - c);
+      }
+    }
+  }
+
+  TESSERA_INLINE void writeTile(const char *packed, char *dst,
+                                int64_t columns) {
+    const Rows<char, kGroup> to(dst, pitch);
+    transposeTile<RunBytes, kVectorBytes, kGroup * RunBytes>(
+        packed, Pitch(kLineBytes), 0, [&](int k, auto column) {
+          if (k < columns)
+            stream(to[k], column);
+        });
+  }
+
+  const Block &whole;
+  const Pitch pitch;
+  alignas(kLineBytes) char buffer[kLines * kBufferPitch];
+};
+
+/// Rows of whole lines of the destination, along the source.
 template <int RunBytes> void streamRows(const Block &whole) {
   constexpr int64_t kLine = kLineRuns<RunBytes>, kMostRows = 64;
-  bool isShort = isShortRow<RunBytes>(whole);
-  bool isClose = !isShort && whole.dstPitch <= kCloseColumns;
-  int64_t rows = isClose || 2 * kLine > kMostRows ? kLine : 2 * kLine;
-  int64_t prefetch = getPrefetch<RunBytes>(whole);
+  bool sharesChannel = whole.dstPitch % kAllChannels == 0;
+  if constexpr (RunBytes <= 2)
+    if (sharesChannel || isInOneSet<RunBytes>(whole.srcPitch))
+      return PackedRows<RunBytes>(whole).run();
+  int64_t most = least(sharesChannel ? 3 : 2, kMostRows / kLine), lines = 0;
   Block block = whole;
-  for (int64_t r = 0; r < whole.rows; r += rows) {
-    block.rows = least(rows, whole.rows - r);
-    block.src = whole.src + r * whole.srcPitch;
-    block.dst = whole.dst + r * RunBytes;
-    if (isShort || isClose)
-      streamLines<RunBytes>(block, prefetch);
+  for (int64_t left = whole.rows / kLine; left > 0; left -= lines) {
+    lines = left == most + 1 && most > 1 ? 2 : least(most, left);
+    block.rows = lines * kLine;
+    if (lines == 3)
+      callApart(streamColumns<RunBytes, 3>, block);
+    else if (lines == 2)
+      callApart(streamColumns<RunBytes, 2>, block);
     else
-      callApart(transposeTiles<RunBytes, kVectorBytes, true>, block, prefetch);
+      callApart(streamColumns<RunBytes, 1>, block);
+    block.src += lines * kLine * whole.srcPitch;
+    block.dst += lines * kLineBytes;
   }
 }
 
@@ -1099,15 +1208,50 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
+/// Blocks of rows go through a buffer in the first-level cache, and come from
+/// there in runs, longer ones where all columns begin at one set. Rows that
+/// evict one another are read some lines of each at a time, others a line.
+template <int RunBytes> void transposeStaged(const Block &whole) {
+  constexpr int64_t kRunBytes = 512, kColumns = 64;
+  constexpr int64_t kPage = 4096, kLine = kLineRuns<RunBytes>;
+  alignas(kLineBytes) char buffer[kColumns * kRunBytes];
+  bool isInSet = isInOneSet<RunBytes>(whole.srcPitch);
+  int64_t high =
+      (whole.dstPitch % kPage ? kRunBytes / 2 : kRunBytes) / RunBytes;
+  int64_t most = isInSet ? kColumns : kLine, step = isInSet ? kLine : high;
+  Block block = whole;
+  block.dstPitch = kRunBytes;
+  for (int64_t r = 0; r < whole.rows; r += high)
+    for (int64_t c = 0; c < whole.columns; c += block.columns) {
+      int64_t rows = least(high, whole.rows - r);
+      block.columns = least(most, whole.columns - c);
+      for (int64_t i = 0; i < rows; i += step) {
+        block.src = whole.src + (r + i) * whole.srcPitch + c * RunBytes;
+        block.dst = buffer + i * RunBytes;
+        block.rows = least(step, rows - i);
+        transposeBlock<RunBytes>(block);
+      }
+      char *dst = whole.dst + c * whole.dstPitch + r * RunBytes;
+      for (int64_t k = 0; k < block.columns; ++k)
+        copyRun(buffer + k * kRunBytes, dst + k * whole.dstPitch,
+                rows * RunBytes);
+    }
+}
+
 /// Columns that evict one another are few lines at a time in the first-level
 /// cache; long runs of them, from a buffer, come faster.
 template <int RunBytes>
 TESSERA_INLINE void transposeCached(const Block &block) {
   constexpr int64_t kLeastBytes = 1 << 16;
-  if (kLineRuns<RunBytes> > kWays && isInOneSet<RunBytes>(block.dstPitch) &&
-      block.rows * block.columns * RunBytes >= kLeastBytes)
-    return StagedRows<RunBytes, false>(block).run();
-  transposeBlocks<RunBytes>(block);
+  bool isStaged = kLineRuns<RunBytes> > kWays &&
+                  isInOneSet<RunBytes>(block.dstPitch) &&
+                  block.rows * block.columns * RunBytes >= kLeastBytes;
+  if (!isStaged)
+    return transposeBlocks<RunBytes>(block);
+  if constexpr (kVectorBytes < kLineBytes)
+    StagedRows<RunBytes, false>(block).run();
+  else
+    transposeStaged<RunBytes>(block);
 }
 
 template <int RunBytes>

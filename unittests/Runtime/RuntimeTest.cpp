@@ -97,7 +97,8 @@ TEST(Runtime, StreamedColumns) {
 
 // Bands of rows, in the caches and past them: rows of whole lines and others,
 // short ones and long ones, of elements of each width, columns that follow one
-// another closely, those that begin at one set of a cache, and few of either.
+// another closely, those that begin at one set of a cache or at one channel of
+// the memory, and few of either.
 TEST(Runtime, TransposesOfSeveralBands) {
   Runner runner(testSeed());
   for (const char *array :
@@ -108,7 +109,8 @@ TEST(Runtime, TransposesOfSeveralBands) {
         "c128[132,8]",   "c128[103,9]",   "c128[97,70]",    "u8[700,5]",
         "u8[9,700]",     "bf16[300,7]",   "bf16[3,300]",    "f32[500,3]",
         "f32[3,500]",    "u8[320,1024]",  "bf16[320,2048]", "f32[1024,40]",
-        "bf16[2048,36]", "u8[4096,70]"})
+        "bf16[2048,36]", "u8[4096,70]",   "u8[640,333]",    "bf16[416,301]",
+        "f32[384,37]",   "f32[80,50]",    "f64[64,29]",     "c128[32,7]"})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       for (bool isForward : {false, true}) {
         Shape rows = parse(array),
@@ -120,13 +122,17 @@ TEST(Runtime, TransposesOfSeveralBands) {
       }
 }
 
-// Columns that begin at one set of a cache, of rows that fill no registers.
+// Columns that begin at one set of a cache, of rows that fill no registers, and
+// that begin at one set, too, or not.
 TEST(Runtime, TransposesToColumnsOfOneSet) {
   Runner runner(testSeed());
   for (auto [rows, columns] :
        {std::pair("f32[1000,41]", "f32[1000,41]{0,1:PD(1024,41)}"),
         {"bf16[2011,37]", "bf16[2011,37]{0,1:PD(2048,37)}"},
-        {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"}})
+        {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"},
+        {"f32[403,70]{1,0:PD(403,1024)}", "f32[403,70]{0,1:PD(1024,70)}"},
+        {"bf16[301,150]{1,0:PD(301,2048)}", "bf16[301,150]{0,1:PD(1024,150)}"},
+        {"u8[701,130]{1,0:PD(701,1024)}", "u8[701,130]{0,1:PD(4096,130)}"}})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       runner.check(parse(rows), parse(columns), streamedBytes);
 }
