@@ -134,9 +134,6 @@ private:
            nest.loops.back().role == Role::DstContiguous && !isPanel();
   }
   bool isPanel() const { return nest.packsPanels(); }
-  bool isRaggedPanel() const {
-    return isPanel() && transpose.stores == StoreKind::Staged;
-  }
   /// Bytes of a row, of all columns; many where it is more than a page.
   int64_t getRowBytes() const {
     return std::min(nest.panelColumns(), kPage) * runBytes;
@@ -198,14 +195,13 @@ int64_t Pricer::countAllColumnConflicts() const {
 /// columns where loops follow the source: each jumps to a page of its own,
 /// unless neighbours share one. Where loops follow the destination, rows are
 /// read so, which is worse, as nothing prefetches them. Panels are packed row
-/// by row; whole rows that lie one behind another are read in order. The ends
-/// of ragged columns take as long as visits of short rows do.
+/// by row; whole rows that lie one behind another are read in order.
 int64_t Pricer::priceJumps() const {
   int64_t row = getRowBytes();
-  bool isWhole = isPanel() ? !isRaggedPanel() : wide == row;
-  bool isInOrder = isWhole && isDenseRows();
-  int64_t visit =
-      isInOrder ? 0 : costs.visitPs * kLine / (isPanel() ? row : wide);
+  bool isInOrder = !isPanel() && wide == row && isDenseRows();
+  bool isPacked = isPanel() && transpose.stores != StoreKind::Staged;
+  int64_t visitPs = isInOrder ? 0 : isPacked ? costs.packPs : costs.visitPs;
+  int64_t visit = visitPs * kLine / (isPanel() ? row : wide);
   if (followsColumns()) {
     int64_t pitch = getPitch(Role::DstContiguous);
     return visit +

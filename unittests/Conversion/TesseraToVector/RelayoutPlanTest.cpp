@@ -1018,6 +1018,8 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "s8[8192,8192]{0,1}", "rows gathered", "nontemporal\n"},
       {&Costs::columnConflictPs, 12000, "f32[4096,4032]{1,0}",
        "f32[4096,4032]{0,1}", "transpose 48x16", "transpose 128x16"},
+      {&Costs::packPs, 1800, "f32[400,1040,20]{2,1,0}",
+       "f32[400,1040,20]{1,2,0}", "panels", "deinterleave"},
       {&Costs::channelPs, 0, "f32[3072,4016]{1,0}", "f32[3072,4016]{0,1}",
        "transpose 64x16", "transpose 32x16"},
       {&Costs::bufferPs, kMost, "f32[500,27,8000]{2,1,0}",
