@@ -167,6 +167,38 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
   }
 }
 
+// Columns whose last register has rows that are written already: as long as a
+// line and shorter, of each width.
+TEST(VectorRelayout, EndsOfColumnsPastTheCaches) {
+  std::mt19937_64 engine(testSeed());
+  for (auto [source, destination] :
+       {std::pair("s8[3,556,5]{2,1,0}", "{1,2,0:PD(3,576,5)}"),
+        std::pair("bf16[3,286,6]{2,1,0}", "{1,2,0:PD(3,320,6)}"),
+        std::pair("f32[3,142,6]{2,1,0}", "{1,2,0:PD(3,160,6)}"),
+        std::pair("f32[2,126,18]{2,1,0}", "{1,2,0:T(1,128)}"),
+        std::pair("f64[3,71,3]{2,1,0}", "{1,2,0:PD(3,80,3)}")})
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      SCOPED_TRACE(source);
+      CompileOptions options;
+      options.vectorBytes = vectorBytes;
+      options.nontemporalBytes = 256;
+      options.tuning.costsOf = "znver5";
+      options.tuning.kind = "deinterleave";
+      Shape from = llvm::cantFail(parseShape(source));
+      Shape to = llvm::cantFail(parseShape(
+          llvm::StringRef(source).split('{').first.str() + destination));
+      auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
+      EXPECT_TRUE(plan.nests.front().get<DeinterleaveKernel>());
+      if (vectorBytes == 64)
+        EXPECT_EQ(plan.nests.front().stores(), StoreKind::Nontemporal);
+      auto function = getRelayoutFunction(from, to, options);
+      ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
+      checkRun(function->getAddress(), from, to, engine);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 /// The bytes that `function` leaves in a destination of `size`.
 static std::vector<uint8_t> runOn(llvm::ArrayRef<uint8_t> input, size_t size,
                                   const RelayoutFunction &function,

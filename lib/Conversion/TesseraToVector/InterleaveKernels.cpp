@@ -22,6 +22,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
 #include <utility>
@@ -182,14 +183,18 @@ void VectorKernels::storeBetween(Value vector, Position position,
         position);
 }
 
-/// Stores the elements of a register from `begin` on, and touches no line that
-/// ends before: a store touches lines where its mask is false, too.
-void VectorKernels::storeEnd(Value vector, Position position, int64_t begin) {
-  int64_t size = countRuns(vector) * runElements;
+/// Stores the runs of a register from number `first` on, and touches no line
+/// that ends before: a store touches lines where its mask is false, too.
+void VectorKernels::storeEnd(Value vector, Position position, int64_t first) {
+  int64_t size = countRuns(vector);
   if (!hasMasks())
-    return storePart(vector, position, begin, size);
-  Value end = alignLines(vector, vector, size - begin);
-  storePart(end, position + begin, 0, size - begin);
+    return storePart(vector, position, first * runElements, size * runElements);
+  llvm::SmallVector<bool, 64> isRun;
+  for (int64_t i = first; i < size + first; ++i)
+    isRun.push_back(i < size);
+  auto runs = llvm::to_vector(llvm::seq(first, first + size));
+  storeRuns(shuffleRuns(vector, vector, runs), position + first * runElements,
+            isRun);
 }
 
 /// Packed bytes are rows too: those of the first position of all rows before
@@ -318,7 +323,7 @@ void VectorKernels::deinterleave(const Block &block, int64_t pitch,
       for (size_t k = 0; k < inLine; ++k) {
         auto [value, position] = stores[k * count + i];
         if (written)
-          storeEnd(value, position, written * runElements);
+          storeEnd(value, position, written);
         else
           store(value, position, isNontemporal && isAligned);
       }

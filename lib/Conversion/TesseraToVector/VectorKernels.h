@@ -270,7 +270,7 @@ private:
 
   /// `count` runs of `value`.
   mlir::Value fillRegister(mlir::Value value, int64_t count);
-  void storeEnd(mlir::Value vector, Position position, int64_t begin);
+  void storeEnd(mlir::Value vector, Position position, int64_t first);
   void storeRuns(mlir::Value vector, Position position,
                  llvm::ArrayRef<bool> isRun);
   void storeBetween(mlir::Value vector, Position position, InterleaveGap gap,
