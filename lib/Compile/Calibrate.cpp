@@ -76,6 +76,8 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
                       .Case("interleave-by-source", {0, 1})
                       .Case("cached-load-bytes", {16, 32, 64})
                       .Case("first-level-ways", {4, 8, 12, 16})
+                      .Case("channel-ps", {0, 500, 1000, 2000})
+                      .Case("pack-ps", {0, 600, 1200, 1800})
                       .EndsWith("-conflicts", {0, 3, 8, 16, 64})
                       .EndsWith("nontemporal-bytes", sizes)
                       .Default(getMultiples(current, coefficient.most));
@@ -122,6 +124,10 @@ static constexpr TextPair kLarge[] = {
     {"f32[262144,60]{1,0}", "f32[262144,60]{0,1}"},
     {"bf16[131072,256]{1,0}", "bf16[131072,256]{0,1}"},
     {"f32[131072,96]{1,0}", "f32[131072,96]{0,1}"},
+    {"f32[320,1040,24]{2,1,0}", "f32[320,1040,24]{1,2,0}"},
+    {"s8[490,1088,60]{2,1,0}", "s8[490,1088,60]{1,2,0}"},
+    // Columns a multiple of 512 bytes apart.
+    {"f32[6400,1552]{1,0}", "f32[6400,1552]{0,1}"},
     // Columns that begin anywhere in a line.
     {"s8[7001,7003]{1,0}", "s8[7001,7003]{0,1}"},
     {"bf16[5001,4999]{1,0}", "bf16[5001,4999]{0,1}"},

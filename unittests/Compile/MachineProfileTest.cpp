@@ -258,7 +258,10 @@ TEST(Calibrate, TimesWhatDependsOnCoefficients) {
           "cached-conflict-ps", "cached-skip-ps", "cached-column-ps",
           "first-level-ways"})
       EXPECT_TRUE(isMeasured(key, vectorBytes)) << key << ' ' << vectorBytes;
-  // Registers of 64 bytes alone carry lines.
-  EXPECT_FALSE(isMeasured("carry-ps", 32));
-  EXPECT_TRUE(isMeasured("carry-ps", 64));
+  // Registers of 64 bytes alone carry lines, and make panels.
+  for (const char *key : {"carry-ps", "pack-ps"}) {
+    EXPECT_FALSE(isMeasured(key, 32)) << key;
+    EXPECT_TRUE(isMeasured(key, 64)) << key;
+  }
+  EXPECT_TRUE(isMeasured("channel-ps", 64));
 }
