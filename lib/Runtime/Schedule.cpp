@@ -433,7 +433,7 @@ static bool isBetterTogether(llvm::ArrayRef<Move> group, int64_t steps) {
   if (first.kind == Move::Kind::Copy)
     return true;
   bool fillsPages = isInterleave(first) && ofFirst / steps >= kPage;
-  return (moved - ofFirst) * kMaxRatio >= ofFirst && !fillsPages;
+  return moved - ofFirst >= ofFirst / kMaxRatio && !fillsPages;
 }
 
 void Schedule::findTogether() {
@@ -450,8 +450,8 @@ void Schedule::findTogether() {
               return getSize(a) < getSize(b);
             }));
   llvm::MutableArrayRef<Move> group(moves);
-  int64_t bytes = numBytes();
-  for (int64_t steps = 1; bytes > kShortStep * steps;) {
+  const int64_t most = llvm::divideCeil(numBytes(), kShortStep);
+  for (int64_t steps = 1; steps < most;) {
     size_t depth = numSharedLoops, count = 0;
     if (depth == moves.front().loops.size())
       return;

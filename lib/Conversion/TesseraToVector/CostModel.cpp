@@ -53,8 +53,8 @@ static constexpr int64_t kRaggedBytes = 1 << 10;
 static constexpr int64_t kNarrowShuffles = 2;
 /// What one of two arrays has of a third-level cache, more or less.
 static constexpr int64_t kThirdLevelBytes = 24 << 20;
-/// Lines by which caches and memory are interleaved, and of how many of these a
-/// block may leave out the others for nothing.
+/// The number of lines by which caches and memory are interleaved; blocks that
+/// write to so many of them are as fast as those that write to all.
 static constexpr int64_t kChannels = 8, kFreeChannels = 4;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
@@ -262,7 +262,7 @@ int64_t Pricer::priceChannels() const {
     return 0;
   std::array<bool, kChannels> taken = {};
   for (uint64_t begin : nest.getOffsets(Role::SrcContiguous, false))
-    for (int64_t i = 0; i < std::min(high, kPage); i += kLine)
+    for (int64_t i = 0; i < std::min(high, kChannels * kLine); i += kLine)
       taken[(begin * bytes + i) / kLine % kChannels] = true;
   int64_t count = llvm::count(taken, true);
   return costs.channelPs * std::max<int64_t>(kFreeChannels - count, 0) / count;
@@ -439,7 +439,7 @@ static int64_t countBetween(const NestSchedule &nest, bool inSource) {
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
     if (loop.getStride(inSource) == nest.runElements)
       return count;
-    count = std::min(count * loop.count, kPage);
+    count = std::min(count * std::min(loop.count, kPage), kPage);
   }
   return 1;
 }

@@ -104,7 +104,7 @@ NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
   int64_t allRows = countSteps(nest.rows);
   const PlanLoop &column = nest.columns.front();
   int64_t wide = std::min(countRuns(draft, choice.columnBytes), column.count);
-  if (allRows > countRuns(draft, kDenseBytes) / wide ||
+  if (wide == 0 || allRows > countRuns(draft, kDenseBytes) / wide ||
       column.dstStride != allRows * draft.runElements)
     return std::nullopt;
   draft.takeBlock(nest.rows, allRows, allRows, Role::DstContiguous);
