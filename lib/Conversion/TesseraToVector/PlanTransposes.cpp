@@ -97,7 +97,8 @@ NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
 }
 
 /// All rows are in a block, and columns go on behind them: a block is one run
-/// of the destination, written from a buffer.
+/// of the destination, written from a buffer, if it is not short and begins
+/// anywhere.
 NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
                                           const PlanChoice &choice) const {
   Draft draft = nest.draft;
@@ -109,6 +110,9 @@ NestPlanner::Trial NestPlanner::planDense(const BlockedNest &nest,
     return std::nullopt;
   draft.takeBlock(nest.rows, allRows, allRows, Role::DstContiguous);
   draft.takeBlock(column, wide, wide, Role::SrcContiguous);
+  if (!knowsLines(draft) &&
+      draft.numBlockElements() * bytes < 4 * kRaggedRunBytes)
+    return std::nullopt;
   draft.kernel = TransposeKernel{{StoreKind::Staged}};
   return draft;
 }
