@@ -189,8 +189,10 @@ TEST(VectorRelayout, EndsOfColumnsPastTheCaches) {
           llvm::StringRef(source).split('{').first.str() + destination));
       auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
       EXPECT_TRUE(plan.nests.front().get<DeinterleaveKernel>());
-      if (vectorBytes == 64)
-        EXPECT_EQ(plan.nests.front().stores(), StoreKind::Nontemporal);
+      // Short registers write few columns so.
+      int64_t columns = from.dimensions().back();
+      EXPECT_EQ(plan.nests.front().stores() == StoreKind::Nontemporal,
+                vectorBytes == 64 || columns <= 6);
       auto function = getRelayoutFunction(from, to, options);
       ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
       checkRun(function->getAddress(), from, to, engine);

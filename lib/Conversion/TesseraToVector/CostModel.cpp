@@ -28,12 +28,12 @@ static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
 /// The same of blocks that are transposed in a buffer, which read their rows a
 /// few at a time.
 static constexpr int64_t kFreeStagedStreams = 24;
-/// Rows that a processor follows at once where no instruction prefetches them.
-static constexpr int64_t kMostFollowed = 48;
 /// Such blocks up to this size stay in the first-level cache beside the buffer.
 static constexpr int64_t kStagedBlock = 16 << 10;
 /// What others cost in copies through a buffer that stays there.
 static constexpr int64_t kSpilledBuffers = 4;
+/// Rows that a processor follows at once where no instruction prefetches them.
+static constexpr int64_t kMostFollowed = 48;
 /// Rows of which a block may take several lines each for nothing.
 static constexpr int64_t kFewRows = 8;
 /// Rows and columns of a block of which lines may share a set for nothing.

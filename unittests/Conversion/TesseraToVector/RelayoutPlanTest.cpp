@@ -530,8 +530,7 @@ TEST(RelayoutPlanTest, transposesInSourceOrder) {
   EXPECT_THAT(
       printPlan("f32[4144,4112]{1,0}", "f32[4144,4112]{0,1}", nontemporal(64)),
       HasSubstr("transpose 32x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
-  // Longer runs where columns are such a pitch apart, and longer ones yet where
-  // rows are short.
+  // Longer runs where columns are such a pitch apart, of short rows, too.
   EXPECT_THAT(
       printPlan("f32[4096,4112]{1,0}", "f32[4096,4112]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x16 runs of 1, nontemporal, prefetch 2 ahead\n"));
@@ -585,8 +584,9 @@ TEST(RelayoutPlanTest, packsPanelsOfShortRows) {
               testing::Not(HasSubstr("panels")));
 }
 
-// Lines of neighbours in a tile go to one place, whichever comes first: few
-// rows are read then; and runs are long where rows come from one place.
+// Lines of neighbours in a tile go to one place, whichever comes first, from
+// panels of the rows of a tile; and runs are long where rows come from one
+// place.
 TEST(RelayoutPlanTest, transposesNarrowTiles) {
   EXPECT_EQ(printPlan("bf16[4096,8192]{1,0}", "bf16[4096,8192]{0,1:T(8,128)}",
                       nontemporal(64)),
