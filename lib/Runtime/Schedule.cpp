@@ -26,6 +26,7 @@ static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 /// The most runs that are read side by side: processors foresee as many.
 static constexpr int64_t kMaxSideBySide = 16;
+static constexpr int64_t kPageBytes = 4096;
 
 /// Bytes of the source between those that are packed into a run, and columns
 /// that are worth a buffer.
@@ -357,35 +358,53 @@ void Schedule::streamStores(bool withColumns, bool withSideBySide) {
   }
 }
 
-/// Whether more than `most` columns of a tile, in the order of the source,
-/// begin at one set of the first-level cache, as pages do.
+/// Whether more than `most` of so many lines begin at one set of the
+/// first-level cache, as pages do.
+static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
+  int64_t step = pitch & -pitch;
+  int64_t sets = step == 0 || step >= kPageBytes ? 1 : kPageBytes / step;
+  return count / sets > most;
+}
+
+/// Whether the columns of a tile, in the order of the source, evict each other.
 static bool evictsColumns(const Move &move, int64_t most) {
-  constexpr int64_t kPage = 4096;
   int64_t columns = move.columns.count, pitch = std::abs(move.columns.dst);
   for (const Loop &loop : move.loops)
     if (std::abs(loop.dst) == columns * pitch)
       columns *= loop.count;
-  int64_t step = pitch & -pitch;
-  int64_t sets = step == 0 || step >= kPage ? 1 : kPage / step;
-  return columns / sets > most;
+  return evictsLines(columns, pitch, most);
 }
 
-/// Whether long runs that follow one another in the source go to a few places
-/// of the destination by turns, as the rows of a tile do. Such runs need no
-/// line to stay in the cache until the next one comes.
-static bool isSpreadAmongFew(const Move &move) {
-  if (move.kind != Move::Kind::Copy || move.runBytes < kMinStreamedRun)
+/// Whether copies are faster in the order of the source. There, runs that
+/// follow one another go to some places by turns, as the rows of a tile do; in
+/// the order of the destination they come from some.
+static bool isCopiedBySource(const Move &move, int64_t mostInOneSet) {
+  if (move.kind != Move::Kind::Copy || move.loops.empty())
     return false;
-  return llvm::any_of(move.loops, [&](const Loop &loop) {
-    return loop.src == move.runBytes && loop.count <= kMaxSideBySide;
-  });
+  const Loop *to = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  if (to == move.loops.end())
+    return false;
+  const Loop &from = move.loops.back();
+  bool isRun = from.dst == move.runBytes;
+  // Parts of lines stay in the cache until the other parts come.
+  if (move.runBytes < kLineBytes)
+    return isRun && evictsLines(from.count, from.src, mostInOneSet) &&
+           !evictsLines(to->count, to->dst, mostInOneSet);
+  if (move.runBytes < kMinStreamedRun || to->count > kMaxSideBySide)
+    return false;
+  if (!isRun)
+    return true;
+  // Few places are foreseen best; within a page, longer loops are faster.
+  bool isInPage = to->count * from.count * move.runBytes <= kPageBytes;
+  return isInPage ? to->count > from.count : to->count < from.count;
 }
 
 void Schedule::orderDivided(int64_t mostInOneSet) {
   for (Move &move : moves) {
     bool isDivided = isDividedAmongFew(move) &&
                      (move.isStreamed || !evictsColumns(move, mostInOneSet));
-    if (isDivided || (!move.isStreamed && isSpreadAmongFew(move)))
+    if (isDivided || (!move.isStreamed && isCopiedBySource(move, mostInOneSet)))
       orderBySource(move.loops);
   }
 }
@@ -419,7 +438,7 @@ static bool takeLoop(Move &move, size_t depth, const Loop &loop) {
 /// take longer to begin, and those that interleave must not fill pages alone:
 /// these are written as fast one after another.
 static bool isBetterTogether(llvm::ArrayRef<Move> group, int64_t steps) {
-  constexpr int64_t kMinBytes = 512, kPage = 4096, kMaxRatio = 4;
+  constexpr int64_t kMinBytes = 512, kMaxRatio = 4;
   const Move &first = group.front();
   int64_t ofFirst = first.numBytes(), bytes = 0, moved = 0;
   for (const Move &move : group) {
@@ -432,7 +451,7 @@ static bool isBetterTogether(llvm::ArrayRef<Move> group, int64_t steps) {
     return false;
   if (first.kind == Move::Kind::Copy)
     return true;
-  bool fillsPages = isInterleave(first) && ofFirst / steps >= kPage;
+  bool fillsPages = isInterleave(first) && ofFirst / steps >= kPageBytes;
   return moved - ofFirst >= ofFirst / kMaxRatio && !fillsPages;
 }
 

@@ -111,7 +111,8 @@ public:
   /// source, as it is read fastest from end to end, unless more columns of a
   /// tile than that begin at one set of the first-level cache: they would evict
   /// one another before their next lines are written. So do copies, within the
-  /// caches, that spread long runs among few places.
+  /// caches, that write to fewer places by turns than they would read from in
+  /// the order of the destination.
   void orderDivided(int64_t mostInOneSet);
 
   /// Finds moves that have outer loops in common, such as those of whole tiles

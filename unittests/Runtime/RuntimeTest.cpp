@@ -487,6 +487,42 @@ TEST(Runtime, OrderOfTiles) {
   }
 }
 
+// Copies within the caches follow the source or the destination, by the numbers
+// of places that they then write to or read from by turns.
+TEST(Runtime, OrderOfCopies) {
+  struct {
+    const char *source, *destination, *loops;
+  } cases[] = {
+      // Rows are read from end to end into four tiles.
+      {"f32[64,512]", "f32[64,512]{1,0:T(8,128)}",
+       "  for 8  src 2048 dst 512\n  for 4  src 512 dst 4096\n"},
+      // Rows are written from end to end from four tiles.
+      {"f32[64,512]{1,0:T(8,128)}", "f32[64,512]",
+       "  for 8  src 512 dst 2048\n  for 4  src 4096 dst 512\n"},
+      // Four tiles of 1 KiB are a page: they go by eight rows.
+      {"s8[64,512]{1,0:T(8,128)}", "s8[64,512]",
+       "  for 4  src 1024 dst 128\n  for 8  src 128 dst 512\n"},
+      {"s8[64,512]", "s8[64,512]{1,0:T(8,128)}",
+       "  for 4  src 128 dst 1024\n  for 8  src 512 dst 128\n"},
+      // Tiles that begin at one set of the cache are read one by one where
+      // rows do not, and by row where these do as well.
+      {"f32[1024,1000]{1,0:T(128,8)}", "f32[1024,1000]",
+       "  for 125  src 4096 dst 32\n  for 128  src 32 dst 4000\n"},
+      {"f32[1024,1024]{1,0:T(128,8)}", "f32[1024,1024]",
+       "  for 128  src 32 dst 4096\n  for 128  src 4096 dst 32\n"},
+      {"f32[1024,1000]{1,0:T(120,8)}", "f32[1024,1000]",
+       "  for 120  src 32 dst 4000\n  for 125  src 3840 dst 32\n"},
+  };
+  for (const auto &[source, destination, loops] : cases)
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves = printMoves(source, destination, vectorBytes,
+                                     /*streamedBytes=*/int64_t(1) << 40);
+      EXPECT_NE(moves.find(loops), std::string::npos)
+          << source << " to " << destination << "\n"
+          << moves;
+    }
+}
+
 // Moves of whole tiles and of the last ones that take turns, in steps of one
 // loop or of two, with fills that have more steps; and some that do not.
 TEST(Runtime, MovesByTurns) {
