@@ -206,6 +206,7 @@ void VectorKernels::interleave(Move move, llvm::ArrayRef<int64_t> rows,
   int64_t size = interleavedRuns(numColumns), pitch = numRows + gap.runs;
   InterleaveGroups groups = InterleaveGroups::choose(
       numRows, pitch, size, zippedRuns(size), /*isInterleave=*/true);
+  int64_t numWritten = 0;
   for (int64_t column : getWindows(numColumns, size)) {
     llvm::SmallVector<Value, 16> registers;
     forEachPackedByte([&](int64_t) {
@@ -219,8 +220,13 @@ void VectorKernels::interleave(Move move, llvm::ArrayRef<int64_t> rows,
               groups.zipped, /*width=*/1);
     if (gap.filler)
       registers.push_back(fillRegister(gap.filler, size));
-    bool isAligned = column % size == 0 && size * runBytes() == vectorBytes;
-    for (int64_t i = 0; i < pitch; ++i) {
+    int64_t begin = column * pitch;
+    bool isAligned = begin % size == 0 && size * runBytes() == vectorBytes;
+    // What has bypassed the cache is not written again: it would be read back
+    // from memory.
+    int64_t firstRegister = std::max<int64_t>(numWritten - begin, 0) / size;
+    numWritten = begin + pitch * size;
+    for (int64_t i = firstRegister; i < pitch; ++i) {
       RegisterRuns positions = groups.getInterleaved(i);
       // Narrow registers may have room for nothing but what stays as it is.
       int64_t numSources = registers.size();
@@ -228,7 +234,7 @@ void VectorKernels::interleave(Move move, llvm::ArrayRef<int64_t> rows,
       if (llvm::all_of(positions, isKept))
         continue;
       Value vector = gatherRuns(registers, positions);
-      Position position = move.to + (column * pitch + i * size) * runElements;
+      Position position = move.to + (begin + i * size) * runElements;
       if (isNontemporal && isAligned) {
         store(vector, position, /*isNontemporal=*/true);
         continue;
