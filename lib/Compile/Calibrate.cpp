@@ -77,6 +77,7 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
                       .Case("cached-load-bytes", {16, 32, 64})
                       .Case("first-level-ways", {4, 8, 12, 16})
                       .Case("channel-ps", {0, 500, 1000, 2000})
+                      .Case("panel-run-bytes", {64, 128})
                       .Case("pack-ps", {0, 600, 1200, 1800})
                       .EndsWith("-conflicts", {0, 3, 8, 16, 64})
                       .EndsWith("nontemporal-bytes", sizes)

@@ -216,14 +216,17 @@ int64_t Pricer::priceJumps() const {
 /// Rows beyond those that are prefetched, and lines of each beyond the first.
 /// Lines that wait take room besides; short rows that lie one behind another
 /// are half as bad, and the rows of a page are none where blocks go on in them.
+/// Of dense blocks of whole rows, which are one run of the source, pages count.
 /// Blocks with ragged ends are so much slower that rows do not matter.
 int64_t Pricer::priceStreams() const {
   bool isStaged = transpose.stores == StoreKind::Staged && !isDense();
   if (isPanel() || (isStaged && !nest.isOnLines(bytes)))
     return 0;
-  bool isByRow = !followsColumns() || getPitch(Role::DstContiguous) == kPage;
-  int64_t streams = (isByRow ? rows : columns) -
-                    (isStaged ? kFreeStagedStreams : kFreeStreams);
+  int64_t pitch = getPitch(Role::DstContiguous);
+  int64_t streams = followsColumns() && pitch < kPage ? columns : rows;
+  if (isDense() && isDenseRows() && wide == getRowBytes())
+    streams = llvm::divideCeil(rows * pitch, kPage);
+  streams -= isStaged ? kFreeStagedStreams : kFreeStreams;
   streams = std::max<int64_t>(streams, 0);
   if (target.vectorBytes < kLine)
     streams = std::min(streams, kMostStreams);

@@ -23,10 +23,8 @@ using namespace tessera;
 static constexpr int64_t kMaxWholeRows = 512;
 /// What a block takes at most that is one run of the destination.
 static constexpr int64_t kDenseBytes = 32 << 10;
-/// What a packed panel of rows takes at most: a part of the third-level cache;
-/// and how far it is prefetched.
+/// What a packed panel of rows takes at most: a part of the third-level cache.
 static constexpr int64_t kPanelBytes = 8 << 20;
-static constexpr int64_t kPanelFetchBytes = 16 << 10;
 /// With fewer ragged panels, the first and the last one cost more than packing
 /// gains.
 static constexpr int64_t kMinRaggedPanels = 5;
@@ -141,6 +139,8 @@ NestPlanner::Trial NestPlanner::planPanels(const BlockedNest &nest,
       row.count * draft.runBytes() < kRunBytes ||
       (isRagged && nest.columns.size() > 1))
     return std::nullopt;
+  if (choice.rowBytes < target.costs.panelRunBytes && !target.tuning.rowBytes)
+    return std::nullopt;
   int64_t line = RelayoutTarget::kLineBytes, run = draft.runBytes();
   int64_t wide = countRuns(draft, line);
   int64_t high = llvm::alignTo(choice.rowBytes, line) / run;
@@ -160,7 +160,7 @@ NestPlanner::Trial NestPlanner::planPanels(const BlockedNest &nest,
   transpose.stores = isRagged ? StoreKind::Staged : StoreKind::Nontemporal;
   transpose.rows = TransposeKernel::Rows::Panel;
   transpose.prefetch = target.tuning.prefetch.value_or(
-      llvm::divideCeil(kPanelFetchBytes, row.srcStride * bytes));
+      llvm::divideCeil(target.costs.copyPrefetchBytes, row.srcStride * bytes));
   draft.kernel = transpose;
   return draft;
 }

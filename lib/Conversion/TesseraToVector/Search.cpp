@@ -61,7 +61,7 @@ const NestPlanner::Kind NestPlanner::kKinds[] = {
     {"panels",
      &NestPlanner::planPanels,
      false,
-     {{128, 256, 512}, {64}, {1}, {0}}},
+     {{64, 128, 256, 512}, {64}, {1}, {0}}},
     {"ragged-panels",
      &NestPlanner::planPanels,
      false,

@@ -626,6 +626,11 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
       printPlan("bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}", nontemporal(64)),
       HasSubstr("transpose 64x32 runs of 1, nontemporal, panels packed, "
                 "prefetch 86 ahead\n"));
+  // A block that is one run of both sides needs none: it has few pages.
+  EXPECT_THAT(
+      printPlan("f32[7276,167,12]{2,1,0}", "f32[7276,167,12]{1,2,0}",
+                nontemporal(64, "znver4")),
+      HasSubstr("transpose 167x12 runs of 1, staged and nontemporal\n"));
   // Large ones are split.
   EXPECT_THAT(
       printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", nontemporal(64)),
@@ -1037,6 +1042,10 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "carried", "panels"},
       {&Costs::panelPs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "nontemporal, prefetch", "panels"},
+      {&Costs::panelRunBytes, 64, "bf16[65536,96]{1,0}", "bf16[65536,96]{0,1}",
+       "transpose 64x32", "transpose 32x32"},
+      {&Costs::copyPrefetchBytes, 0, "bf16[65536,96]{1,0}",
+       "bf16[65536,96]{0,1}", "packed, prefetch", "packed\n"},
       {&Costs::allocatePs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "nontemporal", "runs of 1, prefetch"},
       {&Costs::firstLevelWays, 64, "bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}",
