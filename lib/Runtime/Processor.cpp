@@ -8,9 +8,12 @@
 
 #include "Processor.h"
 
+#include "llvm/TargetParser/Host.h"
+
 #include <algorithm>
 #include <unistd.h>
 
+using namespace tessera;
 using namespace tessera::runtime;
 
 /// The last-level cache of a processor that does not say how large it is, and
@@ -52,6 +55,12 @@ const KernelTable &tessera::runtime::getKernels(int64_t vectorBytes) {
     return kAVX2Kernels;
 #endif
   return kBaselineKernels;
+}
+
+const ProcessorCosts &tessera::runtime::getProcessorCosts() {
+  static const ProcessorCosts costs =
+      ProcessorCosts::get(llvm::sys::getHostCPUName());
+  return costs;
 }
 
 int64_t tessera::runtime::getStreamedBytes() {

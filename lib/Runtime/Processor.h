@@ -11,11 +11,17 @@
 
 #include "Kernels.h"
 
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
 namespace tessera::runtime {
 
 /// The kernels for the widest registers of this processor that have at most
 /// `vectorBytes`; 0: any.
 const KernelTable &getKernels(int64_t vectorBytes);
+
+/// What differs between processors with the same registers; asked for once, as
+/// instructions that tell the processor take microseconds in virtual machines.
+const ProcessorCosts &getProcessorCosts();
 
 /// Bytes of a destination that the caches will not hold.
 int64_t getStreamedBytes();

@@ -183,10 +183,14 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
       move.srcOffset += src.strided->offset;
   int64_t streamedBytes =
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
-  if (int64_t bytes = made->numBytes(); bytes >= streamedBytes)
-    made->streamStores(
-        /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes,
-        /*withSideBySide=*/isShort);
+  if (int64_t bytes = made->numBytes(); bytes >= streamedBytes) {
+    StreamOptions stream;
+    stream.withColumns = bytes / (isShort ? 2 : 1) >= streamedBytes;
+    stream.withSideBySide = isShort;
+    stream.interleavesBySource =
+        !isShort && getProcessorCosts().interleavesBySource;
+    made->streamStores(stream);
+  }
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
   made->findTogether();
   made->makeTasks(*kernels, padding);

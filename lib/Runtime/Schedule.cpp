@@ -343,17 +343,19 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
-void Schedule::streamStores(bool withColumns, bool withSideBySide) {
+void Schedule::streamStores(const StreamOptions &options) {
   for (Move &move : moves) {
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     bool isTranspose = move.kind == Move::Kind::Transpose &&
-                       (withColumns || !isDividedAmongFew(move));
+                       (options.withColumns || !isDividedAmongFew(move));
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
-    bool isRead = isLong && !(withSideBySide && isOfFewRuns(move));
-    if (isRead || (isTranspose && !withSideBySide && isOfManyRows(move)))
+    bool isRead = isLong && !(options.withSideBySide && isOfFewRuns(move));
+    bool isTall =
+        options.interleavesBySource && isTranspose && isOfManyRows(move);
+    if (isRead || isTall)
       orderBySource(move.loops);
   }
 }

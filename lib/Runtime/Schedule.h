@@ -87,6 +87,17 @@ Task makeTask(const Move &move, const KernelTable &kernels,
 /// The kernel for a job; one that does nothing where that moves nothing.
 Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
 
+/// How moves bypass the caches.
+struct StreamOptions {
+  /// Whether those do that divide runs among few columns.
+  bool withColumns = true;
+  /// Whether copies that read few runs side by side follow the destination;
+  /// others follow the source.
+  bool withSideBySide = false;
+  /// Whether interleaves that make tall tiles follow the source.
+  bool interleavesBySource = false;
+};
+
 /// The moves of a relayout. They write different bytes, but for those of which
 /// they write some bits alone.
 class Schedule {
@@ -101,11 +112,8 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
-  /// Lets moves of long runs bypass the caches; those that divide runs among
-  /// few columns only if `withColumns`. Those of long runs, and interleaves
-  /// that make tall tiles, follow the source, but with `withSideBySide` those
-  /// that read few runs side by side the destination.
-  void streamStores(bool withColumns, bool withSideBySide);
+  /// Lets moves of long runs bypass the caches.
+  void streamStores(const StreamOptions &options);
 
   /// Lets moves that divide runs of the source among few columns follow the
   /// source, as it is read fastest from end to end, unless more columns of a

@@ -15,6 +15,10 @@
 
 #include "../RandomLayouts.h"
 
+#include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
+
+#include "llvm/TargetParser/Host.h"
+
 using namespace tessera;
 using ::testing::HasSubstr;
 
@@ -484,6 +488,22 @@ TEST(Runtime, OrderOfTiles) {
     EXPECT_NE(printMoves(flat, rows, vectorBytes, kNever)
                   .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
               std::string::npos);
+  }
+}
+
+// Past the caches, rows are interleaved in the order that is faster on this
+// processor, tile by tile with registers shorter than a line.
+TEST(Runtime, OrderOfInterleaves) {
+  std::string byTile = "  for 32  src 128 dst 4096\n  for 8  src 16384";
+  std::string byRow = "  for 8  src 16384 dst 512\n  for 32  src 128";
+  auto costs = ProcessorCosts::get(llvm::sys::getHostCPUName());
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    std::string moves =
+        printMoves("s8[64,4096]", "s8[64,4096]{1,0:T(32,128)(4,1)}",
+                   vectorBytes, /*streamedBytes=*/1);
+    bool hasLines = moves.find("AVX-512") != std::string::npos;
+    const auto &loops = hasLines && costs.interleavesBySource ? byRow : byTile;
+    EXPECT_NE(moves.find(loops), std::string::npos) << moves;
   }
 }
 
