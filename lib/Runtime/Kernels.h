@@ -41,6 +41,19 @@ struct ByteParts {
   size_t numParts;
 };
 
+/// How transposes bypass the caches, by registers as long as a line.
+struct StreamedBlocks {
+  /// Lines of each column that are written one behind another, at most
+  /// `kMostLines`, or `kMostPackedLines` where rows are packed: copied side by
+  /// side first.
+  int64_t lines = 1;
+  bool packsRows = false;
+  /// Whether rows are prefetched into the second-level cache alone.
+  bool prefetchesToL2 = false;
+};
+
+constexpr int64_t kMostLines = 3, kMostPackedLines = 4;
+
 /// The loops of one call of a kernel, outermost first, and what each step of
 /// them moves.
 struct Job {
@@ -54,6 +67,7 @@ struct Job {
   Loop rows, columns;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
+  StreamedBlocks blocks;
   /// Of copies: bytes behind each run that are filled. Of a transpose to
   /// columns of 2 or 4 runs: not 0 where those behind the rows are; if there
   /// are as many rows, bytes behind the last column.

@@ -184,12 +184,11 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   int64_t streamedBytes =
       options.streamedBytes ? options.streamedBytes : getStreamedBytes();
   if (int64_t bytes = made->numBytes(); bytes >= streamedBytes) {
-    StreamOptions stream;
-    stream.withColumns = bytes / (isShort ? 2 : 1) >= streamedBytes;
-    stream.withSideBySide = isShort;
-    stream.interleavesBySource =
-        !isShort && getProcessorCosts().interleavesBySource;
-    made->streamStores(stream);
+    RelayoutTarget target;
+    target.vectorBytes = kernels->vectorBytes;
+    target.costs = getProcessorCosts();
+    made->streamStores(
+        /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes, target);
   }
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
   made->findTogether();

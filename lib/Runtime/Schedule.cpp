@@ -8,6 +8,8 @@
 
 #include "Schedule.h"
 
+#include "tessera/Conversion/TesseraToVector/CostModel.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -330,6 +332,97 @@ int64_t Schedule::numBytes() const {
   return bytes;
 }
 
+//===----------------------------------------------------------------------===//
+// Moves past the caches
+//===----------------------------------------------------------------------===//
+
+/// Whether more than `most` of so many lines begin at one set of the
+/// first-level cache, as pages do.
+static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
+  int64_t step = pitch & -pitch;
+  int64_t sets = step == 0 || step >= kPageBytes ? 1 : kPageBytes / step;
+  return count / sets > most;
+}
+
+/// A transpose in blocks of so many lines of each column, along the source.
+static NestSchedule makeBlocks(const Move &move, int64_t lines) {
+  int64_t line = kLineBytes / move.runBytes;
+  auto makeLoop = [](const Loop &loop, int64_t step, PlanLoop::Role role) {
+    return PlanLoop{loop.count, std::abs(loop.src), std::abs(loop.dst),
+                    std::clamp<int64_t>(loop.count, 1, step), role};
+  };
+  NestSchedule nest;
+  nest.runElements = move.runBytes;
+  nest.loops = {
+      makeLoop(move.rows, lines * line, PlanLoop::Role::DstContiguous),
+      makeLoop(move.columns, line, PlanLoop::Role::SrcContiguous)};
+  TransposeKernel transpose;
+  transpose.stores = StoreKind::Nontemporal;
+  transpose.prefetch = 1;
+  nest.kernel = transpose;
+  return nest;
+}
+
+/// The number of lines that costs least, by the model of compiled relayouts.
+static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
+  // More than so many rows at a time are more than a processor foresees.
+  constexpr int64_t kMostRows = 64;
+  int64_t line = kLineBytes / move.runBytes, best = 1;
+  int64_t most =
+      std::min({kMostLines, kMostRows / line, move.rows.count / line});
+  std::optional<int64_t> least;
+  for (int64_t lines = 1; lines <= most; ++lines) {
+    int64_t cost = getPlanCost(makeBlocks(move, lines), /*elementBytes=*/1,
+                               target, /*isLarge=*/true)
+                       .total();
+    if (least && cost >= *least)
+      continue;
+    least = cost;
+    best = lines;
+  }
+  return best;
+}
+
+/// Short rows that lie one behind another: they are read fastest from end to
+/// end.
+static bool isDense(const Move &move) {
+  constexpr int64_t kShortRow = 1024;
+  int64_t size = move.columns.count * move.runBytes;
+  return size <= kShortRow && std::abs(move.rows.src) <= size + size / 8;
+}
+
+/// Rows of which a tile takes a part of a line, so that they are read again and
+/// again, where they evict one another meanwhile; or where columns need long
+/// runs to use all channels of the memory.
+static bool isReadAgain(const Move &move) {
+  constexpr int64_t kAllChannels = 512, kWays = 8;
+  return move.runBytes <= 2 &&
+         (move.columns.dst % kAllChannels == 0 ||
+          evictsLines(kLineBytes / move.runBytes, move.rows.src, kWays));
+}
+
+/// The blocks of a transpose. Of packed rows, columns get as many lines as of
+/// the panels of compiled relayouts, or twice as many where they need more.
+static StreamedBlocks chooseBlocks(const Move &move,
+                                   const RelayoutTarget &target) {
+  const ProcessorCosts &costs = target.costs;
+  StreamedBlocks blocks;
+  bool isAgain = isReadAgain(move);
+  blocks.packsRows = isAgain || isDense(move);
+  if (blocks.packsRows) {
+    int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
+    blocks.lines = std::clamp<int64_t>(lines, 1, kMostPackedLines);
+    return blocks;
+  }
+  blocks.lines = chooseLines(move, target);
+  int64_t conflicts =
+      countConflicts(makeBlocks(move, blocks.lines),
+                     /*elementBytes=*/1, PlanLoop::Role::DstContiguous);
+  blocks.prefetchesToL2 = conflicts > costs.firstLevelConflicts &&
+                          conflicts <= costs.prefetchConflicts;
+  return blocks;
+}
+
 /// Whether the innermost loop makes few runs one of the destination.
 static bool isOfFewRuns(const Move &move) {
   return !move.loops.empty() && move.loops.back().dst == move.runBytes &&
@@ -343,29 +436,26 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
-void Schedule::streamStores(const StreamOptions &options) {
+void Schedule::streamStores(bool withColumns, const RelayoutTarget &target) {
+  bool hasLineRegisters = target.vectorBytes >= kLineBytes;
   for (Move &move : moves) {
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
-    bool isTranspose = move.kind == Move::Kind::Transpose &&
-                       (options.withColumns || !isDividedAmongFew(move));
+    bool isDivided = isDividedAmongFew(move);
+    bool isTranspose =
+        move.kind == Move::Kind::Transpose && (withColumns || !isDivided);
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
-    bool isRead = isLong && !(options.withSideBySide && isOfFewRuns(move));
-    bool isTall =
-        options.interleavesBySource && isTranspose && isOfManyRows(move);
+    bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
+    bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
+                  target.costs.interleavesBySource;
     if (isRead || isTall)
       orderBySource(move.loops);
+    bool hasBlocks = !isDivided && !isInterleave(move) && move.fillBytes == 0;
+    if (isTranspose && hasBlocks && hasLineRegisters)
+      move.blocks = chooseBlocks(move, target);
   }
-}
-
-/// Whether more than `most` of so many lines begin at one set of the
-/// first-level cache, as pages do.
-static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
-  int64_t step = pitch & -pitch;
-  int64_t sets = step == 0 || step >= kPageBytes ? 1 : kPageBytes / step;
-  return count / sets > most;
 }
 
 /// Whether the columns of a tile, in the order of the source, evict each other.
@@ -529,6 +619,7 @@ Task tessera::runtime::makeTask(
   job.rows = move.rows;
   job.columns = move.columns;
   job.isStreamed = move.isStreamed;
+  job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
@@ -589,7 +680,11 @@ void Move::print(llvm::raw_ostream &os) const {
   os << getKindName(kind) << " of " << runBytes
      << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
      << dstOffset << (isStreamed ? ", streamed" : "")
-     << (fillBytes ? ", padding behind it" : "") << "\n";
+     << (fillBytes ? ", padding behind it" : "");
+  if (blocks.lines > 1)
+    os << ", " << blocks.lines << " lines of a column";
+  os << (blocks.packsRows ? ", rows packed" : "")
+     << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : loops)
     printLoop("for", loop, os);
   if (kind == Kind::Copy || kind == Kind::Fill)

@@ -48,6 +48,7 @@ struct Move {
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   bool isStreamed = false;
+  StreamedBlocks blocks;
   /// Bytes of padding that are filled behind each run of a copy, or behind the
   /// rows of a column that is interleaved; where those are all, behind the last
   /// column.
@@ -87,17 +88,6 @@ Task makeTask(const Move &move, const KernelTable &kernels,
 /// The kernel for a job; one that does nothing where that moves nothing.
 Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
 
-/// How moves bypass the caches.
-struct StreamOptions {
-  /// Whether those do that divide runs among few columns.
-  bool withColumns = true;
-  /// Whether copies that read few runs side by side follow the destination;
-  /// others follow the source.
-  bool withSideBySide = false;
-  /// Whether interleaves that make tall tiles follow the source.
-  bool interleavesBySource = false;
-};
-
 /// The moves of a relayout. They write different bytes, but for those of which
 /// they write some bits alone.
 class Schedule {
@@ -112,8 +102,12 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
-  /// Lets moves of long runs bypass the caches.
-  void streamStores(const StreamOptions &options);
+  /// Lets moves of long runs bypass the caches; those that divide runs among
+  /// few columns only if `withColumns`. Those of long runs follow the source,
+  /// but with registers shorter than a line those that read few runs side by
+  /// side the destination. Others get the order and the blocks that suit the
+  /// costs of `target`.
+  void streamStores(bool withColumns, const RelayoutTarget &target);
 
   /// Lets moves that divide runs of the source among few columns follow the
   /// source, as it is read fastest from end to end, unless more columns of a

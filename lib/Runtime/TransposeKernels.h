@@ -506,18 +506,13 @@ private:
   alignas(kLineBytes) char buffer[kLine * kBufferPitch];
 };
 
-/// Memory is divided among channels by a few bits of the address: lines that
-/// are a multiple of so many bytes apart all go to one of them. Of columns that
-/// lie so, three or four lines each are written one behind another.
-constexpr int64_t kAllChannels = 512;
-
 /// Some lines of each column, of registers as long as a line, whose rows are
 /// each read by loads of their own: processors foresee where those go on.
 /// Columns that do not fill a line of a row come in narrower tiles.
 template <int RunBytes, int Lines>
 __attribute__((noinline)) void
 streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
-              int64_t srcPitch, int64_t dstPitch) {
+              int64_t srcPitch, int64_t dstPitch, bool prefetchesToL2) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   const Pitch from(srcPitch), to(dstPitch);
@@ -527,8 +522,11 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
     for (int64_t i = 0; i < Lines; ++i) {
       const char *rows = src + i * kLine * srcPitch + c * RunBytes;
       char *lines = dst + c * dstPitch + i * kLineBytes;
-      prefetchRows</*Locality=*/0>(
-          Rows<const char, kLine>(rows + kPrefetchBytes, from));
+      const Rows<const char, kLine> ahead(rows + kPrefetchBytes, from);
+      if (prefetchesToL2)
+        prefetchRows(ahead);
+      else
+        prefetchRows</*Locality=*/0>(ahead);
       TESSERA_UNROLL
       for (int64_t part = 0; part < kLineBytes; part += kLoad)
         transposeTile<RunBytes, kVectorBytes, kLoad, true>(
@@ -543,13 +541,15 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
                                                columns - c, srcPitch, dstPitch);
 }
 
-/// Rows of whole lines of the destination, of runs so short that a tile takes a
-/// part of a line of each row. Rows are copied into a buffer, line below line,
-/// as tiles read them again and again, and long runs of few columns at a time
-/// written from there. Meanwhile the rows that come next are prefetched.
+/// Rows of whole lines of the destination, which are short and lie one behind
+/// another, or of runs so short that a tile takes a part of a line of each row:
+/// a tile reads them again and again. Rows are copied into a buffer, line below
+/// line, and long runs of few columns at a time written from there. Meanwhile
+/// the rows that come next are prefetched.
 template <int RunBytes> class PackedRows {
 public:
-  PackedRows(const Block &whole) : whole(whole), pitch(whole.dstPitch) {}
+  PackedRows(const Block &whole, int64_t lines)
+      : whole(whole), most(lines * kLine), pitch(whole.dstPitch) {}
 
   void run() {
     Block piece = getPiece(0, 0), next;
@@ -568,20 +568,20 @@ public:
 
 private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
-  /// Runs of columns go to all channels of the memory, and buffers stay in the
-  /// first two levels of the caches.
-  static constexpr int64_t kRows = 256 / RunBytes, kColumns = 256;
+  /// Buffers stay in the first two levels of the caches.
+  static constexpr int64_t kMostRows = kMostPackedLines * kLine;
+  static constexpr int64_t kColumns = 256;
   static constexpr int64_t kLines = kColumns / kLine;
   /// Lines of a row do not begin at one set of the first-level cache.
-  static constexpr int64_t kBufferPitch = (kRows + 1) * kLineBytes;
-  /// A tile has as many columns as a lane of bytes.
-  static constexpr int64_t kGroup = kLaneBytes;
+  static constexpr int64_t kBufferPitch = (kMostRows + 1) * kLineBytes;
+  /// The columns of a tile.
+  static constexpr int64_t kGroup = kLine < kLaneBytes ? kLine : kLaneBytes;
 
   Block getPiece(int64_t r, int64_t c) const {
     Block piece = whole;
     piece.src += r * whole.srcPitch + c * RunBytes;
     piece.dst += c * whole.dstPitch + r * RunBytes;
-    piece.rows = least(kRows, whole.rows - r);
+    piece.rows = least(most, whole.rows - r);
     piece.columns = least(kColumns, whole.columns - c);
     return piece;
   }
@@ -631,28 +631,28 @@ private:
   }
 
   const Block &whole;
+  const int64_t most;
   const Pitch pitch;
   alignas(kLineBytes) char buffer[kLines * kBufferPitch];
 };
 
 /// Rows of whole lines of the destination, along the source.
-template <int RunBytes> void streamRows(const Block &whole) {
-  constexpr int64_t kLine = kLineRuns<RunBytes>, kMostRows = 64;
-  bool sharesChannel = whole.dstPitch % kAllChannels == 0;
-  if constexpr (RunBytes <= 2)
-    if (sharesChannel || isInOneSet<RunBytes>(whole.srcPitch))
-      return PackedRows<RunBytes>(whole).run();
-  int64_t most = least(sharesChannel ? 3 : 2, kMostRows / kLine), lines = 0;
+template <int RunBytes>
+void streamRows(const Block &whole, const StreamedBlocks &blocks) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  if (blocks.packsRows)
+    return PackedRows<RunBytes>(whole, blocks.lines).run();
+  int64_t most = blocks.lines, lines = 0;
   Block block = whole;
   for (int64_t left = whole.rows / kLine; left > 0; left -= lines) {
     lines = left == most + 1 && most > 1 ? 2 : least(most, left);
     block.rows = lines * kLine;
     if (lines == 3)
-      callApart(streamColumns<RunBytes, 3>, block);
+      callApart(streamColumns<RunBytes, 3>, block, blocks.prefetchesToL2);
     else if (lines == 2)
-      callApart(streamColumns<RunBytes, 2>, block);
+      callApart(streamColumns<RunBytes, 2>, block, blocks.prefetchesToL2);
     else
-      callApart(streamColumns<RunBytes, 1>, block);
+      callApart(streamColumns<RunBytes, 1>, block, blocks.prefetchesToL2);
     block.src += lines * kLine * whole.srcPitch;
     block.dst += lines * kLineBytes;
   }
@@ -886,7 +886,8 @@ template <int RunBytes> void carryRows(const Block &whole) {
 /// caches. Registers that are shorter than a line go through a buffer, so that
 /// all of a line is written at once: processors write what waits for the rest
 /// of a line part by part.
-template <int RunBytes> void transposeStreamed(const Block &whole) {
+template <int RunBytes>
+void transposeStreamed(const Block &whole, const StreamedBlocks &blocks) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   int64_t head = bytesToLine(whole.dst);
   int64_t lines = whole.rows - head / RunBytes;
@@ -906,7 +907,7 @@ template <int RunBytes> void transposeStreamed(const Block &whole) {
   if constexpr (kVectorBytes < kLineBytes)
     StagedRows<RunBytes, true>(part(head, lines)).run();
   else
-    streamRows<RunBytes>(part(head, lines));
+    streamRows<RunBytes>(part(head, lines), blocks);
   transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));
 }
 
@@ -1260,8 +1261,9 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
     return walkBlocks(job, src, dst, [](const Block &block) {
       transposeCached<RunBytes>(block);
     });
-  walkBlocks(job, src, dst,
-             [](const Block &block) { transposeStreamed<RunBytes>(block); });
+  walkBlocks(job, src, dst, [&job](const Block &block) {
+    transposeStreamed<RunBytes>(block, job.blocks);
+  });
 }
 
 /// Interleaves of rows and padding, which lies behind the rows of each column,

@@ -507,6 +507,31 @@ TEST(Runtime, OrderOfInterleaves) {
   }
 }
 
+// Past the caches, rows are packed that are short and dense, or of runs that
+// are read again and again.
+TEST(Runtime, PackedRows) {
+  struct {
+    const char *source, *destination;
+    bool isPacked;
+  } cases[] = {
+      {"f32[1,320,64]", "f32[1,320,64]{1,2,0}", true},
+      {"f64[128,128]", "f64[128,128]{0,1}", true},
+      {"f32[320,512]", "f32[320,512]{0,1}", false},
+      {"bf16[512,1024]", "bf16[512,1024]{0,1}", true},
+      {"bf16[544,1056]", "bf16[544,1056]{0,1}", false},
+      // Rows lie apart.
+      {"f32[320,2,64]", "f32[320,2,64]{0,1,2}", false},
+  };
+  for (const auto &[source, destination, isPacked] : cases) {
+    std::string moves = printMoves(source, destination, /*vectorBytes=*/64,
+                                   /*streamedBytes=*/1);
+    if (moves.find("AVX-512") == std::string::npos)
+      GTEST_SKIP() << "no registers as long as a line";
+    EXPECT_EQ(moves.find("rows packed") != std::string::npos, isPacked)
+        << moves;
+  }
+}
+
 // Copies within the caches follow the source or the destination, by the numbers
 // of places that they then write to or read from by turns.
 TEST(Runtime, OrderOfCopies) {

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CostModel.h"
+#include "tessera/Conversion/TesseraToVector/CostModel.h"
+
 #include "InterleaveGroups.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -36,9 +36,9 @@
 #ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 #define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_NESTPLANNER_H
 
-#include "CostModel.h"
 #include "Draft.h"
 
+#include "tessera/Conversion/TesseraToVector/CostModel.h"
 #include "tessera/Conversion/TesseraToVector/PackedNests.h"
 
 #include "llvm/ADT/STLExtras.h"

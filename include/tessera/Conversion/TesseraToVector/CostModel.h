@@ -23,8 +23,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_LIB_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
-#define TESSERA_LIB_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
+#ifndef TESSERA_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
+#define TESSERA_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
@@ -43,4 +43,4 @@ int64_t countConflicts(const NestSchedule &nest, int64_t elementBytes,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
+#endif // TESSERA_CONVERSION_TESSERATOVECTOR_COSTMODEL_H
