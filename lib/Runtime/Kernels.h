@@ -65,6 +65,9 @@ struct Job {
   /// and those that are contiguous in the source (or close, of bits; where they
   /// are neighbours in the destination too there are no rows).
   Loop rows, columns;
+  /// Of a transpose: what comes behind the rows in the destination, and behind
+  /// the columns in the source, as in tiles. 1 step: nothing does.
+  Loop moreRows, moreColumns;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
   StreamedBlocks blocks;

@@ -231,12 +231,13 @@ namespace {
 struct PartialMove {
   explicit PartialMove(const Move &move)
       : loops(move.loops), rows(move.rows), columns(move.columns),
+        moreRows(move.moreRows), moreColumns(move.moreColumns),
         runBytes(move.runBytes), src(move.srcOffset), dst(move.dstOffset) {}
 
   void takeShare(const Move &move, Share share);
 
   llvm::SmallVector<Loop, 6> loops;
-  Loop rows, columns;
+  Loop rows, columns, moreRows, moreColumns;
   int64_t runBytes, src, dst;
 
 private:
@@ -273,6 +274,9 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (!move.isFilledBehindColumns())
       consider(columns, kStepRows);
     consider(rows, kStepRows);
+    // Whole lines of chains.
+    consider(moreColumns, std::max<int64_t>(kStepRows / columns.count, 1));
+    consider(moreRows, std::max<int64_t>(kStepRows / rows.count, 1));
   }
   if (best)
     take(*best, step, share);
@@ -291,6 +295,8 @@ static void runShare(const Move &move, const Task &task,
   job.runBytes = part.runBytes;
   job.rows = part.rows;
   job.columns = part.columns;
+  job.moreRows = part.moreRows;
+  job.moreColumns = part.moreColumns;
   getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
 }
 

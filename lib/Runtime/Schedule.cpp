@@ -111,7 +111,8 @@ static void findSpreadRow(Move &move) {
 
 /// Whether runs of the source are divided among a few columns.
 static bool isDividedAmongFew(const Move &move) {
-  return move.kind == Move::Kind::Transpose && move.columns.count <= 4;
+  return move.kind == Move::Kind::Transpose &&
+         move.columns.count * move.moreColumns.count <= 4;
 }
 
 /// Makes loops follow the source.
@@ -136,6 +137,33 @@ static bool isInterleave(const Move &move) {
   return move.kind == Move::Kind::Transpose &&
          move.columns.dst == move.rows.count * move.runBytes &&
          isApart(move.columns.dst, move.runBytes);
+}
+
+/// Whether a run of the source is divided among two or four columns.
+static bool isDeinterleave(const Move &move) {
+  return move.kind == Move::Kind::Transpose &&
+         move.rows.src == move.columns.count * move.runBytes &&
+         isApart(move.rows.src, move.runBytes);
+}
+
+/// Takes the loops that continue rows or columns of less than a line, as those
+/// of tiles do: else a step would read or write a part of a line alone.
+static void findChains(Move &move) {
+  if (move.kind != Move::Kind::Transpose || move.fillBytes > 0 ||
+      isInterleave(move) || isDeinterleave(move))
+    return;
+  auto take = [&](const Loop &inner, int64_t Loop::*stride, Loop &more) {
+    int64_t size = inner.count * move.runBytes;
+    Loop *loop = llvm::find_if(
+        move.loops, [&](const Loop &loop) { return loop.*stride == size; });
+    if (size == 0 || kLineBytes % size != 0 || size == kLineBytes ||
+        loop == move.loops.end())
+      return;
+    more = *loop;
+    move.loops.erase(loop);
+  };
+  take(move.rows, &Loop::dst, move.moreRows);
+  take(move.columns, &Loop::src, move.moreColumns);
 }
 
 /// Lets a kernel write the padding behind runs that it copies or interleaves,
@@ -322,6 +350,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
   }
+  llvm::for_each(schedule.moves, findChains);
   return schedule;
 }
 
@@ -347,15 +376,24 @@ static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
 /// A transpose in blocks of so many lines of each column, along the source.
 static NestSchedule makeBlocks(const Move &move, int64_t lines) {
   int64_t line = kLineBytes / move.runBytes;
-  auto makeLoop = [](const Loop &loop, int64_t step, PlanLoop::Role role) {
-    return PlanLoop{loop.count, std::abs(loop.src), std::abs(loop.dst),
-                    std::clamp<int64_t>(loop.count, 1, step), role};
-  };
   NestSchedule nest;
   nest.runElements = move.runBytes;
-  nest.loops = {
-      makeLoop(move.rows, lines * line, PlanLoop::Role::DstContiguous),
-      makeLoop(move.columns, line, PlanLoop::Role::SrcContiguous)};
+  auto addLoop = [&](const Loop &inner, const Loop &more, int64_t runs,
+                     PlanLoop::Role role, auto &inBlock) {
+    bool isChained = more.count > 1;
+    const Loop &loop = isChained ? more : inner;
+    if (isChained) {
+      inBlock.push_back(
+          {inner.count, std::abs(inner.src), std::abs(inner.dst)});
+      runs /= inner.count;
+    }
+    nest.loops.push_back({loop.count, std::abs(loop.src), std::abs(loop.dst),
+                          std::clamp<int64_t>(loop.count, 1, runs), role});
+  };
+  addLoop(move.rows, move.moreRows, lines * line, PlanLoop::Role::DstContiguous,
+          nest.rows);
+  addLoop(move.columns, move.moreColumns, line, PlanLoop::Role::SrcContiguous,
+          nest.columns);
   TransposeKernel transpose;
   transpose.stores = StoreKind::Nontemporal;
   transpose.prefetch = 1;
@@ -368,8 +406,8 @@ static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
   // More than so many rows at a time are more than a processor foresees.
   constexpr int64_t kMostRows = 64;
   int64_t line = kLineBytes / move.runBytes, best = 1;
-  int64_t most =
-      std::min({kMostLines, kMostRows / line, move.rows.count / line});
+  int64_t rows = move.rows.count * move.moreRows.count;
+  int64_t most = std::min({kMostLines, kMostRows / line, rows / line});
   std::optional<int64_t> least;
   for (int64_t lines = 1; lines <= most; ++lines) {
     int64_t cost = getPlanCost(makeBlocks(move, lines), /*elementBytes=*/1,
@@ -407,8 +445,9 @@ static StreamedBlocks chooseBlocks(const Move &move,
                                    const RelayoutTarget &target) {
   const ProcessorCosts &costs = target.costs;
   StreamedBlocks blocks;
+  bool isChained = move.moreRows.count > 1 || move.moreColumns.count > 1;
   bool isAgain = isReadAgain(move);
-  blocks.packsRows = isAgain || isDense(move);
+  blocks.packsRows = !isChained && (isAgain || isDense(move));
   if (blocks.packsRows) {
     int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
     blocks.lines = std::clamp<int64_t>(lines, 1, kMostPackedLines);
@@ -585,6 +624,7 @@ void Schedule::findTogether() {
 
 static bool isEmpty(const Job &job) {
   return job.runBytes == 0 || job.rows.count == 0 || job.columns.count == 0 ||
+         job.moreRows.count == 0 || job.moreColumns.count == 0 ||
          llvm::any_of(llvm::ArrayRef(job.loops, job.numLoops),
                       [](const Loop &loop) { return loop.count == 0; });
 }
@@ -618,6 +658,8 @@ Task tessera::runtime::makeTask(
   job.runBytes = move.runBytes;
   job.rows = move.rows;
   job.columns = move.columns;
+  job.moreRows = move.moreRows;
+  job.moreColumns = move.moreColumns;
   job.isStreamed = move.isStreamed;
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
@@ -649,8 +691,8 @@ void Schedule::makeTasks(
 //===----------------------------------------------------------------------===//
 
 int64_t Move::numBytes() const {
-  int64_t count = runBytes * rows.count * columns.count *
-                  std::max<int64_t>(bytes.size(), 1);
+  int64_t count = runBytes * rows.count * columns.count * moreRows.count *
+                  moreColumns.count * std::max<int64_t>(bytes.size(), 1);
   for (const Loop &loop : loops)
     count *= loop.count;
   return count;
@@ -690,5 +732,9 @@ void Move::print(llvm::raw_ostream &os) const {
   if (kind == Kind::Copy || kind == Kind::Fill)
     return;
   printLoop("rows", rows, os);
+  if (moreRows.count > 1)
+    printLoop("more rows", moreRows, os);
   printLoop("columns", columns, os);
+  if (moreColumns.count > 1)
+    printLoop("more columns", moreColumns, os);
 }

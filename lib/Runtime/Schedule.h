@@ -47,6 +47,7 @@ struct Move {
   int64_t runBytes = 1;
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
+  Loop moreRows = {1, 0, 0}, moreColumns = {1, 0, 0};
   bool isStreamed = false;
   StreamedBlocks blocks;
   /// Bytes of padding that are filled behind each run of a copy, or behind the

@@ -45,14 +45,13 @@ TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
 /// A tile of `LoadBytes` of each row and `Bytes` of each column, of which
 /// `write(k, column)` gets column k. Rounds of unpacking within lanes make row
 /// k of each lane column k of it; then lanes of the same columns are put
-/// together. What lies `prefetch` bytes behind the rows is prefetched, unless
-/// that is 0.
-template <int RunBytes, int Bytes, int LoadBytes, typename Write>
-TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
-                                  int64_t prefetch, const Write &write) {
+/// together. `prefetch` is called when the rows are loaded.
+template <int RunBytes, int Bytes, int LoadBytes, typename Rows,
+          typename Prefetch, typename Write>
+TESSERA_INLINE void transposeTileOf(const Rows &rows, const Prefetch &prefetch,
+                                    const Write &write) {
   constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
   constexpr int kLanes = LoadBytes / kLaneBytes, kRows = kRuns / kLanes;
-  const Rows<const char, kRuns> rows(src, srcPitch);
   using V = Vector<RunBytes, Bytes>;
   V tile[kLanes][kColumns];
   TESSERA_UNROLL
@@ -63,8 +62,7 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
           loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
     unpackRegisters<kColumns, kRuns>(tile[i]);
   }
-  if (prefetch > 0)
-    prefetchRows(Rows<const char, kRuns>(src + prefetch, srcPitch));
+  prefetch();
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {
     V lanes[kLanes];
@@ -76,6 +74,21 @@ TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
     for (int i = 0; i < kLanes; ++i)
       write(i * kColumns + k, lanes[i]);
   }
+}
+
+/// The same of rows that are some bytes apart. What lies `prefetch` bytes
+/// behind them is prefetched, unless that is 0.
+template <int RunBytes, int Bytes, int LoadBytes, typename Write>
+TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
+                                  int64_t prefetch, const Write &write) {
+  using Side = Rows<const char, Bytes / RunBytes>;
+  transposeTileOf<RunBytes, Bytes, LoadBytes>(
+      Side(src, srcPitch),
+      [&] {
+        if (prefetch > 0)
+          prefetchRows(Side(src + prefetch, srcPitch));
+      },
+      write);
 }
 
 /// The same to columns that are some bytes apart.
@@ -1255,6 +1268,171 @@ TESSERA_INLINE void transposeCached(const Block &block) {
     transposeStaged<RunBytes>(block);
 }
 
+//===----------------------------------------------------------------------===//
+// Rows or columns in chains
+//===----------------------------------------------------------------------===//
+
+/// Rows, or columns, of which `more` come behind `inner`.
+template <int RunBytes> class Chain {
+public:
+  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+
+  Chain(const Loop &inner, const Loop &more, int64_t Loop::*side)
+      : inner(inner), more(more), pitch(inner.*side),
+        isChained(more.count > 1) {
+    int64_t count = inner.count, morePitch = more.*side;
+    for (int64_t i = 0; i < kLine; ++i)
+      places[i] = i % count * pitch + i / count * morePitch;
+    step = kLine / count * morePitch;
+    int64_t all = count * more.count;
+    bool isEven = !isChained || kLine % count == 0;
+    whole = !isEven || all < kLine ? 0 : isChained ? all / kLine * kLine : all;
+  }
+
+  /// Where run `i` begins, which begins a line if this is a chain; and the next
+  /// ones from there on.
+  int64_t getBegin(int64_t i) const {
+    return isChained ? i / kLine * step : i * pitch;
+  }
+  const int64_t *getPlaces() const { return places; }
+  /// Runs that come by lines, of which the last one may overlap others.
+  int64_t countWhole() const { return whole; }
+  int64_t countWholeGroups() const { return whole / inner.count; }
+
+  const Loop inner, more;
+
+private:
+  int64_t pitch;
+  bool isChained;
+  int64_t whole, step;
+  int64_t places[kLine];
+};
+
+/// Runs at places of their own.
+struct PlacedRows {
+  const char *begin;
+  const int64_t *places;
+
+  TESSERA_INLINE const char *operator[](int row) const {
+    return begin + places[row];
+  }
+};
+
+/// A line of each of as many rows as make a line of a column, in tiles.
+template <int RunBytes> class ChainedTiles {
+public:
+  ChainedTiles(const Job &job)
+      : blocks(job.blocks), rows(job.rows, job.moreRows, &Loop::src),
+        columns(job.columns, job.moreColumns, &Loop::dst),
+        isOnLines(isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)) {}
+
+  void run(const char *src, char *dst, bool isStreamed) const {
+    if (rows.countWhole() > 0 && columns.countWhole() > 0) {
+      if (isStreamed && isOnLines && bytesToLine(dst) == 0)
+        runWhole<true>(src, dst);
+      else
+        runWhole<false>(src, dst);
+      runGroups(src, dst, rows.countWholeGroups(), rows.more.count, 0);
+      runGroups(src, dst, 0, rows.countWholeGroups(),
+                columns.countWholeGroups());
+      return;
+    }
+    runGroups(src, dst, 0, rows.more.count, 0);
+  }
+
+private:
+  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+
+  /// In bands of rows, along the source.
+  template <bool IsStreamed> void runWhole(const char *src, char *dst) const {
+    int64_t numRows = rows.countWhole(), numColumns = columns.countWhole();
+    int64_t band = IsStreamed ? blocks.lines * kLine : kBandRows;
+    for (int64_t begin = 0; begin < numRows; begin += band) {
+      int64_t end = least(begin + band, numRows);
+      for (int64_t c = 0; c < numColumns; c += kLine) {
+        int64_t column = least(c, numColumns - kLine);
+        const char *from = src + column * RunBytes;
+        char *to = dst + columns.getBegin(column);
+        for (int64_t r = begin; r < end; r += kLine) {
+          int64_t row = least(r, numRows - kLine);
+          bool isLine = IsStreamed && row == r;
+          if (isLine)
+            moveLines<true>(from + rows.getBegin(row), to + row * RunBytes);
+          else
+            moveLines<false>(from + rows.getBegin(row), to + row * RunBytes);
+        }
+      }
+    }
+  }
+
+  /// Registers that are shorter than a line go through a buffer past the
+  /// caches, so that all of a line is written at once.
+  template <bool IsStreamed>
+  TESSERA_INLINE void moveLines(const char *src, char *dst) const {
+    constexpr bool kIsBuffered = IsStreamed && kVectorBytes < kLineBytes;
+    alignas(kLineBytes) char buffer[kIsBuffered ? kLine * kLineBytes : 1];
+    TESSERA_UNROLL
+    for (int64_t i = 0; i < kLineBytes; i += kVectorBytes) {
+      const PlacedRows read = {src, rows.getPlaces() + i / RunBytes};
+      TESSERA_UNROLL
+      for (int64_t part = 0; part < kLineBytes; part += kLoad)
+        transposeTileOf<RunBytes, kVectorBytes, kLoad>(
+            PlacedRows{read.begin + part, read.places},
+            [&] {
+              if (IsStreamed && part == 0)
+                prefetch(read);
+            },
+            [&](int k, auto column) {
+              int64_t number = part / RunBytes + k;
+              if constexpr (kIsBuffered)
+                store(buffer + number * kLineBytes + i, column);
+              else
+                tessera::runtime::write<IsStreamed>(
+                    dst + columns.getPlaces()[number] + i, column);
+            });
+    }
+    if constexpr (kIsBuffered)
+      for (int64_t k = 0; k < kLine; ++k)
+        streamWholeLines(buffer + k * kLineBytes, dst + columns.getPlaces()[k],
+                         kLineBytes);
+  }
+
+  TESSERA_INLINE void prefetch(const PlacedRows &read) const {
+    TESSERA_UNROLL
+    for (int k = 0; k < kVectorBytes / RunBytes; ++k)
+      if (blocks.prefetchesToL2)
+        __builtin_prefetch(read[k] + kPrefetchBytes, /*rw=*/0, /*locality=*/2);
+      else
+        __builtin_prefetch(read[k] + kPrefetchBytes, /*rw=*/0, /*locality=*/0);
+  }
+
+  /// What does not come by lines: some groups of rows, of columns those from
+  /// group `column` on.
+  void runGroups(const char *src, char *dst, int64_t row, int64_t endRow,
+                 int64_t column) const {
+    for (; row < endRow; ++row)
+      for (int64_t c = column; c < columns.more.count; ++c)
+        transposeBlocks<RunBytes>(
+            {src + row * rows.more.src + c * columns.more.src,
+             dst + row * rows.more.dst + c * columns.more.dst, rows.inner.count,
+             columns.inner.count, rows.inner.src, columns.inner.dst});
+  }
+
+  const StreamedBlocks blocks;
+  const Chain<RunBytes> rows, columns;
+  const bool isOnLines;
+};
+
+template <int RunBytes>
+void transposeChains(const Job &job, const char *src, char *dst) {
+  const ChainedTiles<RunBytes> tiles(job);
+  walk(job.loops, job.numLoops, src, dst,
+       [&, isStreamed = job.isStreamed](const char *src, char *dst) {
+         tiles.run(src, dst, isStreamed);
+       });
+}
+
 template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (!job.isStreamed)
@@ -1310,6 +1488,8 @@ template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
 }
 
 template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
+  if (job.moreRows.count > 1 || job.moreColumns.count > 1)
+    return transposeChains<RunBytes>;
   Kernel *kernel = nullptr;
   if constexpr (RunBytes <= 8) {
     kernel = chooseInterleave<RunBytes, 2>(job);
