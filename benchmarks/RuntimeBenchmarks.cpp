@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// TesseraRuntimeBenchmarks [--seconds=S] [--compiled=0] [NAME SOURCE
-// DESTINATION]...
+// TesseraRuntimeBenchmarks [--seconds=S] [--compiled=0] [--streamed-bytes=N]
+// [--buffers=N] [NAME SOURCE DESTINATION]...
 //
 // For each pair (without any: those of runtime_cases.txt) libtessera-runtime,
 // the compiled relayout and memcpy of as many bytes as the destination has take
-// turns on the same buffers, one thread each. Their order is another one each
+// turns on the same buffers, or on N of each one after another, one thread
+// each. N that the caches do not hold are cold. Their order is another one each
 // time, as each finds the caches as the one before left them. The least time of
 // all turns counts: other work on the machine only adds to it.
 //
@@ -81,35 +82,80 @@ struct Contestant {
 };
 } // namespace
 
-static TesseraRuntimeRelayout *create(const Case &pair) {
+namespace {
+struct Settings {
+  double seconds = 2;
+  bool withCompiled = true;
+  int64_t streamedBytes = 0;
+  int64_t buffers = 1;
+};
+
+/// Buffers of one size that are used by turns.
+class Ring {
+public:
+  Ring(int64_t count, size_t size) {
+    for (int64_t i = 0; i < count; ++i)
+      buffers.push_back(allocate(size));
+  }
+  ~Ring() {
+    for (char *buffer : buffers)
+      std::free(buffer);
+  }
+  Ring(const Ring &) = delete;
+  Ring &operator=(const Ring &) = delete;
+
+  char *get(int64_t turn) const { return buffers[turn % buffers.size()]; }
+
+private:
+  std::vector<char *> buffers;
+};
+} // namespace
+
+static TesseraRuntimeRelayout *create(const Case &pair,
+                                      const Settings &settings) {
   TesseraRuntimeRelayout *relayout = nullptr;
+  TesseraRuntimeOptions options = {};
+  options.streamedBytes = settings.streamedBytes;
   if (TesseraError *error = tesseraRuntimeRelayoutCreate(
-          pair.source.c_str(), pair.destination.c_str(), nullptr, &relayout)) {
+          pair.source.c_str(), pair.destination.c_str(), &options, &relayout)) {
     llvm::errs() << pair.name << ": " << tesseraErrorGetMessage(error) << "\n";
     std::exit(1);
   }
   return relayout;
 }
 
-static void measure(const Case &pair, double seconds, bool withCompiled) {
-  TesseraRuntimeRelayout *relayout = create(pair);
+static void measure(const Case &pair, const Settings &settings) {
+  TesseraRuntimeRelayout *relayout = create(pair, settings);
   size_t srcBytes = tesseraRuntimeRelayoutGetSourceBytes(relayout);
   size_t dstBytes = tesseraRuntimeRelayoutGetDestinationBytes(relayout);
-  char *src = allocate(srcBytes), *dst = allocate(dstBytes);
-  char *other = allocate(dstBytes);
-  Contestant planning{[&] { tesseraRuntimeRelayoutDestroy(create(pair)); }};
+  Ring src(settings.buffers, srcBytes), dst(settings.buffers, dstBytes);
+  Ring other(settings.buffers, dstBytes);
+  int64_t turn = 0;
+  Contestant planning{
+      [&] { tesseraRuntimeRelayoutDestroy(create(pair, settings)); }};
   Contestant running{[&] {
-    tesseraRuntimeRelayoutRun(relayout, src, srcBytes, dst, dstBytes);
+    ++turn;
+    tesseraRuntimeRelayoutRun(relayout, src.get(turn), srcBytes, dst.get(turn),
+                              dstBytes);
   }};
-  Contestant copying{[&] { std::memcpy(dst, other, dstBytes); }};
+  Contestant copying{[&] {
+    ++turn;
+    std::memcpy(dst.get(turn), other.get(turn), dstBytes);
+  }};
   Contestant compiled;
+  bool withCompiled = settings.withCompiled;
   if (withCompiled) {
     auto function = llvm::cantFail(
         getRelayoutFunction(llvm::cantFail(parseShape(pair.source)),
                             llvm::cantFail(parseShape(pair.destination))));
-    compiled.body = [&, function] { function(src, dst); };
+    compiled.body = [&, function] {
+      ++turn;
+      function(src.get(turn), dst.get(turn));
+    };
+  } else {
+    compiled.best = 0;
   }
-  auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  auto end = Clock::now() + std::chrono::duration<double>(settings.seconds);
   llvm::SmallVector<Contestant *> order = {&planning, &running, &copying};
   if (withCompiled)
     order.push_back(&compiled);
@@ -127,9 +173,6 @@ static void measure(const Case &pair, double seconds, bool withCompiled) {
                                copying.best / running.best);
   llvm::outs().flush();
   tesseraRuntimeRelayoutDestroy(relayout);
-  std::free(src);
-  std::free(dst);
-  std::free(other);
 }
 
 static std::vector<Case> readCases() {
@@ -146,14 +189,17 @@ static std::vector<Case> readCases() {
 }
 
 int main(int argc, char **argv) {
-  double seconds = 2;
-  bool withCompiled = true;
+  Settings settings;
   llvm::SmallVector<llvm::StringRef> words;
   for (llvm::StringRef word : llvm::ArrayRef(argv + 1, argc - 1)) {
     if (word.consume_front("--seconds="))
-      word.getAsDouble(seconds);
+      word.getAsDouble(settings.seconds);
     else if (word.consume_front("--compiled="))
-      withCompiled = word != "0";
+      settings.withCompiled = word != "0";
+    else if (word.consume_front("--streamed-bytes="))
+      word.getAsInteger(10, settings.streamedBytes);
+    else if (word.consume_front("--buffers="))
+      word.getAsInteger(10, settings.buffers);
     else
       words.push_back(word);
   }
@@ -166,5 +212,5 @@ int main(int argc, char **argv) {
       << "                              KiB   plan us      run us  /compiled  "
          "/memcpy\n";
   for (const Case &pair : cases)
-    measure(pair, seconds, withCompiled);
+    measure(pair, settings);
 }
