@@ -145,6 +145,26 @@ template <bool IsOdd> struct EveryOther {
   static constexpr int at(int i) { return 2 * i + (IsOdd ? 1 : 0); }
 };
 
+/// Squares of `Ways` by `Ways` elements, columns for rows.
+template <int Ways> struct TurnSquares {
+  static constexpr int at(int i) {
+    constexpr int kSize = Ways * Ways;
+    return i / kSize * kSize + i % Ways * Ways + i / Ways % Ways;
+  }
+};
+
+/// Runs of `RunBytes`, which are squares of `Ways` by `Ways` elements, with
+/// columns for rows.
+template <int RunBytes, int Ways, typename V>
+TESSERA_INLINE V turnSquares(V runs) {
+  constexpr int kElement = RunBytes / (Ways * Ways);
+  using Elements = Vector<kElement, sizeof(V)>;
+  auto elements = load<Elements>(reinterpret_cast<const char *>(&runs));
+  elements =
+      shuffle<TurnSquares<Ways>, sizeof(V) / kElement>(elements, elements);
+  return load<V>(reinterpret_cast<const char *>(&elements));
+}
+
 /// Rounds of unpacking within groups of `Group` runs, of registers of `Count`
 /// runs: run i of register k becomes run k of register i, in each group of
 /// as many runs as registers; longer groups become one run.

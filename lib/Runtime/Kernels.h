@@ -68,6 +68,9 @@ struct Job {
   /// Of a transpose: what comes behind the rows in the destination, and behind
   /// the columns in the source, as in tiles. 1 step: nothing does.
   Loop moreRows, moreColumns;
+  /// Of a transpose: runs are squares of so many elements on each side, of
+  /// which columns become rows; 1: they are moved as they are.
+  int64_t square;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
   StreamedBlocks blocks;

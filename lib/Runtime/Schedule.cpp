@@ -67,6 +67,13 @@ static bool isTransposable(int64_t runBytes) {
   return runBytes <= kMaxTransposedBytes && llvm::isPowerOf2_64(runBytes);
 }
 
+static void takeRowsAndColumns(Move &move, Loop *rows, Loop *columns) {
+  move.rows = *rows;
+  move.columns = *columns;
+  move.loops.erase(std::max(rows, columns));
+  move.loops.erase(std::min(rows, columns));
+}
+
 /// Makes the loops of runs that are contiguous in the destination and in the
 /// source rows and columns, if there are both.
 static void findTranspose(Move &move) {
@@ -79,10 +86,29 @@ static void findTranspose(Move &move) {
   if (rows == move.loops.end() || columns == move.loops.end())
     return;
   move.kind = Move::Kind::Transpose;
-  move.rows = *rows;
-  move.columns = *columns;
-  move.loops.erase(std::max(rows, columns));
-  move.loops.erase(std::min(rows, columns));
+  takeRowsAndColumns(move, rows, columns);
+}
+
+/// Where a few rows and columns are contiguous on both sides, as those of tiles
+/// within tiles are, makes them a run whose elements are transposed within it,
+/// if there are rows and columns of these.
+static void takeSquare(Move &move) {
+  int64_t count = move.columns.count, row = count * move.runBytes;
+  int64_t size = row * count;
+  bool isSquare = move.kind == Move::Kind::Transpose &&
+                  (count == 2 || count == 4) && move.rows.count == count &&
+                  move.rows.src == row && move.columns.dst == row &&
+                  size <= kMaxTransposedBytes;
+  Loop *rows = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.dst == size; });
+  Loop *columns = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == size; });
+  if (!isSquare || rows == columns || rows == move.loops.end() ||
+      columns == move.loops.end())
+    return;
+  move.square = count;
+  move.runBytes = size;
+  takeRowsAndColumns(move, rows, columns);
 }
 
 /// Whether runs that are so far apart are some of those that are interleaved.
@@ -128,6 +154,7 @@ static Move planCopy(const StridedNest &nest, int64_t elementBytes,
   Move move = makeMove(nest, srcBytes, elementBytes);
   absorbRun(move, elementBytes);
   findTranspose(move);
+  takeSquare(move);
   findSpreadRow(move);
   return move;
 }
@@ -445,7 +472,8 @@ static StreamedBlocks chooseBlocks(const Move &move,
                                    const RelayoutTarget &target) {
   const ProcessorCosts &costs = target.costs;
   StreamedBlocks blocks;
-  bool isChained = move.moreRows.count > 1 || move.moreColumns.count > 1;
+  bool isChained =
+      move.moreRows.count > 1 || move.moreColumns.count > 1 || move.square > 1;
   bool isAgain = isReadAgain(move);
   blocks.packsRows = !isChained && (isAgain || isDense(move));
   if (blocks.packsRows) {
@@ -660,6 +688,7 @@ Task tessera::runtime::makeTask(
   job.columns = move.columns;
   job.moreRows = move.moreRows;
   job.moreColumns = move.moreColumns;
+  job.square = move.square;
   job.isStreamed = move.isStreamed;
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
@@ -725,6 +754,8 @@ void Move::print(llvm::raw_ostream &os) const {
      << (fillBytes ? ", padding behind it" : "");
   if (blocks.lines > 1)
     os << ", " << blocks.lines << " lines of a column";
+  if (square > 1)
+    os << ", squares of " << square << " by " << square;
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : loops)

@@ -48,6 +48,7 @@ struct Move {
   llvm::SmallVector<Loop, 6> loops;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   Loop moreRows = {1, 0, 0}, moreColumns = {1, 0, 0};
+  int64_t square = 1;
   bool isStreamed = false;
   StreamedBlocks blocks;
   /// Bytes of padding that are filled behind each run of a copy, or behind the

@@ -1318,13 +1318,16 @@ struct PlacedRows {
   }
 };
 
-/// A line of each of as many rows as make a line of a column, in tiles.
-template <int RunBytes> class ChainedTiles {
+/// A line of each of as many rows as make a line of a column, in tiles. Runs
+/// are squares of `Ways` by `Ways` elements that are transposed as well, or
+/// just runs (1).
+template <int RunBytes, int Ways> class ChainedTiles {
 public:
   ChainedTiles(const Job &job)
       : blocks(job.blocks), rows(job.rows, job.moreRows, &Loop::src),
         columns(job.columns, job.moreColumns, &Loop::dst),
-        isOnLines(isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)) {}
+        isOnLines(isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)),
+        isGathered(isInOneSet<RunBytes>(job.rows.src)) {}
 
   void run(const char *src, char *dst, bool isStreamed) const {
     if (rows.countWhole() > 0 && columns.countWhole() > 0) {
@@ -1343,6 +1346,7 @@ public:
 private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
 
   /// In bands of rows, along the source.
   template <bool IsStreamed> void runWhole(const char *src, char *dst) const {
@@ -1375,22 +1379,15 @@ private:
     TESSERA_UNROLL
     for (int64_t i = 0; i < kLineBytes; i += kVectorBytes) {
       const PlacedRows read = {src, rows.getPlaces() + i / RunBytes};
-      TESSERA_UNROLL
-      for (int64_t part = 0; part < kLineBytes; part += kLoad)
-        transposeTileOf<RunBytes, kVectorBytes, kLoad>(
-            PlacedRows{read.begin + part, read.places},
-            [&] {
-              if (IsStreamed && part == 0)
-                prefetch(read);
-            },
-            [&](int k, auto column) {
-              int64_t number = part / RunBytes + k;
-              if constexpr (kIsBuffered)
-                store(buffer + number * kLineBytes + i, column);
-              else
-                tessera::runtime::write<IsStreamed>(
-                    dst + columns.getPlaces()[number] + i, column);
-            });
+      if (IsStreamed)
+        prefetch(read);
+      moveTiles(read, [&](int64_t number, auto column) {
+        if constexpr (kIsBuffered)
+          store(buffer + number * kLineBytes + i, column);
+        else
+          tessera::runtime::write<IsStreamed>(
+              dst + columns.getPlaces()[number] + i, column);
+      });
     }
     if constexpr (kIsBuffered)
       for (int64_t k = 0; k < kLine; ++k)
@@ -1398,9 +1395,42 @@ private:
                          kLineBytes);
   }
 
+  /// A register of each column of a line of each row.
+  template <typename Write>
+  TESSERA_INLINE void moveTiles(const PlacedRows &read,
+                                const Write &write) const {
+    auto moveParts = [&](const auto &placed) {
+      TESSERA_UNROLL
+      for (int64_t part = 0; part < kLineBytes; part += kLoad)
+        transposeTileOf<RunBytes, kVectorBytes, kLoad>(
+            placed(part), [] {},
+            [&](int k, auto runs) { write(part / RunBytes + k, turn(runs)); });
+    };
+    if constexpr (kLoad < kLineBytes)
+      if (isGathered) {
+        char lines[kTileRows * kLineBytes];
+        for (int64_t i = 0; i < kTileRows; ++i)
+          copyFixed<kLineBytes>(read[i], lines + i * kLineBytes);
+        const Pitch pitch(kLineBytes);
+        return moveParts([&](int64_t part) {
+          return Rows<const char, kTileRows>(lines + part, pitch);
+        });
+      }
+    moveParts([&](int64_t part) {
+      return PlacedRows{read.begin + part, read.places};
+    });
+  }
+
+  template <typename V> static TESSERA_INLINE V turn(V runs) {
+    if constexpr (Ways > 1)
+      return turnSquares<RunBytes, Ways>(runs);
+    else
+      return runs;
+  }
+
   TESSERA_INLINE void prefetch(const PlacedRows &read) const {
     TESSERA_UNROLL
-    for (int k = 0; k < kVectorBytes / RunBytes; ++k)
+    for (int k = 0; k < kTileRows; ++k)
       if (blocks.prefetchesToL2)
         __builtin_prefetch(read[k] + kPrefetchBytes, /*rw=*/0, /*locality=*/2);
       else
@@ -1412,21 +1442,43 @@ private:
   void runGroups(const char *src, char *dst, int64_t row, int64_t endRow,
                  int64_t column) const {
     for (; row < endRow; ++row)
-      for (int64_t c = column; c < columns.more.count; ++c)
-        transposeBlocks<RunBytes>(
-            {src + row * rows.more.src + c * columns.more.src,
-             dst + row * rows.more.dst + c * columns.more.dst, rows.inner.count,
-             columns.inner.count, rows.inner.src, columns.inner.dst});
+      for (int64_t c = column; c < columns.more.count; ++c) {
+        const Block block = {src + row * rows.more.src + c * columns.more.src,
+                             dst + row * rows.more.dst + c * columns.more.dst,
+                             rows.inner.count,
+                             columns.inner.count,
+                             rows.inner.src,
+                             columns.inner.dst};
+        if constexpr (Ways > 1)
+          turnOneByOne(block);
+        else
+          transposeBlocks<RunBytes>(block);
+      }
+  }
+
+  static void turnOneByOne(const Block &block) {
+    for (int64_t c = 0; c < block.columns; ++c)
+      for (int64_t r = 0; r < block.rows; ++r) {
+        Bytes16 run = {};
+        auto *bytes = reinterpret_cast<char *>(&run);
+        copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
+                            bytes);
+        run = turn(run);
+        copyFixed<RunBytes>(bytes,
+                            block.dst + c * block.dstPitch + r * RunBytes);
+      }
   }
 
   const StreamedBlocks blocks;
   const Chain<RunBytes> rows, columns;
   const bool isOnLines;
+  /// Whether rows evict one another, of which several tiles take parts.
+  const bool isGathered;
 };
 
-template <int RunBytes>
+template <int RunBytes, int Ways>
 void transposeChains(const Job &job, const char *src, char *dst) {
-  const ChainedTiles<RunBytes> tiles(job);
+  const ChainedTiles<RunBytes, Ways> tiles(job);
   walk(job.loops, job.numLoops, src, dst,
        [&, isStreamed = job.isStreamed](const char *src, char *dst) {
          tiles.run(src, dst, isStreamed);
@@ -1488,8 +1540,14 @@ template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
 }
 
 template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
+  if constexpr (RunBytes >= 4)
+    if (job.square == 2)
+      return transposeChains<RunBytes, 2>;
+  if constexpr (RunBytes == 16)
+    if (job.square == 4)
+      return transposeChains<RunBytes, 4>;
   if (job.moreRows.count > 1 || job.moreColumns.count > 1)
-    return transposeChains<RunBytes>;
+    return transposeChains<RunBytes, 1>;
   Kernel *kernel = nullptr;
   if constexpr (RunBytes <= 8) {
     kernel = chooseInterleave<RunBytes, 2>(job);

@@ -141,6 +141,43 @@ TEST(Runtime, TransposesToColumnsOfOneSet) {
       runner.check(parse(rows), parse(columns), streamedBytes);
 }
 
+// Rows and columns of less than a line that go on in the next tile, where
+// whole lines of them are none, some or all, and elements that are transposed
+// within runs.
+TEST(Runtime, TransposesOfTiles) {
+  Runner runner(testSeed());
+  for (auto [array, tiles] : {std::pair("f32[136,160]", "T(8,128)"),
+                              {"f32[141,270]", "T(8,128)"},
+                              {"f32[7,300]", "T(8,128)"},
+                              {"bf16[112,272]", "T(8,128)(2,1)"},
+                              {"bf16[133,300]", "T(16,128)(2,1)"},
+                              {"bf16[20,160]", "T(8,128)(2,1)"},
+                              {"u8[104,400]", "T(8,128)(4,1)"},
+                              {"u8[145,160]", "T(32,128)(4,1)"},
+                              {"u8[160,270]", "T(8,128)"},
+                              {"u8[72,2048]", "T(8,128)(2,1)"},
+                              {"u8[2048,80]", "T(4,64)"},
+                              {"f32[66,70]", "T(4,32)(2,1)"},
+                              {"f64[37,80]", "T(4,16)"},
+                              {"c128[18,36]", "T(2,16)"}})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+      auto get = [text = std::string(array)](const std::string &layout) {
+        return parse(text + layout);
+      };
+      std::string tiled = std::string(":") + tiles + "}";
+      for (auto [source, destination] :
+           {std::pair(get("{0,1}"), get("{1,0" + tiled)),
+            {get("{1,0" + tiled), get("{0,1}")},
+            {get("{1,0}"), get("{0,1" + tiled)},
+            {get("{1,0" + tiled), get("{0,1" + tiled)}})
+        for (int i = 0; i < 4; ++i) {
+          runner.check(source, destination, streamedBytes);
+          if (HasFatalFailure())
+            return;
+        }
+    }
+}
+
 // Tiles that the last rows or columns fill in part, in and past the caches:
 // runs that continue one another anywhere in a line, rows of pairs and of fours
 // that lack some, with padding behind them and without, and long ones of which
