@@ -457,13 +457,17 @@ static bool isDense(const Move &move) {
 }
 
 /// Rows of which a tile takes a part of a line, so that they are read again and
-/// again, where they evict one another meanwhile; or where columns need long
-/// runs to use all channels of the memory.
-static bool isReadAgain(const Move &move) {
+/// again: of single bytes, of which it takes a quarter; or where they evict one
+/// another meanwhile, or columns need long runs to use all channels of the
+/// memory.
+static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
   constexpr int64_t kAllChannels = 512, kWays = 8;
-  return move.runBytes <= 2 &&
-         (move.columns.dst % kAllChannels == 0 ||
-          evictsLines(kLineBytes / move.runBytes, move.rows.src, kWays));
+  bool sharesChannel =
+      costs.channelPs > 0 && move.columns.dst % kAllChannels == 0;
+  return move.runBytes == 1 ||
+         (move.runBytes == 2 &&
+          (sharesChannel ||
+           evictsLines(kLineBytes / move.runBytes, move.rows.src, kWays)));
 }
 
 /// The blocks of a transpose. Of packed rows, columns get as many lines as of
@@ -474,7 +478,7 @@ static StreamedBlocks chooseBlocks(const Move &move,
   StreamedBlocks blocks;
   bool isChained =
       move.moreRows.count > 1 || move.moreColumns.count > 1 || move.square > 1;
-  bool isAgain = isReadAgain(move);
+  bool isAgain = isReadAgain(move, costs);
   blocks.packsRows = !isChained && (isAgain || isDense(move));
   if (blocks.packsRows) {
     int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
