@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // TesseraRuntimeBenchmarks [--seconds=S] [--compiled=0] [--streamed-bytes=N]
-// [--buffers=N] [NAME SOURCE DESTINATION]...
+// [--vector-bytes=N] [--buffers=N] [NAME SOURCE DESTINATION]...
 //
 // For each pair (without any: those of runtime_cases.txt) libtessera-runtime,
 // the compiled relayout and memcpy of as many bytes as the destination has take
@@ -86,7 +86,7 @@ namespace {
 struct Settings {
   double seconds = 2;
   bool withCompiled = true;
-  int64_t streamedBytes = 0;
+  int64_t streamedBytes = 0, vectorBytes = 0;
   int64_t buffers = 1;
 };
 
@@ -116,6 +116,7 @@ static TesseraRuntimeRelayout *create(const Case &pair,
   TesseraRuntimeRelayout *relayout = nullptr;
   TesseraRuntimeOptions options = {};
   options.streamedBytes = settings.streamedBytes;
+  options.vectorBytes = settings.vectorBytes;
   if (TesseraError *error = tesseraRuntimeRelayoutCreate(
           pair.source.c_str(), pair.destination.c_str(), &options, &relayout)) {
     llvm::errs() << pair.name << ": " << tesseraErrorGetMessage(error) << "\n";
@@ -198,6 +199,8 @@ int main(int argc, char **argv) {
       settings.withCompiled = word != "0";
     else if (word.consume_front("--streamed-bytes="))
       word.getAsInteger(10, settings.streamedBytes);
+    else if (word.consume_front("--vector-bytes="))
+      word.getAsInteger(10, settings.vectorBytes);
     else if (word.consume_front("--buffers="))
       word.getAsInteger(10, settings.buffers);
     else
