@@ -45,11 +45,11 @@ TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
 /// A tile of `LoadBytes` of each row and `Bytes` of each column, of which
 /// `write(k, column)` gets column k. Rounds of unpacking within lanes make row
 /// k of each lane column k of it; then lanes of the same columns are put
-/// together. `prefetch` is called when the rows are loaded.
-template <int RunBytes, int Bytes, int LoadBytes, typename Rows,
-          typename Prefetch, typename Write>
-TESSERA_INLINE void transposeTileOf(const Rows &rows, const Prefetch &prefetch,
-                                    const Write &write) {
+/// together. What lies `prefetch` bytes behind the rows is prefetched, unless
+/// that is 0.
+template <int RunBytes, int Bytes, int LoadBytes, typename Rows, typename Write>
+TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
+                                  const Write &write) {
   constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
   constexpr int kLanes = LoadBytes / kLaneBytes, kRows = kRuns / kLanes;
   using V = Vector<RunBytes, Bytes>;
@@ -62,7 +62,11 @@ TESSERA_INLINE void transposeTileOf(const Rows &rows, const Prefetch &prefetch,
           loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
     unpackRegisters<kColumns, kRuns>(tile[i]);
   }
-  prefetch();
+  if (prefetch > 0) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kRuns; ++k)
+      __builtin_prefetch(rows[k] + prefetch, /*rw=*/0, /*locality=*/2);
+  }
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {
     V lanes[kLanes];
@@ -76,19 +80,12 @@ TESSERA_INLINE void transposeTileOf(const Rows &rows, const Prefetch &prefetch,
   }
 }
 
-/// The same of rows that are some bytes apart. What lies `prefetch` bytes
-/// behind them is prefetched, unless that is 0.
+/// The same of rows that are some bytes apart.
 template <int RunBytes, int Bytes, int LoadBytes, typename Write>
 TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
                                   int64_t prefetch, const Write &write) {
-  using Side = Rows<const char, Bytes / RunBytes>;
-  transposeTileOf<RunBytes, Bytes, LoadBytes>(
-      Side(src, srcPitch),
-      [&] {
-        if (prefetch > 0)
-          prefetchRows(Side(src + prefetch, srcPitch));
-      },
-      write);
+  const Rows<const char, Bytes / RunBytes> rows(src, srcPitch);
+  transposeTile<RunBytes, Bytes, LoadBytes>(rows, prefetch, write);
 }
 
 /// The same to columns that are some bytes apart.
@@ -1402,8 +1399,8 @@ private:
     auto moveParts = [&](const auto &placed) {
       TESSERA_UNROLL
       for (int64_t part = 0; part < kLineBytes; part += kLoad)
-        transposeTileOf<RunBytes, kVectorBytes, kLoad>(
-            placed(part), [] {},
+        transposeTile<RunBytes, kVectorBytes, kLoad>(
+            placed(part), /*prefetch=*/0,
             [&](int k, auto runs) { write(part / RunBytes + k, turn(runs)); });
     };
     if constexpr (kLoad < kLineBytes)
