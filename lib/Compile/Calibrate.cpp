@@ -79,6 +79,7 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
                       .Case("channel-ps", {0, 500, 1000, 2000})
                       .Case("panel-run-bytes", {64, 128})
                       .Case("pack-ps", {0, 600, 1200, 1800})
+                      .Case("latency-ps", {0, 750, 1500, 3000})
                       .EndsWith("-conflicts", {0, 3, 8, 16, 64})
                       .EndsWith("nontemporal-bytes", sizes)
                       .Default(getMultiples(current, coefficient.most));

@@ -167,7 +167,7 @@ static bool isInterleave(const Move &move) {
 }
 
 /// Whether a run of the source is divided among two or four columns.
-static bool isDeinterleave(const Move &move) {
+static bool isDividedRun(const Move &move) {
   return move.kind == Move::Kind::Transpose &&
          move.rows.src == move.columns.count * move.runBytes &&
          isApart(move.rows.src, move.runBytes);
@@ -177,7 +177,7 @@ static bool isDeinterleave(const Move &move) {
 /// of tiles do: else a step would read or write a part of a line alone.
 static void findChains(Move &move) {
   if (move.kind != Move::Kind::Transpose || move.fillBytes > 0 ||
-      isInterleave(move) || isDeinterleave(move))
+      isInterleave(move) || isDividedRun(move))
     return;
   auto take = [&](const Loop &inner, int64_t Loop::*stride, Loop &more) {
     int64_t size = inner.count * move.runBytes;

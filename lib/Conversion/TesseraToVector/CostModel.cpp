@@ -237,8 +237,10 @@ int64_t Pricer::priceStreams() const {
   int64_t lines = rows > kFewRows ? std::max<int64_t>(wide - kLine, 0) : 0;
   bool isLost =
       !followsColumns() && !transpose.prefetch && rows > kMostFollowed;
+  bool waits = !transpose.prefetch && !isGathered();
   return costs.widePs * lines / kLine + costs.streamPs * streams * halves / 2 +
-         (isLost ? costs.skipPs : 0);
+         (isLost ? costs.skipPs : 0) +
+         (waits ? costs.latencyPs * std::max<int64_t>(countLoads() - 2, 0) : 0);
 }
 
 /// Lines of rows that are gone before the next of several loads takes its part,

@@ -631,6 +631,17 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
       printPlan("f32[7276,167,12]{2,1,0}", "f32[7276,167,12]{1,2,0}",
                 nontemporal(64, "znver4")),
       HasSubstr("transpose 167x12 runs of 1, staged and nontemporal\n"));
+  // Bytes wait for what nothing prefetches where they are loaded by quarters of
+  // a line, unless rows are copied side by side first.
+  RelayoutTarget waiting = nontemporal(64, "znver4");
+  auto printShortRows = [&] {
+    return printPlan("s8[490,1088,60]{2,1,0}", "s8[490,1088,60]{1,2,0}",
+                     waiting);
+  };
+  EXPECT_THAT(printShortRows(), HasSubstr("nontemporal, rows gathered\n"));
+  waiting.costs.latencyPs = 0;
+  EXPECT_THAT(printShortRows(),
+              HasSubstr("transpose 64x60 runs of 1, nontemporal\n"));
   // Large ones are split.
   EXPECT_THAT(
       printPlan("s8[1024,65536]{1,0}", "s8[1024,65536]{0,1}", nontemporal(64)),
