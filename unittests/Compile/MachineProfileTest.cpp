@@ -259,7 +259,8 @@ TEST(Calibrate, TimesWhatDependsOnCoefficients) {
           "first-level-ways"})
       EXPECT_TRUE(isMeasured(key, vectorBytes)) << key << ' ' << vectorBytes;
   // Registers of 64 bytes alone carry lines, and make panels.
-  for (const char *key : {"carry-ps", "pack-ps", "panel-run-bytes", "latency-ps"}) {
+  for (const char *key :
+       {"carry-ps", "pack-ps", "panel-run-bytes", "latency-ps"}) {
     EXPECT_FALSE(isMeasured(key, 32)) << key;
     EXPECT_TRUE(isMeasured(key, 64)) << key;
   }
