@@ -1277,9 +1277,15 @@ public:
   Chain(const Loop &inner, const Loop &more, int64_t Loop::*side)
       : inner(inner), more(more), pitch(inner.*side),
         isChained(more.count > 1) {
-    int64_t count = inner.count, morePitch = more.*side;
-    for (int64_t i = 0; i < kLine; ++i)
-      places[i] = i % count * pitch + i / count * morePitch;
+    int64_t count = inner.count, morePitch = more.*side, place = 0;
+    for (int64_t i = 0, k = 0; i < kLine; ++i) {
+      places[i] = place;
+      place += pitch;
+      if (++k < count)
+        continue;
+      k = 0;
+      place += morePitch - count * pitch;
+    }
     step = kLine / count * morePitch;
     int64_t all = count * more.count;
     bool isEven = !isChained || kLine % count == 0;
