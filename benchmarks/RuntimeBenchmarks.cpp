@@ -80,9 +80,7 @@ struct Contestant {
       calls *= 2;
   }
 };
-} // namespace
 
-namespace {
 struct Settings {
   double seconds = 2;
   bool withCompiled = true;
@@ -160,7 +158,7 @@ static void measure(const Case &pair, const Settings &settings) {
   llvm::SmallVector<Contestant *> order = {&planning, &running, &copying};
   if (withCompiled)
     order.push_back(&compiled);
-  std::mt19937 engine; // NOLINT(cert-msc51-cpp): the same orders each time.
+  std::mt19937 engine; // NOLINT(*-seed,cert-msc51-cpp): the same orders.
   for (int round = 0; round < 8 || Clock::now() < end; ++round) {
     std::shuffle(order.begin(), order.end(), engine);
     for (Contestant *contestant : order)
@@ -189,20 +187,32 @@ static std::vector<Case> readCases() {
   return cases;
 }
 
+/// The number of an option, no less than `least`.
+static int64_t readNumber(llvm::StringRef option, llvm::StringRef text,
+                          int64_t least) {
+  int64_t number = 0;
+  if (!text.getAsInteger(10, number) && number >= least)
+    return number;
+  llvm::errs() << "invalid " << option << ": expected a number of at least "
+               << least << ", found `" << text << "`\n";
+  std::exit(2);
+}
+
 int main(int argc, char **argv) {
   Settings settings;
   llvm::SmallVector<llvm::StringRef> words;
   for (llvm::StringRef word : llvm::ArrayRef(argv + 1, argc - 1)) {
-    if (word.consume_front("--seconds="))
-      word.getAsDouble(settings.seconds);
-    else if (word.consume_front("--compiled="))
-      settings.withCompiled = word != "0";
-    else if (word.consume_front("--streamed-bytes="))
-      word.getAsInteger(10, settings.streamedBytes);
-    else if (word.consume_front("--vector-bytes="))
-      word.getAsInteger(10, settings.vectorBytes);
-    else if (word.consume_front("--buffers="))
-      word.getAsInteger(10, settings.buffers);
+    auto [option, value] = word.split('=');
+    if (option == "--seconds")
+      value.getAsDouble(settings.seconds);
+    else if (option == "--compiled")
+      settings.withCompiled = value != "0";
+    else if (option == "--streamed-bytes")
+      settings.streamedBytes = readNumber(option, value, /*least=*/0);
+    else if (option == "--vector-bytes")
+      settings.vectorBytes = readNumber(option, value, /*least=*/0);
+    else if (option == "--buffers")
+      settings.buffers = readNumber(option, value, /*least=*/1);
     else
       words.push_back(word);
   }

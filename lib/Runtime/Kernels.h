@@ -110,6 +110,11 @@ struct KernelTable {
 };
 
 constexpr int64_t kLineBytes = 64;
+/// The first-level cache has so many ways or a few more.
+constexpr int64_t kCacheWays = 8;
+/// Rows of up to so many bytes are read from one to the next, longer ones along
+/// the row.
+constexpr int64_t kShortRow = 1024;
 
 extern const KernelTable kBaselineKernels;
 #if defined(__x86_64__)

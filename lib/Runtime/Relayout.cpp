@@ -161,10 +161,6 @@ static PlanSide getPlanSide(const Side &side, const AxisList &axes,
   return plan;
 }
 
-/// The first-level cache has so many ways or a few more. Parts of lines that
-/// short registers have written wait for the rest of them outside of it.
-static constexpr int64_t kCacheWays = 8;
-
 std::optional<Schedule>
 Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
                        llvm::ArrayRef<Slice> dstBox) const {
@@ -190,6 +186,8 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
     made->streamStores(
         /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes, target);
   }
+  // Parts of lines that short registers have written wait for the rest of them
+  // outside of the first-level cache.
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);
   made->findTogether();
   made->makeTasks(*kernels, padding);
@@ -274,9 +272,11 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (!move.isFilledBehindColumns())
       consider(columns, kStepRows);
     consider(rows, kStepRows);
-    // Whole lines of chains.
-    consider(moreColumns, std::max<int64_t>(kStepRows / columns.count, 1));
-    consider(moreRows, std::max<int64_t>(kStepRows / rows.count, 1));
+    // Chains have less than a line of each row or column inside.
+    if (moreColumns.count > 1)
+      consider(moreColumns, kStepRows / columns.count);
+    if (moreRows.count > 1)
+      consider(moreRows, kStepRows / rows.count);
   }
   if (best)
     take(*best, step, share);

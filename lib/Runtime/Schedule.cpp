@@ -67,26 +67,31 @@ static bool isTransposable(int64_t runBytes) {
   return runBytes <= kMaxTransposedBytes && llvm::isPowerOf2_64(runBytes);
 }
 
-static void takeRowsAndColumns(Move &move, Loop *rows, Loop *columns) {
+/// The first loop whose steps are so far apart on a side; the end if there is
+/// none.
+static Loop *findLoop(Move &move, int64_t Loop::*side, int64_t distance) {
+  return llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.*side == distance; });
+}
+
+/// Makes the loops of runs that are contiguous in the destination and in the
+/// source rows and columns. False where there are not both.
+static bool takeRowsAndColumns(Move &move, int64_t runBytes) {
+  Loop *rows = findLoop(move, &Loop::dst, runBytes);
+  Loop *columns = findLoop(move, &Loop::src, runBytes);
+  if (rows == columns || rows == move.loops.end() ||
+      columns == move.loops.end())
+    return false;
   move.rows = *rows;
   move.columns = *columns;
   move.loops.erase(std::max(rows, columns));
   move.loops.erase(std::min(rows, columns));
+  return true;
 }
 
-/// Makes the loops of runs that are contiguous in the destination and in the
-/// source rows and columns, if there are both.
 static void findTranspose(Move &move) {
-  if (!isTransposable(move.runBytes))
-    return;
-  Loop *rows = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.dst == move.runBytes; });
-  Loop *columns = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
-  if (rows == move.loops.end() || columns == move.loops.end())
-    return;
-  move.kind = Move::Kind::Transpose;
-  takeRowsAndColumns(move, rows, columns);
+  if (isTransposable(move.runBytes) && takeRowsAndColumns(move, move.runBytes))
+    move.kind = Move::Kind::Transpose;
 }
 
 /// Where a few rows and columns are contiguous on both sides, as those of tiles
@@ -99,16 +104,10 @@ static void takeSquare(Move &move) {
                   (count == 2 || count == 4) && move.rows.count == count &&
                   move.rows.src == row && move.columns.dst == row &&
                   size <= kMaxTransposedBytes;
-  Loop *rows = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.dst == size; });
-  Loop *columns = llvm::find_if(
-      move.loops, [&](const Loop &loop) { return loop.src == size; });
-  if (!isSquare || rows == columns || rows == move.loops.end() ||
-      columns == move.loops.end())
+  if (!isSquare || !takeRowsAndColumns(move, size))
     return;
   move.square = count;
   move.runBytes = size;
-  takeRowsAndColumns(move, rows, columns);
 }
 
 /// Whether runs that are so far apart are some of those that are interleaved.
@@ -173,16 +172,20 @@ static bool isDividedRun(const Move &move) {
          isApart(move.rows.src, move.runBytes);
 }
 
+/// Whether rows and columns go through tiles, and are no interleave.
+static bool isTiled(const Move &move) {
+  return move.kind == Move::Kind::Transpose && move.fillBytes == 0 &&
+         !isInterleave(move) && !isDividedRun(move);
+}
+
 /// Takes the loops that continue rows or columns of less than a line, as those
 /// of tiles do: else a step would read or write a part of a line alone.
 static void findChains(Move &move) {
-  if (move.kind != Move::Kind::Transpose || move.fillBytes > 0 ||
-      isInterleave(move) || isDividedRun(move))
+  if (!isTiled(move))
     return;
-  auto take = [&](const Loop &inner, int64_t Loop::*stride, Loop &more) {
+  auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
-    Loop *loop = llvm::find_if(
-        move.loops, [&](const Loop &loop) { return loop.*stride == size; });
+    Loop *loop = findLoop(move, side, size);
     if (size == 0 || kLineBytes % size != 0 || size == kLineBytes ||
         loop == move.loops.end())
       return;
@@ -451,7 +454,6 @@ static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
 /// Short rows that lie one behind another: they are read fastest from end to
 /// end.
 static bool isDense(const Move &move) {
-  constexpr int64_t kShortRow = 1024;
   int64_t size = move.columns.count * move.runBytes;
   return size <= kShortRow && std::abs(move.rows.src) <= size + size / 8;
 }
@@ -461,13 +463,13 @@ static bool isDense(const Move &move) {
 /// another meanwhile, or columns need long runs to use all channels of the
 /// memory.
 static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
-  constexpr int64_t kAllChannels = 512, kWays = 8;
+  constexpr int64_t kAllChannels = 512;
   bool sharesChannel =
       costs.channelPs > 0 && move.columns.dst % kAllChannels == 0;
   return move.runBytes == 1 ||
          (move.runBytes == 2 &&
           (sharesChannel ||
-           evictsLines(kLineBytes / move.runBytes, move.rows.src, kWays)));
+           evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
 }
 
 /// The blocks of a transpose. Of packed rows, columns get as many lines as of
@@ -512,9 +514,8 @@ void Schedule::streamStores(bool withColumns, const RelayoutTarget &target) {
   for (Move &move : moves) {
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
-    bool isDivided = isDividedAmongFew(move);
-    bool isTranspose =
-        move.kind == Move::Kind::Transpose && (withColumns || !isDivided);
+    bool isTranspose = move.kind == Move::Kind::Transpose &&
+                       (withColumns || !isDividedAmongFew(move));
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
@@ -523,8 +524,7 @@ void Schedule::streamStores(bool withColumns, const RelayoutTarget &target) {
                   target.costs.interleavesBySource;
     if (isRead || isTall)
       orderBySource(move.loops);
-    bool hasBlocks = !isDivided && !isInterleave(move) && move.fillBytes == 0;
-    if (isTranspose && hasBlocks && hasLineRegisters)
+    if (isTranspose && isTiled(move) && hasLineRegisters)
       move.blocks = chooseBlocks(move, target);
   }
 }

@@ -31,11 +31,11 @@ TESSERA_INLINE Vector<RunBytes, Bytes> loadRows(const Rows &rows, int first) {
 
 /// Prefetches a line of each of some rows to the second-level cache: the first
 /// one has room for what is used at once.
-template <int Locality = 2, int Count>
-TESSERA_INLINE void prefetchRows(const Rows<const char, Count> &rows) {
+template <int Count, int Locality = 2, typename Rows>
+TESSERA_INLINE void prefetchRows(const Rows &rows, int64_t bytesBehind = 0) {
   TESSERA_UNROLL
   for (int k = 0; k < Count; ++k)
-    __builtin_prefetch(rows[k], /*rw=*/0, Locality);
+    __builtin_prefetch(rows[k] + bytesBehind, /*rw=*/0, Locality);
 }
 TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r)
@@ -62,11 +62,8 @@ TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
           loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
     unpackRegisters<kColumns, kRuns>(tile[i]);
   }
-  if (prefetch > 0) {
-    TESSERA_UNROLL
-    for (int k = 0; k < kRuns; ++k)
-      __builtin_prefetch(rows[k] + prefetch, /*rw=*/0, /*locality=*/2);
-  }
+  if (prefetch > 0)
+    prefetchRows<kRuns>(rows, prefetch);
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {
     V lanes[kLanes];
@@ -115,29 +112,40 @@ TESSERA_INLINE void callApart(const Body &body, const Block &block,
        block.dstPitch, args...);
 }
 
-template <int RunBytes>
+/// Runs as they are, or squares of `Ways` by `Ways` elements that are
+/// transposed as well.
+template <int RunBytes, int Ways, typename V>
+TESSERA_INLINE V turnRuns(V runs) {
+  if constexpr (Ways > 1)
+    return turnSquares<RunBytes, Ways>(runs);
+  else
+    return runs;
+}
+
+template <int RunBytes, int Ways = 1>
 __attribute__((noinline)) void
 transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
                   int64_t srcPitch, int64_t dstPitch) {
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
   for (int64_t c = 0; c < block.columns; ++c)
-    for (int64_t r = 0; r < block.rows; ++r)
-      copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
-                          block.dst + c * block.dstPitch + r * RunBytes);
+    for (int64_t r = 0; r < block.rows; ++r) {
+      Bytes16 run = {};
+      auto *bytes = reinterpret_cast<char *>(&run);
+      copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes, bytes);
+      run = turnRuns<RunBytes, Ways>(run);
+      copyFixed<RunBytes>(bytes, block.dst + c * block.dstPitch + r * RunBytes);
+    }
 }
 
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
-
-/// The first-level cache has so many ways or a few more.
-constexpr int64_t kWays = 8;
 
 /// Whether rows of a line each would evict one another from the first-level
 /// cache: pages begin at one set.
 template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
   constexpr int64_t kPage = 4096;
   int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
-  return sets == 0 || kLineRuns<RunBytes> / sets > kWays;
+  return sets == 0 || kLineRuns<RunBytes> / sets > kCacheWays;
 }
 
 /// The most bytes of a row that a tile takes: what it has fits into the
@@ -394,10 +402,10 @@ TESSERA_INLINE void transposeBlocks(const Block &whole) {
 // Transposes past the caches
 //===----------------------------------------------------------------------===//
 
-/// Rows of up to so many bytes are prefetched from those that come so many
-/// bytes later; longer ones along the row, as more of them are read at a time
-/// than a processor foresees.
-constexpr int64_t kShortRow = 1024, kRowsAhead = 32768;
+/// Short rows are prefetched from those that come so many bytes later; longer
+/// ones along the row, as more of them are read at a time than a processor
+/// foresees.
+constexpr int64_t kRowsAhead = 32768;
 constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
 template <int RunBytes> TESSERA_INLINE bool isShortRow(const Block &block) {
   return block.columns * RunBytes <= kShortRow;
@@ -444,7 +452,7 @@ private:
   static constexpr int64_t kBufferPitch = kMost * RunBytes;
 
   static bool evictOneAnother(int64_t count, int64_t pitch) {
-    return count > kWays && isInOneSet<RunBytes>(pitch);
+    return count > kCacheWays && isInOneSet<RunBytes>(pitch);
   }
 
   void transposeLine(int64_t r, int64_t c, int64_t rows, int64_t columns) {
@@ -462,7 +470,8 @@ private:
     TESSERA_UNROLL
     for (int64_t r = 0; r < kPiece; r += kTileRows) {
       const char *rows = src + r * from.getBytes();
-      prefetchRows(Rows<const char, kTileRows>(rows + prefetch, from));
+      prefetchRows<kTileRows>(
+          Rows<const char, kTileRows>(rows + prefetch, from));
       if (isGathered)
         transposeGathered(rows, to + r * RunBytes);
       else
@@ -534,9 +543,9 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
       char *lines = dst + c * dstPitch + i * kLineBytes;
       const Rows<const char, kLine> ahead(rows + kPrefetchBytes, from);
       if (prefetchesToL2)
-        prefetchRows(ahead);
+        prefetchRows<kLine>(ahead);
       else
-        prefetchRows</*Locality=*/0>(ahead);
+        prefetchRows<kLine, /*Locality=*/0>(ahead);
       TESSERA_UNROLL
       for (int64_t part = 0; part < kLineBytes; part += kLoad)
         transposeTile<RunBytes, kVectorBytes, kLoad, true>(
@@ -1254,7 +1263,7 @@ template <int RunBytes> void transposeStaged(const Block &whole) {
 template <int RunBytes>
 TESSERA_INLINE void transposeCached(const Block &block) {
   constexpr int64_t kLeastBytes = 1 << 16;
-  bool isStaged = kLineRuns<RunBytes> > kWays &&
+  bool isStaged = kLineRuns<RunBytes> > kCacheWays &&
                   isInOneSet<RunBytes>(block.dstPitch) &&
                   block.rows * block.columns * RunBytes >= kLeastBytes;
   if (!isStaged)
@@ -1269,7 +1278,7 @@ TESSERA_INLINE void transposeCached(const Block &block) {
 // Rows or columns in chains
 //===----------------------------------------------------------------------===//
 
-/// Rows, or columns, of which `more` come behind `inner`.
+/// Rows, or columns, of which `more` come behind `inner`, which divide a line.
 template <int RunBytes> class Chain {
 public:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
@@ -1288,8 +1297,7 @@ public:
     }
     step = kLine / count * morePitch;
     int64_t all = count * more.count;
-    bool isEven = !isChained || kLine % count == 0;
-    whole = !isEven || all < kLine ? 0 : isChained ? all / kLine * kLine : all;
+    whole = all < kLine ? 0 : isChained ? all / kLine * kLine : all;
   }
 
   /// Where run `i` begins, which begins a line if this is a chain; and the next
@@ -1321,9 +1329,8 @@ struct PlacedRows {
   }
 };
 
-/// A line of each of as many rows as make a line of a column, in tiles. Runs
-/// are squares of `Ways` by `Ways` elements that are transposed as well, or
-/// just runs (1).
+/// A line of each of as many rows as make a line of a column, in tiles. For
+/// `Ways` see turnRuns.
 template <int RunBytes, int Ways> class ChainedTiles {
 public:
   ChainedTiles(const Job &job)
@@ -1406,8 +1413,9 @@ private:
       TESSERA_UNROLL
       for (int64_t part = 0; part < kLineBytes; part += kLoad)
         transposeTile<RunBytes, kVectorBytes, kLoad>(
-            placed(part), /*prefetch=*/0,
-            [&](int k, auto runs) { write(part / RunBytes + k, turn(runs)); });
+            placed(part), /*prefetch=*/0, [&](int k, auto runs) {
+              write(part / RunBytes + k, turnRuns<RunBytes, Ways>(runs));
+            });
     };
     if constexpr (kLoad < kLineBytes)
       if (isGathered) {
@@ -1424,20 +1432,11 @@ private:
     });
   }
 
-  template <typename V> static TESSERA_INLINE V turn(V runs) {
-    if constexpr (Ways > 1)
-      return turnSquares<RunBytes, Ways>(runs);
-    else
-      return runs;
-  }
-
   TESSERA_INLINE void prefetch(const PlacedRows &read) const {
-    TESSERA_UNROLL
-    for (int k = 0; k < kTileRows; ++k)
-      if (blocks.prefetchesToL2)
-        __builtin_prefetch(read[k] + kPrefetchBytes, /*rw=*/0, /*locality=*/2);
-      else
-        __builtin_prefetch(read[k] + kPrefetchBytes, /*rw=*/0, /*locality=*/0);
+    if (blocks.prefetchesToL2)
+      prefetchRows<kTileRows>(read, kPrefetchBytes);
+    else
+      prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
   }
 
   /// What does not come by lines: some groups of rows, of columns those from
@@ -1453,22 +1452,9 @@ private:
                              rows.inner.src,
                              columns.inner.dst};
         if constexpr (Ways > 1)
-          turnOneByOne(block);
+          callApart(transposeOneByOne<RunBytes, Ways>, block);
         else
           transposeBlocks<RunBytes>(block);
-      }
-  }
-
-  static void turnOneByOne(const Block &block) {
-    for (int64_t c = 0; c < block.columns; ++c)
-      for (int64_t r = 0; r < block.rows; ++r) {
-        Bytes16 run = {};
-        auto *bytes = reinterpret_cast<char *>(&run);
-        copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes,
-                            bytes);
-        run = turn(run);
-        copyFixed<RunBytes>(bytes,
-                            block.dst + c * block.dstPitch + r * RunBytes);
       }
   }
 

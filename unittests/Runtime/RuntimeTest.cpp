@@ -165,7 +165,7 @@ TEST(Runtime, TransposesOfTiles) {
         return parse(text + layout);
       };
       std::string tiled = std::string(":") + tiles + "}";
-      for (auto [source, destination] :
+      for (const auto &[source, destination] :
            {std::pair(get("{0,1}"), get("{1,0" + tiled)),
             {get("{1,0" + tiled), get("{0,1}")},
             {get("{1,0}"), get("{0,1" + tiled)},
@@ -545,28 +545,75 @@ TEST(Runtime, OrderOfInterleaves) {
 }
 
 // Past the caches, rows are packed that are short and dense, or of runs that
-// are read again and again.
+// are read again and again; of these, columns get twice as many lines.
 TEST(Runtime, PackedRows) {
+  enum { InPlace, Short, Again };
   struct {
     const char *source, *destination;
-    bool isPacked;
+    int packed;
   } cases[] = {
-      {"f32[1,320,64]", "f32[1,320,64]{1,2,0}", true},
-      {"f64[128,128]", "f64[128,128]{0,1}", true},
-      {"f32[320,512]", "f32[320,512]{0,1}", false},
-      {"bf16[512,1024]", "bf16[512,1024]{0,1}", true},
-      {"bf16[544,1056]", "bf16[544,1056]{0,1}", false},
+      {"f32[1,320,63]", "f32[1,320,63]{1,2,0}", Short},
+      {"f64[128,127]", "f64[128,127]{0,1}", Short},
+      {"f32[320,517]", "f32[320,517]{0,1}", InPlace},
+      {"bf16[512,1024]", "bf16[512,1024]{0,1}", Again},
+      {"bf16[544,1063]", "bf16[544,1063]{0,1}", InPlace},
+      {"u8[320,1093]", "u8[320,1093]{0,1}", Again},
       // Rows lie apart.
-      {"f32[320,2,64]", "f32[320,2,64]{0,1,2}", false},
+      {"f32[320,2,64]", "f32[320,2,64]{0,1,2}", InPlace},
   };
-  for (const auto &[source, destination, isPacked] : cases) {
+  auto costs = ProcessorCosts::get(llvm::sys::getHostCPUName());
+  for (const auto &[source, destination, packed] : cases) {
     std::string moves = printMoves(source, destination, /*vectorBytes=*/64,
                                    /*streamedBytes=*/1);
     if (moves.find("AVX-512") == std::string::npos)
       GTEST_SKIP() << "no registers as long as a line";
-    EXPECT_EQ(moves.find("rows packed") != std::string::npos, isPacked)
+    int64_t lines =
+        std::min<int64_t>(costs.panelRunBytes / 64 * packed, /*the most=*/4);
+    std::string text = ", streamed";
+    if (lines > 1)
+      text += ", " + std::to_string(lines) + " lines of a column";
+    text += ", rows packed\n";
+    EXPECT_EQ(moves.find(text) != std::string::npos, packed != InPlace)
+        << moves;
+    EXPECT_EQ(moves.find("rows packed") != std::string::npos, packed != InPlace)
         << moves;
   }
+}
+
+// Lines are taken across tiles, and elements that tiles within tiles have on
+// both sides as squares.
+TEST(Runtime, ChainsAndSquares) {
+  struct {
+    const char *source, *destination, *moves;
+  } cases[] = {
+      {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(8,128)}",
+       "transpose of 4 bytes, src 0 dst 0\n"
+       "  for 3  src 69632 dst 4096\n"
+       "  rows 128  src 544 dst 4\n"
+       "  columns 8  src 4 dst 512\n"
+       "  more columns 17  src 32 dst 12288\n"},
+      {"bf16[136,384]{1,0:T(8,128)(2,1)}", "bf16[136,384]{0,1}",
+       "transpose of 4 bytes, src 0 dst 0\n"
+       "  for 3  src 2048 dst 34816\n"
+       "  rows 4  src 512 dst 4\n"
+       "  more rows 17  src 6144 dst 16\n"
+       "  columns 128  src 4 dst 272\n"},
+      {"u8[136,384]{1,0:T(8,128)(4,1)}", "u8[136,384]{0,1:T(8,128)(4,1)}",
+       ", squares of 4 by 4\n"},
+      {"bf16[264,384]{1,0:T(8,128)(2,1)}", "bf16[264,384]{0,1:T(8,128)(2,1)}",
+       ", squares of 2 by 2\n"},
+      // A row of whole lines is none.
+      {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(16,128)}",
+       "  columns 16  src 4 dst 512\n"},
+  };
+  for (const auto &[source, destination, expected] : cases)
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves = printMoves(source, destination, vectorBytes,
+                                     /*streamedBytes=*/int64_t(1) << 40);
+      EXPECT_NE(moves.find(expected), std::string::npos)
+          << source << " to " << destination << "\n"
+          << moves;
+    }
 }
 
 // Copies within the caches follow the source or the destination, by the numbers
