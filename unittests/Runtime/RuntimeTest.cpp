@@ -508,6 +508,25 @@ static std::string printMoves(const char *source, const char *destination,
   return print(relayout.get());
 }
 
+namespace {
+struct ExpectedMoves {
+  const char *source, *destination, *text;
+};
+} // namespace
+
+// Whether that is part of how each pair is moved within the caches, by any
+// registers.
+static void expectMoves(llvm::ArrayRef<ExpectedMoves> cases) {
+  for (const auto &[source, destination, text] : cases)
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves = printMoves(source, destination, vectorBytes,
+                                     /*streamedBytes=*/int64_t(1) << 40);
+      EXPECT_NE(moves.find(text), std::string::npos)
+          << source << " to " << destination << "\n"
+          << moves;
+    }
+}
+
 // Tiles are read from end to end; those with many rows that begin at one set of
 // a cache are written row by row, unless that bypasses the caches.
 TEST(Runtime, OrderOfTiles) {
@@ -583,9 +602,7 @@ TEST(Runtime, PackedRows) {
 // Lines are taken across tiles, and elements that tiles within tiles have on
 // both sides as squares.
 TEST(Runtime, ChainsAndSquares) {
-  struct {
-    const char *source, *destination, *moves;
-  } cases[] = {
+  expectMoves({
       {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(8,128)}",
        "transpose of 4 bytes, src 0 dst 0\n"
        "  for 3  src 69632 dst 4096\n"
@@ -605,23 +622,13 @@ TEST(Runtime, ChainsAndSquares) {
       // A row of whole lines is none.
       {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(16,128)}",
        "  columns 16  src 4 dst 512\n"},
-  };
-  for (const auto &[source, destination, expected] : cases)
-    for (int64_t vectorBytes : {16, 32, 64}) {
-      std::string moves = printMoves(source, destination, vectorBytes,
-                                     /*streamedBytes=*/int64_t(1) << 40);
-      EXPECT_NE(moves.find(expected), std::string::npos)
-          << source << " to " << destination << "\n"
-          << moves;
-    }
+  });
 }
 
 // Copies within the caches follow the source or the destination, by the numbers
 // of places that they then write to or read from by turns.
 TEST(Runtime, OrderOfCopies) {
-  struct {
-    const char *source, *destination, *loops;
-  } cases[] = {
+  expectMoves({
       // Rows are read from end to end into four tiles.
       {"f32[64,512]", "f32[64,512]{1,0:T(8,128)}",
        "  for 8  src 2048 dst 512\n  for 4  src 512 dst 4096\n"},
@@ -641,15 +648,7 @@ TEST(Runtime, OrderOfCopies) {
        "  for 128  src 32 dst 4096\n  for 128  src 4096 dst 32\n"},
       {"f32[1024,1000]{1,0:T(120,8)}", "f32[1024,1000]",
        "  for 120  src 32 dst 4000\n  for 125  src 3840 dst 32\n"},
-  };
-  for (const auto &[source, destination, loops] : cases)
-    for (int64_t vectorBytes : {16, 32, 64}) {
-      std::string moves = printMoves(source, destination, vectorBytes,
-                                     /*streamedBytes=*/int64_t(1) << 40);
-      EXPECT_NE(moves.find(loops), std::string::npos)
-          << source << " to " << destination << "\n"
-          << moves;
-    }
+  });
 }
 
 // Moves of whole tiles and of the last ones that take turns, in steps of one
