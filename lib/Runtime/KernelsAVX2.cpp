@@ -1,5 +1,4 @@
-//===- KernelsAVX2.cpp - The kernels, for registers of 32 bytes
-//---------------===//
+//===- KernelsAVX2.cpp - The kernels, for registers of 32 bytes -----------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- KernelsAVX512.cpp - The kernels, for registers of 64 bytes
-//---------------===//
+//===- KernelsAVX512.cpp - The kernels, for registers of 64 bytes ---------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- KernelsBaseline.cpp - The kernels, for registers of 16 bytes
-//---------------===//
+//===- KernelsBaseline.cpp - The kernels, for registers of 16 bytes -------===//
 //
 // Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

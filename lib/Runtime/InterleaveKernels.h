@@ -1,0 +1,347 @@
+//===- InterleaveKernels.h - A few rows or columns in turns -----*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_INTERLEAVEKERNELS_H
+#define TESSERA_LIB_RUNTIME_INTERLEAVEKERNELS_H
+
+#include "TransposeBlocks.h"
+
+namespace tessera::runtime {
+namespace {
+
+/// A register of each of `Ways` rows, run by run in turns. Behind `numRows` of
+/// them come registers from `filler`.
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst,
+                                   int64_t numRows = Ways,
+                                   const char *filler = nullptr) {
+  using V = Vector<RunBytes, Bytes>;
+  V rows[Ways];
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k)
+    rows[k] = load<V>(k < numRows ? src + k * pitch : filler);
+  interleaveRegisters<RunBytes>(rows);
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k)
+    write<IsStreamed>(dst + k * Bytes, rows[k]);
+}
+
+/// Registers that make one piece of a column: a line at once where that
+/// bypasses the caches, as processors write what waits for the rest of a line
+/// part by part.
+template <int Bytes, bool IsStreamed>
+constexpr int kPieces =
+    IsStreamed && Bytes < kLineBytes ? kLineBytes / Bytes : 1;
+
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
+                                     int64_t pitch) {
+  constexpr int kCount = kPieces<Bytes, IsStreamed>;
+  using V = Vector<RunBytes, Bytes>;
+  V runs[kCount][Ways];
+  TESSERA_UNROLL
+  for (int i = 0; i < kCount; ++i)
+    loadSplit<RunBytes>(src + i * Ways * Bytes, runs[i]);
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k) {
+    TESSERA_UNROLL
+    for (int i = 0; i < kCount; ++i)
+      write<IsStreamed>(dst + k * pitch + i * Bytes, runs[i][k]);
+  }
+}
+
+/// Rows of at least a register.
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveTiles(const Block &block) {
+  constexpr int64_t kRuns = Bytes / RunBytes;
+  auto moveTile = [&](int64_t c) {
+    interleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
+        block.src + c * RunBytes, block.srcPitch,
+        block.dst + c * Ways * RunBytes);
+  };
+  int64_t c = 0;
+  for (; c + 4 * kRuns <= block.columns; c += 4 * kRuns) {
+    TESSERA_UNROLL
+    for (int i = 0; i < 4; ++i)
+      moveTile(c + i * kRuns);
+  }
+  for (; c < block.columns; c += kRuns)
+    moveTile(least(c, block.columns - kRuns));
+}
+
+template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void deinterleaveTiles(const Block &block) {
+  constexpr int64_t kRuns = Bytes / RunBytes * kPieces<Bytes, IsStreamed>;
+  auto moveTile = [&](int64_t r) {
+    deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
+        block.src + r * Ways * RunBytes, block.dst + r * RunBytes,
+        block.dstPitch);
+  };
+  int64_t r = 0;
+  for (; r + 4 * kRuns <= block.rows; r += 4 * kRuns) {
+    TESSERA_UNROLL
+    for (int i = 0; i < 4; ++i)
+      moveTile(r + i * kRuns);
+  }
+  for (; r < block.rows; r += kRuns)
+    moveTile(least(r, block.rows - kRuns));
+}
+
+#if defined(__AVX512BW__)
+/// Columns from number `first` on, fewer than a register has, and filler up to
+/// `all` bytes from the begin of the block. Whole registers are stored as far
+/// as there are: processors take longer for parts of one.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveRest(const Block &block, int64_t first,
+                                   int64_t all, const Filler &filler) {
+  using V = Vector<RunBytes, kVectorBytes>;
+  const auto fill = load<V>(filler.get(0));
+  int64_t left = (block.columns - first) * RunBytes;
+  const char *src = block.src + first * RunBytes;
+  char *dst = block.dst + first * Ways * RunBytes, *end = block.dst + all;
+  auto writeNext = [&](V value) {
+    if (end - dst >= kVectorBytes)
+      write<IsStreamed>(dst, value);
+    else if (end > dst)
+      storeFirst(dst, value, end - dst);
+    dst += kVectorBytes;
+  };
+  if (left > 0) {
+    V rows[Ways];
+    TESSERA_UNROLL
+    for (int k = 0; k < Ways; ++k)
+      rows[k] = k < block.rows
+                    ? loadFirst<V>(src + k * block.srcPitch, left, fill)
+                    : fill;
+    interleaveRegisters<RunBytes>(rows);
+    TESSERA_UNROLL
+    for (int k = 0; k < Ways; ++k)
+      writeNext(rows[k]);
+  }
+  while (dst < end)
+    writeNext(fill);
+}
+#endif
+
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
+  int64_t size = block.columns * RunBytes;
+  // A run of whole lines is streamed; others end in a register that overlaps.
+  if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
+      isOnLine(size * Ways))
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
+  if (size >= kVectorBytes)
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  if (size >= kLaneBytes)
+    return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+#if defined(__AVX512BW__)
+  static constexpr uint8_t kNone[kLaneBytes] = {};
+  interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
+#else
+  callApart(transposeOneByOne<RunBytes>, block);
+#endif
+}
+
+#if defined(__AVX512BW__)
+/// Columns of `Ways` runs, of which rows are the first and filler the others,
+/// and filler up to `all` bytes.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
+                                     const Filler &filler) {
+  constexpr int64_t kRuns = kVectorBytes / RunBytes;
+  int64_t c = 0;
+  for (; c + kRuns <= block.columns; c += kRuns)
+    interleaveTile<RunBytes, kVectorBytes, Ways, IsStreamed>(
+        block.src + c * RunBytes, block.srcPitch,
+        block.dst + c * Ways * RunBytes, block.rows, filler.get(0));
+  interleaveRest<RunBytes, Ways, IsStreamed>(block, c, all, filler);
+}
+#else
+/// Columns of `Ways` runs of which rows are the first, and `filler` the others.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleaveFew(const Block &block, const char *filler) {
+  int64_t c = 0;
+  auto interleaveAll = [&](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRuns = kBytes / RunBytes;
+    for (; c + kRuns <= block.columns; c += kRuns)
+      interleaveTile<RunBytes, kBytes, Ways, false>(
+          block.src + c * RunBytes, block.srcPitch,
+          block.dst + c * Ways * RunBytes, block.rows, filler);
+  };
+  interleaveAll(Constant<kVectorBytes>());
+  interleaveAll(Constant<kLaneBytes>());
+  for (; c < block.columns; ++c)
+    for (int k = 0; k < Ways; ++k)
+      copyFixed<RunBytes>(k < block.rows
+                              ? block.src + k * block.srcPitch + c * RunBytes
+                              : filler,
+                          block.dst + (c * Ways + k) * RunBytes);
+}
+
+/// Nothing is filled behind the last column here.
+template <int RunBytes, int Ways, bool IsStreamed>
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t /*all*/,
+                                     const Filler &filler) {
+  interleaveFew<RunBytes, Ways>(block, filler.get(0));
+}
+#endif
+
+#if defined(__AVX512BW__)
+/// Rows from number `first` on, fewer than a register has; nothing is read
+/// beyond the last run, or written beyond the columns.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleaveRest(const Block &block, int64_t first) {
+  using V = Vector<RunBytes, kVectorBytes>;
+  int64_t rows = block.rows - first;
+  int64_t left = ((rows - 1) * Ways + block.columns) * RunBytes;
+  const char *src = block.src + first * Ways * RunBytes;
+  V runs[Ways];
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k) {
+    int64_t begin = k * kVectorBytes;
+    runs[k] = loadFirst<V>(src + begin, left - least(begin, left));
+  }
+  deinterleaveRegisters<kVectorBytes / RunBytes>(runs);
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k)
+    if (k < block.columns)
+      storeFirst(block.dst + k * block.dstPitch + first * RunBytes, runs[k],
+                 rows * RunBytes);
+}
+#endif
+
+/// Some of `Ways` columns. What lies between their runs is loaded as long as
+/// others follow, so that nothing is read beyond the last one.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleaveSome(const Block &block) {
+  int64_t r = 0;
+  auto deinterleaveAll = [&](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRuns = kBytes / RunBytes;
+    for (; r + kRuns < block.rows; r += kRuns) {
+      Vector<RunBytes, kBytes> runs[Ways];
+      loadSplit<RunBytes>(block.src + r * Ways * RunBytes, runs);
+      TESSERA_UNROLL
+      for (int k = 0; k < Ways; ++k)
+        if (k < block.columns)
+          store(block.dst + k * block.dstPitch + r * RunBytes, runs[k]);
+    }
+  };
+  deinterleaveAll(Constant<kVectorBytes>());
+  deinterleaveAll(Constant<kLaneBytes>());
+#if defined(__AVX512BW__)
+  deinterleaveRest<RunBytes, Ways>(block, r);
+#else
+  Block rest = block;
+  rest.rows -= r;
+  rest.src += r * block.srcPitch;
+  rest.dst += r * RunBytes;
+  callApart(transposeOneByOne<RunBytes>, rest);
+#endif
+}
+
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
+  int64_t size = block.rows * RunBytes;
+  if (isStreamed && isOnLine(size) && bytesToLine(block.dst) == 0 &&
+      isOnLine(block.dstPitch))
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
+  if (size >= kVectorBytes)
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  if (size >= kLaneBytes)
+    return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
+#if defined(__AVX512BW__)
+  deinterleaveRest<RunBytes, Ways>(block, 0);
+#else
+  callApart(transposeOneByOne<RunBytes>, block);
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Runs of a row of a tile, in most layouts: loops over so many have no end to
+/// look for.
+constexpr int64_t kTileRuns = 128;
+
+template <int RunBytes, int Ways>
+void interleaveRuns(const Job &job, const char *src, char *dst) {
+  bool isStreamed = job.isStreamed;
+  if (!isStreamed && job.columns.count == kTileRuns)
+    return walkBlocks(job, src, dst, [](Block block) {
+      block.columns = kTileRuns;
+      interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
+  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+    interleave<RunBytes, Ways>(block, isStreamed);
+  });
+}
+
+template <int RunBytes, int Ways>
+void deinterleaveRuns(const Job &job, const char *src, char *dst) {
+  bool isStreamed = job.isStreamed;
+  if (!isStreamed && job.rows.count == kTileRuns)
+    return walkBlocks(job, src, dst, [](Block block) {
+      block.rows = kTileRuns;
+      deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
+  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+    deinterleave<RunBytes, Ways>(block, isStreamed);
+  });
+}
+
+/// Interleaves of rows and padding, which lies behind the rows of each column,
+/// or behind the last column where there are all rows.
+template <int RunBytes, int Ways>
+void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
+  const Filler filler(job.value);
+  int64_t all = job.columns.count * Ways * RunBytes;
+  if (job.rows.count == Ways)
+    all += job.fillBytes;
+  bool isStreamed = kHasMasks && job.isStreamed && isOnLine(all);
+  walkBlocks(job, src, dst, [&filler, all, isStreamed](const Block &block) {
+    if (isStreamed && bytesToLine(block.dst) == 0)
+      interleaveFilled<RunBytes, Ways, true>(block, all, filler);
+    else
+      interleaveFilled<RunBytes, Ways, false>(block, all, filler);
+  });
+}
+
+/// Fewer columns than there are runs side by side.
+template <int RunBytes, int Ways>
+void deinterleaveSomeRuns(const Job &job, const char *src, char *dst) {
+  walkBlocks(job, src, dst, [](const Block &block) {
+    deinterleaveSome<RunBytes, Ways>(block);
+  });
+}
+
+/// Of 2 or 4 ways; null where it is none.
+template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
+  bool isColumn = job.columns.dst == Ways * RunBytes;
+  bool isRow = job.rows.src == Ways * RunBytes;
+  bool isFilled = job.fillBytes > 0; // Others fill nothing.
+  if (isColumn && isFilled)
+    return interleaveFilledRuns<RunBytes, Ways>;
+  if (isFilled)
+    return nullptr;
+  if (isColumn && job.rows.count == Ways)
+    return interleaveRuns<RunBytes, Ways>;
+  if (isRow && job.columns.count == Ways)
+    return deinterleaveRuns<RunBytes, Ways>;
+  if (isRow && job.columns.count < Ways)
+    return deinterleaveSomeRuns<RunBytes, Ways>;
+  return nullptr;
+}
+
+} // namespace
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_INTERLEAVEKERNELS_H

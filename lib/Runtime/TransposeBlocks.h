@@ -1,0 +1,175 @@
+//===- TransposeBlocks.h - Transposes in the caches -------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_TRANSPOSEBLOCKS_H
+#define TESSERA_LIB_RUNTIME_TRANSPOSEBLOCKS_H
+
+#include "TransposeTiles.h"
+
+namespace tessera::runtime {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Few rows or columns
+//===----------------------------------------------------------------------===//
+
+/// How many of `count` runs of `size` bytes, `pitch` apart, have a lane of
+/// bytes from their begin on before the last one ends.
+TESSERA_INLINE int64_t countLanes(int64_t count, int64_t size, int64_t pitch) {
+  return pitch <= 0 ? 0 : count - (kLaneBytes - size + pitch - 1) / pitch;
+}
+
+/// Columns of less than a lane: what comes behind rows is loaded with them, and
+/// not stored.
+template <int RunBytes>
+__attribute__((noinline)) void
+transposeFewColumns(const char *src, char *dst, int64_t rows, int64_t columns,
+                    int64_t srcPitch, int64_t dstPitch) {
+  constexpr int kColumns = kLaneBytes / RunBytes;
+  constexpr int64_t kRows = kVectorBytes / RunBytes;
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  const Pitch from(srcPitch), to(dstPitch);
+  int64_t whole =
+      countLanes(block.rows, block.columns * RunBytes, block.srcPitch);
+  for (int64_t row = 0; row < whole && whole >= kRows; row += kRows) {
+    int64_t r = least(row, whole - kRows);
+    const Rows<const char, kRows> read(src + r * srcPitch, from);
+    const Rows<char, kColumns> written(dst + r * RunBytes, to);
+    Vector<RunBytes, kVectorBytes> tile[kColumns];
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      tile[k] = loadRows<RunBytes, kVectorBytes, kLaneBytes, kColumns>(read, k);
+    unpackRegisters<kColumns, kRows>(tile);
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      if (k < columns)
+        store(written[k], tile[k]);
+  }
+  Block rest = block;
+  int64_t done = whole >= kRows ? whole : 0;
+  rest.rows -= done;
+  rest.src += done * block.srcPitch;
+  rest.dst += done * RunBytes;
+  callApart(transposeOneByOne<RunBytes>, rest);
+}
+
+/// Columns from a register of each of few rows on, a lane each.
+template <int RunBytes>
+TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
+                                Bytes16 (&columns)[kVectorBytes / RunBytes]) {
+  constexpr int kColumns = kLaneBytes / RunBytes;
+  constexpr int kLanes = kVectorBytes / kLaneBytes;
+  using V = Vector<RunBytes, kVectorBytes>;
+  V tile[kColumns];
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k)
+    tile[k] = load<V>(block.src + column * RunBytes +
+                      (k < block.rows ? k * block.srcPitch : 0));
+  unpackRegisters<kColumns, kVectorBytes / RunBytes>(tile);
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k) {
+    Bytes16 lanes[kLanes];
+    store(reinterpret_cast<char *>(lanes), tile[k]);
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      columns[i * kColumns + k] = lanes[i];
+  }
+}
+
+/// Columns of rows of less than a lane. Those that are one run are stored as
+/// lanes, each of which the next one corrects; others byte for byte.
+template <int RunBytes>
+__attribute__((noinline)) void
+transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
+                 int64_t srcPitch, int64_t dstPitch) {
+  constexpr int64_t kRuns = kVectorBytes / RunBytes;
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  int64_t size = block.rows * RunBytes;
+  bool isRun = block.dstPitch == size;
+  int64_t whole = isRun ? countLanes(columns, size, size) : columns;
+  for (int64_t column = 0; column < whole && whole >= kRuns; column += kRuns) {
+    int64_t c = least(column, whole - kRuns);
+    Bytes16 lanes[kRuns];
+    loadColumns<RunBytes>(block, c, lanes);
+    char *to = dst + c * dstPitch;
+    for (int64_t i = 0; i < kRuns; ++i)
+      if (isRun)
+        store(to + i * size, lanes[i]);
+      else
+        copyRun(reinterpret_cast<const char *>(&lanes[i]), to + i * dstPitch,
+                size);
+  }
+  Block rest = block;
+  int64_t done = whole >= kRuns ? whole : 0;
+  rest.columns -= done;
+  rest.src += done * RunBytes;
+  rest.dst += done * block.dstPitch;
+  callApart(transposeOneByOne<RunBytes>, rest);
+}
+
+//===----------------------------------------------------------------------===//
+// Transposes in the caches
+//===----------------------------------------------------------------------===//
+
+/// By the widest tiles that there is room for.
+template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
+  if constexpr (RunBytes < kLaneBytes) {
+    if (block.columns * RunBytes < kLaneBytes)
+      return callApart(transposeFewColumns<RunBytes>, block);
+    if (block.rows * RunBytes < kLaneBytes)
+      return callApart(transposeFewRows<RunBytes>, block);
+  }
+  if (block.rows * RunBytes >= kVectorBytes)
+    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
+  if constexpr (kVectorBytes > 32)
+    if (block.rows * RunBytes >= 32)
+      return callApart(transposeTiles<RunBytes, 32, false>, block);
+  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block);
+}
+
+/// Rows of which lines next to those in use wait in the second-level cache,
+/// even where all are in a few sets; and rows that begin anywhere in a line, of
+/// which two lines each are in use, in the first-level cache.
+constexpr int64_t kBandRows = 256, kRaggedBandRows = 64;
+/// As much of a side as a block takes; what is left is no less than `smallest`.
+TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
+                                 int64_t smallest) {
+  return left - block < smallest ? left : block;
+}
+
+/// In bands of rows, along the source.
+template <int RunBytes>
+TESSERA_INLINE void transposeBlocks(const Block &whole) {
+  bool isRagged =
+      !isOnLine(whole.srcPitch) && whole.columns * RunBytes >= kLineBytes;
+  int64_t rows = isRagged ? kRaggedBandRows : kBandRows;
+  Block block = whole;
+  for (int64_t r = 0; r < whole.rows; r += block.rows) {
+    block.rows = takeBlock(whole.rows - r, rows, kVectorBytes / RunBytes);
+    block.src = whole.src + r * whole.srcPitch;
+    block.dst = whole.dst + r * RunBytes;
+    transposeBlock<RunBytes>(block);
+  }
+}
+
+/// Calls `body` with a block for each step of the loops.
+template <typename Body>
+TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,
+                               const Body &body) {
+  int64_t rows = job.rows.count, columns = job.columns.count;
+  int64_t srcPitch = job.rows.src, dstPitch = job.columns.dst;
+  walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
+    body(Block{src, dst, rows, columns, srcPitch, dstPitch});
+  });
+}
+
+} // namespace
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_TRANSPOSEBLOCKS_H

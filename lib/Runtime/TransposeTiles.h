@@ -1,0 +1,258 @@
+//===- TransposeTiles.h - Transposes of tiles in registers ------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_TRANSPOSETILES_H
+#define TESSERA_LIB_RUNTIME_TRANSPOSETILES_H
+
+#include "CopyKernels.h"
+
+namespace tessera::runtime {
+namespace {
+
+/// `LoadBytes` of each of some rows, `Step` rows apart, in one register.
+template <int RunBytes, int Bytes, int LoadBytes, int Step, typename Rows>
+TESSERA_INLINE Vector<RunBytes, Bytes> loadRows(const Rows &rows, int first) {
+  using Part = Vector<8, LoadBytes>;
+  Part parts[Bytes / LoadBytes];
+  TESSERA_UNROLL
+  for (int i = 0; i < Bytes / LoadBytes; ++i)
+    parts[i] = load<Part>(rows[first + i * Step]);
+  return load<Vector<RunBytes, Bytes>>(reinterpret_cast<const char *>(parts));
+}
+
+/// Prefetches a line of each of some rows to the second-level cache: the first
+/// one has room for what is used at once.
+template <int Count, int Locality = 2, typename Rows>
+TESSERA_INLINE void prefetchRows(const Rows &rows, int64_t bytesBehind = 0) {
+  TESSERA_UNROLL
+  for (int k = 0; k < Count; ++k)
+    __builtin_prefetch(rows[k] + bytesBehind, /*rw=*/0, Locality);
+}
+TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r)
+    __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
+}
+
+/// A tile of `LoadBytes` of each row and `Bytes` of each column, of which
+/// `write(k, column)` gets column k. Rounds of unpacking within lanes make row
+/// k of each lane column k of it; then lanes of the same columns are put
+/// together. What lies `prefetch` bytes behind the rows is prefetched, unless
+/// that is 0.
+template <int RunBytes, int Bytes, int LoadBytes, typename Rows, typename Write>
+TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
+                                  const Write &write) {
+  constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
+  constexpr int kLanes = LoadBytes / kLaneBytes, kRows = kRuns / kLanes;
+  using V = Vector<RunBytes, Bytes>;
+  V tile[kLanes][kColumns];
+  TESSERA_UNROLL
+  for (int i = 0; i < kLanes; ++i) {
+    TESSERA_UNROLL
+    for (int k = 0; k < kColumns; ++k)
+      tile[i][k] =
+          loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
+    unpackRegisters<kColumns, kRuns>(tile[i]);
+  }
+  if (prefetch > 0)
+    prefetchRows<kRuns>(rows, prefetch);
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k) {
+    V lanes[kLanes];
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      lanes[i] = tile[i][k];
+    splitLanes(lanes);
+    TESSERA_UNROLL
+    for (int i = 0; i < kLanes; ++i)
+      write(i * kColumns + k, lanes[i]);
+  }
+}
+
+/// The same of rows that are some bytes apart.
+template <int RunBytes, int Bytes, int LoadBytes, typename Write>
+TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
+                                  int64_t prefetch, const Write &write) {
+  const Rows<const char, Bytes / RunBytes> rows(src, srcPitch);
+  transposeTile<RunBytes, Bytes, LoadBytes>(rows, prefetch, write);
+}
+
+/// The same to columns that are some bytes apart.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeTile(const char *src, const Pitch &srcPitch,
+                                  char *dst, const Pitch &dstPitch) {
+  const Rows<char, LoadBytes / RunBytes> columns(dst, dstPitch);
+  transposeTile<RunBytes, Bytes, LoadBytes>(
+      src, srcPitch, 0,
+      [&](int k, auto column) { write<IsStreamed>(columns[k], column); });
+}
+
+/// Some rows and columns: where they begin, and how far apart they lie.
+struct Block {
+  const char *src;
+  char *dst;
+  int64_t rows, columns;
+  int64_t srcPitch, dstPitch;
+};
+
+/// Calls what is not inlined with the parts of a block: arguments that come in
+/// registers are there at once; memory that was just written is not.
+template <typename Body, typename... Args>
+TESSERA_INLINE void callApart(const Body &body, const Block &block,
+                              Args... args) {
+  body(block.src, block.dst, block.rows, block.columns, block.srcPitch,
+       block.dstPitch, args...);
+}
+
+/// Runs as they are, or squares of `Ways` by `Ways` elements that are
+/// transposed as well.
+template <int RunBytes, int Ways, typename V>
+TESSERA_INLINE V turnRuns(V runs) {
+  if constexpr (Ways > 1)
+    return turnSquares<RunBytes, Ways>(runs);
+  else
+    return runs;
+}
+
+template <int RunBytes, int Ways = 1>
+__attribute__((noinline)) void
+transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
+                  int64_t srcPitch, int64_t dstPitch) {
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  for (int64_t c = 0; c < block.columns; ++c)
+    for (int64_t r = 0; r < block.rows; ++r) {
+      Bytes16 run = {};
+      auto *bytes = reinterpret_cast<char *>(&run);
+      copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes, bytes);
+      run = turnRuns<RunBytes, Ways>(run);
+      copyFixed<RunBytes>(bytes, block.dst + c * block.dstPitch + r * RunBytes);
+    }
+}
+
+/// Runs of a line.
+template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
+
+/// Whether rows of a line each would evict one another from the first-level
+/// cache: pages begin at one set.
+template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
+  constexpr int64_t kPage = 4096;
+  int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
+  return sets == 0 || kLineRuns<RunBytes> / sets > kCacheWays;
+}
+
+/// The most bytes of a row that a tile takes: what it has fits into the
+/// registers.
+template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
+  constexpr int kRegisters = kVectorBytes == 64 ? 32 : 16;
+  int size = kLaneBytes;
+  while (size < Bytes && 2 * size / RunBytes <= kRegisters)
+    size *= 2;
+  return size;
+}
+
+/// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
+/// those before where rows are no multiple.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
+TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
+                                  const Pitch &dstPitch) {
+  constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
+  for (int64_t row = 0; row < block.rows; row += kRows) {
+    int64_t r = least(row, block.rows - kRows);
+    const char *src = block.src + r * srcPitch.getBytes();
+    char *dst = block.dst + r * RunBytes;
+    for (int i = 0; i < Tiles; ++i)
+      transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
+          src + i * LoadBytes, srcPitch,
+          dst + i * kColumns * dstPitch.getBytes(), dstPitch);
+  }
+}
+
+/// Columns of `LoadBytes` of each row, from `column` on; the last ones overlap
+/// those before, unless they are less than `smallest`. Returns where that is.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
+                                        int64_t smallest) {
+  constexpr int64_t kColumns = LoadBytes / RunBytes;
+  const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
+  Block block = whole;
+  for (; column + smallest <= whole.columns; column += kColumns) {
+    int64_t c = least(column, whole.columns - kColumns);
+    block.src = whole.src + c * RunBytes;
+    block.dst = whole.dst + c * whole.dstPitch;
+    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(block, srcPitch,
+                                                             dstPitch);
+  }
+  return column;
+}
+
+/// As many rows as a line has, a line of each, that were gathered before
+/// where they evict one another.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeLines(Block block, bool isGathered,
+                                   const Pitch &srcPitch,
+                                   const Pitch &dstPitch) {
+  constexpr int kTiles = kLineBytes / LoadBytes;
+  if (!isGathered)
+    return transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
+        block, srcPitch, dstPitch);
+  char buffer[kLineRuns<RunBytes> * kLineBytes];
+  for (int64_t r = 0; r < block.rows; ++r)
+    copyFixed<kLineBytes>(block.src + r * block.srcPitch,
+                          buffer + r * kLineBytes);
+  block.src = buffer;
+  transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
+      block, Pitch(kLineBytes), dstPitch);
+}
+
+/// Lines of rows, in tiles that take a part of one.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+TESSERA_INLINE void transposeParts(const Block &whole) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>;
+  const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
+  bool isGathered = isInOneSet<RunBytes>(whole.srcPitch);
+  Block block = whole;
+  int64_t column = 0;
+  for (; column + kLine <= whole.columns; column += kLine) {
+    const char *src = whole.src + column * RunBytes;
+    for (int64_t row = 0; row < whole.rows; row += kLine) {
+      int64_t r = least(row, whole.rows - Bytes / RunBytes);
+      block.rows = least(kLine, whole.rows - r);
+      block.src = src + r * whole.srcPitch;
+      block.dst = whole.dst + column * whole.dstPitch + r * RunBytes;
+      transposeLines<RunBytes, Bytes, LoadBytes, IsStreamed>(
+          block, isGathered, srcPitch, dstPitch);
+    }
+  }
+  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(whole, column,
+                                                            /*smallest=*/1);
+}
+
+/// Tiles of `Bytes` of each column, of a line of each row if there is one.
+/// Both sides have a whole tile.
+template <int RunBytes, int Bytes, bool IsStreamed>
+__attribute__((noinline)) void
+transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
+               int64_t srcPitch, int64_t dstPitch) {
+  constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  int64_t column = 0;
+  if (columns * RunBytes >= kLineBytes) {
+    if constexpr (kLoad < kLineBytes)
+      return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block);
+    // Up to two lanes are faster alone than in a line.
+    column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
+        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1);
+  }
+  transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, column,
+                                                            /*smallest=*/1);
+}
+
+} // namespace
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_TRANSPOSETILES_H
