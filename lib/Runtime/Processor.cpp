@@ -63,16 +63,17 @@ const ProcessorCosts &tessera::runtime::getProcessorCosts() {
   return costs;
 }
 
-int64_t tessera::runtime::getStreamedBytes() {
-  static const int64_t bytes = [] {
+StreamedBytes tessera::runtime::getStreamedBytes() {
+  static const StreamedBytes bytes = [] {
     int64_t cache = -1;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
     cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    // Half of it is for the source, and some for what else is in use: in a
-    // cache of 32 MiB, buffers of 8 MiB that were used a moment ago are written
-    // at about the same speed either way, others twice as fast past it.
-    return std::min(cache > 0 ? cache : kUnknownCache, kLargestCache) / 4;
+    cache = std::min(cache > 0 ? cache : kUnknownCache, kLargestCache);
+    // Half of it is for the source, and some for what else is in use. Where the
+    // smallest of these were used a moment ago, they are written at about the
+    // same speed either way; else twice as fast past the caches.
+    return StreamedBytes{cache / 4, cache / 16 * 5};
   }();
   return bytes;
 }

@@ -9,7 +9,7 @@
 #ifndef TESSERA_LIB_RUNTIME_PROCESSOR_H
 #define TESSERA_LIB_RUNTIME_PROCESSOR_H
 
-#include "Kernels.h"
+#include "Schedule.h"
 
 #include "tessera/Conversion/TesseraToVector/RelayoutPlan.h"
 
@@ -23,8 +23,8 @@ const KernelTable &getKernels(int64_t vectorBytes);
 /// instructions that tell the processor take microseconds in virtual machines.
 const ProcessorCosts &getProcessorCosts();
 
-/// Bytes of a destination that the caches will not hold.
-int64_t getStreamedBytes();
+/// What the caches will not hold.
+StreamedBytes getStreamedBytes();
 
 } // namespace tessera::runtime
 

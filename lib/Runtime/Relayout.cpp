@@ -164,8 +164,6 @@ static PlanSide getPlanSide(const Side &side, const AxisList &axes,
 std::optional<Schedule>
 Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
                        llvm::ArrayRef<Slice> dstBox) const {
-  // Registers that are shorter than a line have no masks, and go by turns to
-  // columns that bypass the caches, which pays later.
   bool isShort = kernels->vectorBytes < kLineBytes;
   auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
                             getPlanSide(dst, dstAxes, dstBox), bits,
@@ -177,14 +175,14 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   if (src.strided)
     for (Move &move : made->moves)
       move.srcOffset += src.strided->offset;
-  int64_t streamedBytes =
-      options.streamedBytes ? options.streamedBytes : getStreamedBytes();
-  if (int64_t bytes = made->numBytes(); bytes >= streamedBytes) {
+  StreamedBytes least = getStreamedBytes();
+  if (options.streamedBytes)
+    least = {options.streamedBytes, options.streamedBytes};
+  if (made->numBytes() >= std::min(least.transposes, least.others)) {
     RelayoutTarget target;
     target.vectorBytes = kernels->vectorBytes;
     target.costs = getProcessorCosts();
-    made->streamStores(
-        /*withColumns=*/bytes / (isShort ? 2 : 1) >= streamedBytes, target);
+    made->streamStores(least, target);
   }
   // Parts of lines that short registers have written wait for the rest of them
   // outside of the first-level cache.

@@ -509,13 +509,19 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
-void Schedule::streamStores(bool withColumns, const RelayoutTarget &target) {
+void Schedule::streamStores(const StreamedBytes &least,
+                            const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
+  int64_t bytes = numBytes();
   for (Move &move : moves) {
+    // Short registers have no masks, and go by turns to few columns.
+    bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
+    if (bytes / (paysLater ? 2 : 1) <
+        (isTiled(move) ? least.transposes : least.others))
+      continue;
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
-    bool isTranspose = move.kind == Move::Kind::Transpose &&
-                       (withColumns || !isDividedAmongFew(move));
+    bool isTranspose = move.kind == Move::Kind::Transpose;
     move.isStreamed = isLong || isTranspose;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.

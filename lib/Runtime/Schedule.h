@@ -33,6 +33,12 @@
 
 namespace tessera::runtime {
 
+/// Bytes of a destination from which on moves bypass the caches: transposes, of
+/// which columns evict one another, and others.
+struct StreamedBytes {
+  int64_t transposes, others;
+};
+
 /// A nest with its kernel; distances in bytes.
 struct Move {
   enum class Kind : uint8_t { Copy, Transpose, PackBits, Fill };
@@ -104,12 +110,13 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
-  /// Lets moves of long runs bypass the caches; those that divide runs among
-  /// few columns only if `withColumns`. Those of long runs follow the source,
-  /// but with registers shorter than a line those that read few runs side by
-  /// side the destination. Others get the order and the blocks that suit the
+  /// Lets moves of long runs and transposes bypass the caches where the
+  /// destination has at least as many bytes; with registers shorter than a line
+  /// twice as many where runs are divided among few columns. Moves of long runs
+  /// follow the source, but with such registers those that read few runs side
+  /// by side the destination. Others get the order and the blocks that suit the
   /// costs of `target`.
-  void streamStores(bool withColumns, const RelayoutTarget &target);
+  void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
   /// Lets moves that divide runs of the source among few columns follow the
   /// source, as it is read fastest from end to end, unless more columns of a
