@@ -10,6 +10,7 @@
 #define TESSERA_LIB_RUNTIME_TRANSPOSEKERNELS_H
 
 #include "ChainKernels.h"
+#include "DenseColumns.h"
 #include "InterleaveKernels.h"
 
 namespace tessera::runtime {
@@ -87,7 +88,11 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
     if (!kernel)
       kernel = chooseInterleave<RunBytes, 4>(job);
   }
-  return kernel ? kernel : transposeRuns<RunBytes>;
+  if (kernel)
+    return kernel;
+  if (job.isStreamed && DenseColumns<RunBytes>::suits(job))
+    return transposeDense<RunBytes>;
+  return transposeRuns<RunBytes>;
 }
 
 Kernel *chooseTranspose(const Job &job) {

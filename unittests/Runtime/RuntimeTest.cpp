@@ -99,6 +99,33 @@ TEST(Runtime, StreamedColumns) {
     }
 }
 
+// Columns that begin anywhere in a line, one behind another: of more pieces
+// than one, of as many rows as a buffer holds and more, in blocks that continue
+// one another or leave a gap, and in blocks that are too small.
+TEST(Runtime, DenseColumns) {
+  Runner runner(testSeed());
+  for (auto [array, columns] : {std::pair("u8[5,50,70]", "{1,2,0}"),
+                                {"u8[5,50,70]", "{1,2,0:PD(5,50,71)}"},
+                                {"u8[2,255,190]", "{1,2,0:PD(2,255,191)}"},
+                                {"u8[2,257,90]", "{1,2,0:PD(2,257,91)}"},
+                                {"u8[9,16,17]", "{1,2,0:PD(9,16,18)}"},
+                                {"bf16[4,27,320]", "{1,2,0}"},
+                                {"bf16[4,27,320]", "{1,2,0:PD(4,27,321)}"},
+                                {"bf16[3,130,49]", "{1,2,0:PD(3,130,52)}"},
+                                {"f32[6,20,80]", "{1,2,0}"},
+                                {"f32[7,49,133]", "{1,2,0:PD(7,49,134)}"},
+                                {"f32[5,5,300]", "{1,2,0}"},
+                                {"f32[2,3,4,37,21]", "{3,4,2,0,1}"},
+                                {"f64[4,21,40]", "{1,2,0:PD(4,21,41)}"},
+                                {"c128[3,7,50]", "{1,2,0}"}})
+    for (int i = 0; i < 4; ++i) {
+      runner.check(parse(array), parse(std::string(array) + columns),
+                   /*streamedBytes=*/1);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 // Bands of rows, in the caches and past them: rows of whole lines and others,
 // short ones and long ones, of elements of each width, columns that follow one
 // another closely, those that begin at one set of a cache or at one channel of
