@@ -291,20 +291,36 @@ TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
   filler.write(dst + end, padding - end, end);
 }
 
+/// Padding begins with a register, as whole runs do, and ends with one; the run
+/// goes over it.
+void copyAndFillLong(const Job &job, const char *src, char *dst) {
+  using V = Vector<8, kVectorBytes>;
+  const Filler filler(job.value);
+  int64_t size = job.runBytes, last = size + job.fillBytes - kVectorBytes;
+  const V value = load<V>(filler.get(0)), end = load<V>(filler.get(last));
+  walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
+    for (int64_t i = size / kVectorBytes * kVectorBytes; i < last;
+         i += kVectorBytes)
+      store(dst + i, value);
+    store(dst + last, end);
+    copyRun(src, dst, size);
+  });
+}
+
 void copyAndFillRuns(const Job &job, const char *src, char *dst) {
   const Filler filler(job.value);
   int64_t size = job.runBytes, padding = job.fillBytes;
-  // Padding begins with a register, as whole runs do; the run goes over it.
-  int64_t from = size / kVectorBytes * kVectorBytes, all = size + padding;
-  if (!job.isStreamed)
+  if (job.isStreamed)
     return walk(job.loops, job.numLoops, src, dst,
-                [&filler, size, from, all](const char *src, char *dst) {
-                  filler.write(dst + from, all - from, from);
-                  copyRun(src, dst, size);
+                [&filler, size, padding](const char *src, char *dst) {
+                  streamAndFill(src, dst, size, padding, filler);
                 });
+  if (size % kVectorBytes + padding >= kVectorBytes)
+    return copyAndFillLong(job, src, dst);
   walk(job.loops, job.numLoops, src, dst,
        [&filler, size, padding](const char *src, char *dst) {
-         streamAndFill(src, dst, size, padding, filler);
+         copyRun(src, dst, size);
+         filler.write(dst + size, padding, size);
        });
 }
 #endif

@@ -128,6 +128,18 @@ TESSERA_INLINE void interleaveRest(const Block &block, int64_t first,
 }
 #endif
 
+/// Column number `c`, run by run: `numRows` of rows, and `filler` behind them.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleaveColumn(const Block &block, int64_t c,
+                                     int64_t numRows, const char *filler) {
+  const char *src = block.src + c * RunBytes;
+  char *dst = block.dst + c * Ways * RunBytes;
+  TESSERA_UNROLL
+  for (int k = 0; k < Ways; ++k)
+    copyFixed<RunBytes>(k < numRows ? src + k * block.srcPitch : filler,
+                        dst + k * RunBytes);
+}
+
 template <int RunBytes, int Ways>
 TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   int64_t size = block.columns * RunBytes;
@@ -143,7 +155,8 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   static constexpr uint8_t kNone[kLaneBytes] = {};
   interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
 #else
-  callApart(transposeOneByOne<RunBytes>, block);
+  for (int64_t c = 0; c < block.columns; ++c)
+    interleaveColumn<RunBytes, Ways>(block, c, Ways, /*filler=*/nullptr);
 #endif
 }
 
@@ -177,18 +190,22 @@ TESSERA_INLINE void interleaveFew(const Block &block, const char *filler) {
   interleaveAll(Constant<kVectorBytes>());
   interleaveAll(Constant<kLaneBytes>());
   for (; c < block.columns; ++c)
-    for (int k = 0; k < Ways; ++k)
-      copyFixed<RunBytes>(k < block.rows
-                              ? block.src + k * block.srcPitch + c * RunBytes
-                              : filler,
-                          block.dst + (c * Ways + k) * RunBytes);
+    interleaveColumn<RunBytes, Ways>(block, c, block.rows, filler);
 }
 
-/// Nothing is filled behind the last column here.
+/// The same, and filler up to `all` bytes.
 template <int RunBytes, int Ways, bool IsStreamed>
-TESSERA_INLINE void interleaveFilled(const Block &block, int64_t /*all*/,
+TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
                                      const Filler &filler) {
-  interleaveFew<RunBytes, Ways>(block, filler.get(0));
+  int64_t size = block.columns * Ways * RunBytes;
+  if (block.rows == Ways)
+    interleave<RunBytes, Ways>(block, IsStreamed);
+  else
+    interleaveFew<RunBytes, Ways>(block, filler.get(0));
+  if (all > size && IsStreamed && isOnLine(size))
+    filler.stream(block.dst + size, all - size, size);
+  else if (all > size)
+    filler.write(block.dst + size, all - size, size);
 }
 #endif
 
@@ -259,7 +276,13 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
 #if defined(__AVX512BW__)
   deinterleaveRest<RunBytes, Ways>(block, 0);
 #else
-  callApart(transposeOneByOne<RunBytes>, block);
+  for (int64_t r = 0; r < block.rows; ++r) {
+    const char *src = block.src + r * Ways * RunBytes;
+    TESSERA_UNROLL
+    for (int k = 0; k < Ways; ++k)
+      copyFixed<RunBytes>(src + k * RunBytes,
+                          block.dst + k * block.dstPitch + r * RunBytes);
+  }
 #endif
 }
 
@@ -305,7 +328,7 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
   int64_t all = job.columns.count * Ways * RunBytes;
   if (job.rows.count == Ways)
     all += job.fillBytes;
-  bool isStreamed = kHasMasks && job.isStreamed && isOnLine(all);
+  bool isStreamed = job.isStreamed && isOnLine(all);
   walkBlocks(job, src, dst, [&filler, all, isStreamed](const Block &block) {
     if (isStreamed && bytesToLine(block.dst) == 0)
       interleaveFilled<RunBytes, Ways, true>(block, all, filler);

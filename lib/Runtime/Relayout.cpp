@@ -167,7 +167,7 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   bool isShort = kernels->vectorBytes < kLineBytes;
   auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
                             getPlanSide(dst, dstAxes, dstBox), bits,
-                            padding.has_value(), /*fillColumns=*/!isShort);
+                            padding.has_value());
   if (!made) {
     llvm::consumeError(made.takeError());
     return std::nullopt;
@@ -298,35 +298,28 @@ static void runShare(const Move &move, const Task &task,
   getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
 }
 
-/// All tasks at each step of the loops.
-static void runTogether(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Loop> loops,
-                        const char *from, char *to) {
-  if (loops.empty()) {
-    for (const Task &task : tasks)
-      task.run(from, to);
-    return;
+/// Runs tasks from number `first` to before `last`, which share `depth` loops.
+static void runTasks(const Schedule &schedule, size_t first, size_t last,
+                     size_t depth, const char *from, char *to) {
+  for (size_t next; first < last; first = next) {
+    next = first + 1;
+    while (next < last && schedule.tasks[next].numShared > depth)
+      ++next;
+    if (next == first + 1) {
+      schedule.tasks[first].run(from, to);
+      continue;
+    }
+    const Loop loop = schedule.moves[first].loops[depth];
+    for (int64_t i = 0; i < loop.count; ++i)
+      runTasks(schedule, first, next, depth + 1, from + i * loop.src,
+               to + i * loop.dst);
   }
-  const Loop loop = loops.front();
-  for (int64_t i = 0; i < loop.count; ++i)
-    runTogether(tasks, loops.drop_front(), from + i * loop.src,
-                to + i * loop.dst);
-}
-
-static void runTasks(const Schedule &moves, const char *from, char *to) {
-  llvm::ArrayRef<Task> tasks(moves.tasks);
-  if (size_t count = moves.numTogether)
-    runTogether(tasks.take_front(count),
-                llvm::ArrayRef(moves.moves.front().loops)
-                    .take_front(moves.numSharedLoops),
-                from, to);
-  for (const Task &task : tasks.drop_front(moves.numTogether))
-    task.run(from, to);
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
   if (share.of == 1) { // The tasks as they are: small arrays are soon done.
-    runTasks(moves, from, to);
+    runTasks(moves, 0, moves.tasks.size(), /*depth=*/0, from, to);
   } else {
     for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
       // Bits of one byte may be those of several moves.
@@ -604,9 +597,6 @@ void Relayout::print(llvm::raw_ostream &os) const {
      << (schedule ? kernels->name : "runs of elements") << "\n";
   if (!schedule)
     return;
-  if (size_t count = schedule->numTogether)
-    os << "the first " << count << " by turns, a step of "
-       << (schedule->numSharedLoops == 1 ? "a loop" : "loops") << " each\n";
   for (const Move &move : schedule->moves)
     move.print(os);
 }

@@ -200,13 +200,12 @@ static void findChains(Move &move) {
 /// or behind rows with which it makes columns of two or four runs. False where
 /// neither is so.
 static bool takePadding(Move &move, const RunPadding &padding,
-                        int64_t elementBytes, bool behindColumns) {
+                        int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
   bool isBehindRun = move.kind == Move::Kind::Copy &&
                      move.runBytes == padding.run * elementBytes &&
                      !isApart(pitch, elementBytes);
-  bool isBehindColumns = behindColumns && move.runBytes == elementBytes &&
-                         isInterleave(move) &&
+  bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
                          move.rows.count * move.columns.count == padding.run;
   if (isBehindRun || isBehindColumns) {
     move.fillBytes = padding.count * elementBytes;
@@ -319,11 +318,11 @@ static Move planPackedFill(const PackedNest &nest) {
 /// Adds moves of whole bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, int64_t elementBytes,
-                     int64_t srcBytes, bool fillColumns, Schedule &schedule) {
+                     int64_t srcBytes, Schedule &schedule) {
   for (const StridedNest &nest : nests) {
     Move move = planCopy(nest, elementBytes, srcBytes);
     auto padding = findPadding(nest, fills);
-    if (padding && takePadding(move, *padding, elementBytes, fillColumns)) {
+    if (padding && takePadding(move, *padding, elementBytes)) {
       schedule.includedFills.push_back(
           planFill(fills[padding->fill], elementBytes));
       fills.erase(fills.begin() + padding->fill);
@@ -358,8 +357,7 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
 }
 
 llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
-                                       ElementBits bits, bool fillPadding,
-                                       bool fillColumns) {
+                                       ElementBits bits, bool fillPadding) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
         "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
@@ -375,7 +373,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (bits.src == bits.dst && bits.dst % 8 == 0) {
     int64_t bytes = bits.dst / 8;
     addMoves(*nests, std::move(fills), bytes, src.strides ? 1 : bytes,
-             fillColumns, schedule);
+             schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
@@ -602,58 +600,56 @@ static bool takeLoop(Move &move, size_t depth, const Loop &loop) {
   return true;
 }
 
-/// Whether moves gain if they take turns at so many steps; the first one is the
-/// largest. Copies do. Others must divide rows in good parts, as their kernels
-/// take longer to begin, and those that interleave must not fill pages alone:
-/// these are written as fast one after another.
-static bool isBetterTogether(llvm::ArrayRef<Move> group, int64_t steps) {
-  constexpr int64_t kMinBytes = 512, kMaxRatio = 4;
-  const Move &first = group.front();
-  int64_t ofFirst = first.numBytes(), bytes = 0, moved = 0;
-  for (const Move &move : group) {
+/// Whether a step of so many is long enough for each of the moves.
+static bool isWorthTurns(llvm::ArrayRef<Move> group, int64_t steps) {
+  constexpr int64_t kMinBytes = 512;
+  int64_t bytes = 0, calls = steps * static_cast<int64_t>(group.size());
+  for (const Move &move : group)
     bytes += move.numBytes();
-    if (move.kind != Move::Kind::Fill)
-      moved += move.numBytes();
-  }
-  int64_t calls = steps * static_cast<int64_t>(group.size());
-  if (group.size() < 2 || bytes / calls < kMinBytes)
-    return false;
-  if (first.kind == Move::Kind::Copy)
-    return true;
-  bool fillsPages = isInterleave(first) && ofFirst / steps >= kPageBytes;
-  return moved - ofFirst >= ofFirst / kMaxRatio && !fillsPages;
+  return group.size() > 1 && bytes / calls >= kMinBytes;
 }
 
-void Schedule::findTogether() {
-  // A step that the caches hold besides much else is short enough.
-  constexpr int64_t kShortStep = 1 << 15;
-  if (moves.empty())
-    return;
+/// Lets moves share loops from `depth` on, the largest one first, as long as
+/// there are fewer than `most` steps of these.
+static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
+                       int64_t steps, int64_t most) {
   // Fills stay behind, as those of lines that others have written are faster.
   auto getSize = [](const Move &move) {
     return move.kind == Move::Kind::Fill ? 0 : move.numBytes();
   };
-  std::swap(moves.front(),
-            *llvm::max_element(moves, [&](const Move &a, const Move &b) {
-              return getSize(a) < getSize(b);
-            }));
-  llvm::MutableArrayRef<Move> group(moves);
-  const int64_t most = llvm::divideCeil(numBytes(), kShortStep);
-  for (int64_t steps = 1; steps < most;) {
-    size_t depth = numSharedLoops, count = 0;
-    if (depth == moves.front().loops.size())
-      return;
-    const Loop loop = moves.front().loops[depth];
-    for (Move &move : group)
+  auto isSmaller = [&](const Move &a, const Move &b) {
+    return getSize(a) < getSize(b);
+  };
+  for (size_t count = 1; moves.size() > 1; moves = moves.drop_front(count)) {
+    Move &first = moves.front();
+    std::swap(first, *llvm::max_element(moves, isSmaller));
+    count = 1;
+    if (depth == first.loops.size() || first.kind == Move::Kind::PackBits ||
+        steps >= most)
+      continue;
+    const Loop loop = first.loops[depth];
+    for (Move &move : moves.drop_front())
       if (takeLoop(move, depth, loop))
-        std::swap(move, group[count++]);
-    steps *= loop.count;
-    group = group.take_front(count);
-    if (count == 0 || !isBetterTogether(group, steps))
-      return;
-    numTogether = count;
-    ++numSharedLoops;
+        std::swap(move, moves[count++]);
+    auto group = moves.take_front(count);
+    if (!isWorthTurns(group, steps * loop.count)) {
+      count = 1;
+      continue;
+    }
+    shareLoops(group, depth + 1, steps * loop.count, most);
+    for (Move &move : group.drop_front())
+      move.numShared = std::max(move.numShared, depth + 1);
   }
+}
+
+void Schedule::findTogether() {
+  // A step that the caches hold besides much else is short enough. The search
+  // takes as long as the square of the number of moves.
+  constexpr int64_t kShortStep = 1 << 15;
+  constexpr size_t kMostMoves = 64;
+  if (moves.size() <= kMostMoves)
+    shareLoops(moves, /*depth=*/0, /*steps=*/1,
+               llvm::divideCeil(numBytes(), kShortStep));
 }
 
 //===----------------------------------------------------------------------===//
@@ -716,11 +712,14 @@ void Schedule::makeTasks(
     const KernelTable &kernels,
     const std::optional<std::array<uint8_t, 16>> &padding) {
   tasks.reserve(moves.size());
-  for (const Move &move : moves)
-    tasks.push_back(makeTask(move, kernels, padding));
-  for (Task &task : llvm::MutableArrayRef(tasks).take_front(numTogether)) {
-    task.job.loops += numSharedLoops;
-    task.job.numLoops -= numSharedLoops;
+  for (auto [i, move] : llvm::enumerate(moves)) {
+    Task task = makeTask(move, kernels, padding);
+    task.numShared = move.numShared;
+    size_t next = i + 1 < moves.size() ? moves[i + 1].numShared : 0;
+    size_t numShared = std::max(move.numShared, next);
+    task.job.loops += numShared;
+    task.job.numLoops -= numShared;
+    tasks.push_back(task);
   }
   isStreamed = llvm::any_of(moves, [](const Move &m) { return m.isStreamed; });
 }
@@ -758,7 +757,7 @@ static void printLoop(llvm::StringRef name, const Loop &loop,
 }
 
 void Move::print(llvm::raw_ostream &os) const {
-  os << getKindName(kind) << " of " << runBytes
+  os << (numShared > 0 ? "and " : "") << getKindName(kind) << " of " << runBytes
      << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
      << dstOffset << (isStreamed ? ", streamed" : "")
      << (fillBytes ? ", padding behind it" : "");
@@ -768,7 +767,7 @@ void Move::print(llvm::raw_ostream &os) const {
     os << ", squares of " << square << " by " << square;
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
-  for (const Loop &loop : loops)
+  for (const Loop &loop : llvm::ArrayRef(loops).drop_front(numShared))
     printLoop("for", loop, os);
   if (kind == Kind::Copy || kind == Kind::Fill)
     return;

@@ -52,6 +52,9 @@ struct Move {
   int64_t srcOffset = 0, dstOffset = 0;
   int64_t runBytes = 1;
   llvm::SmallVector<Loop, 6> loops;
+  /// Outermost loops that are those of the move before: the two take turns at
+  /// each step.
+  size_t numShared = 0;
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   Loop moreRows = {1, 0, 0}, moreColumns = {1, 0, 0};
   int64_t square = 1;
@@ -82,6 +85,7 @@ struct Task {
   Kernel *kernel;
   Job job; ///< Its loops and bits are those of the move.
   int64_t src, dst;
+  size_t numShared; ///< As that of the move; `job` is without shared loops.
 
   void run(const char *from, char *to) const {
     kernel(job, from + src, to + dst);
@@ -100,12 +104,10 @@ Kernel *getKernel(const KernelTable &kernels, Move::Kind kind, const Job &job);
 /// they write some bits alone.
 class Schedule {
 public:
-  /// Strides of `src`, where it has any, are bytes. With `fillColumns` padding
-  /// behind interleaved rows is filled with them, if all is. Error:
-  /// *unsupported* where there are no strided nests.
+  /// Strides of `src`, where it has any, are bytes. Error: *unsupported* where
+  /// there are no strided nests.
   static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
-                                      ElementBits bits, bool fillPadding,
-                                      bool fillColumns);
+                                      ElementBits bits, bool fillPadding);
 
   /// Bytes that are written.
   int64_t numBytes() const;
@@ -128,7 +130,8 @@ public:
 
   /// Finds moves that have outer loops in common, such as those of whole tiles
   /// and of the last ones, and lets them take turns at each step of these: what
-  /// lies together is moved together, while it is in the caches.
+  /// lies together is moved together, while it is in the caches. Within a step,
+  /// some of them may take turns again.
   void findTogether();
 
   /// Makes `tasks` of the moves, which do not change any more.
@@ -136,10 +139,8 @@ public:
                  const std::optional<std::array<uint8_t, 16>> &padding);
 
   std::vector<Move> moves;
-  /// The first ones are tasks for a step of the loops that they share, which
-  /// are the first ones of each of these moves.
+  /// One for each move, for a step of the loops that it shares with another.
   std::vector<Task> tasks;
-  size_t numTogether = 0, numSharedLoops = 0;
   /// Whether a move bypasses the caches.
   bool isStreamed = false;
   /// What `moves` fill besides their elements, as moves of their own.

@@ -682,14 +682,16 @@ TEST(Runtime, OrderOfCopies) {
 // loop or of two, with fills that have more steps; and some that do not.
 TEST(Runtime, MovesByTurns) {
   Runner runner(testSeed());
-  for (auto [array, layout, loops] :
-       {std::tuple("f32[203,208]", "{1,0:T(8,128)PV(zero)}", "a loop"),
-        {"bf16[331,200]", "{1,0:T(8,128)PV(one)}", "a loop"},
-        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)PV(zero)}", "a loop"},
-        {"f32[3,75,300]", "{2,1,0:T(8,128)}", "loops"},
-        {"bf16[331,200]", "{1,0:T(8,128)(2,1)PV(zero)}", "a loop"},
-        {"s8[411,208]", "{1,0:T(8,128)(4,1)PV(one)}", "a loop"},
-        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)(2,1)PV(zero)}", ""}})
+  for (auto [array, layout, takesTurns] :
+       {std::tuple("f32[203,208]", "{1,0:T(8,128)PV(zero)}", true),
+        {"bf16[331,200]", "{1,0:T(8,128)PV(one)}", true},
+        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)PV(zero)}", true},
+        {"f32[3,75,300]", "{2,1,0:T(8,128)}", true},
+        {"bf16[331,200]", "{1,0:T(8,128)(2,1)PV(zero)}", true},
+        {"s8[411,208]", "{1,0:T(8,128)(4,1)PV(one)}", true},
+        {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)(2,1)PV(zero)}", true},
+        {"bf16[9,333,130]", "{2,1,0:T(8,128)(2,1)PV(zero)}", true},
+        {"s8[40,130]", "{1,0:T(8,128)(4,1)PV(one)}", false}})
     for (bool isForward : {false, true})
       for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
         std::string rows = array, tiles = rows + layout;
@@ -698,13 +700,51 @@ TEST(Runtime, MovesByTurns) {
         runner.check(parse(rows), parse(tiles), streamedBytes);
         std::string moves = printMoves(rows.c_str(), tiles.c_str(),
                                        /*vectorBytes=*/0, streamedBytes);
-        std::string turns = std::string("by turns, a step of ") + loops;
-        EXPECT_EQ(moves.find(turns) != std::string::npos, *loops != 0)
+        EXPECT_EQ(moves.find("\nand ") != std::string::npos, takesTurns)
             << rows << " to " << tiles << "\n"
             << moves;
         if (HasFatalFailure())
           return;
       }
+}
+
+// Within a step that all moves share, those of whole rows of tiles take turns,
+// and so do those of the last one.
+TEST(Runtime, TurnsWithinTurns) {
+  EXPECT_EQ(printMoves("f32[9,333,130]",
+                       "f32[9,333,130]{2,1,0:T(8,128)PV(zero)}",
+                       /*vectorBytes=*/16, int64_t(1) << 40),
+            "1558440 bytes to 3096576, by baseline\n"
+            "copy of 512 bytes, src 0 dst 0\n"
+            "  for 9  src 173160 dst 344064\n"
+            "  for 41  src 4160 dst 8192\n"
+            "  for 8  src 520 dst 512\n"
+            "and copy of 8 bytes, src 512 dst 4096, padding behind it\n"
+            "  for 8  src 520 dst 512\n"
+            "and copy of 512 bytes, src 170560 dst 335872\n"
+            "  for 5  src 520 dst 512\n"
+            "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
+            "  for 5  src 520 dst 512\n"
+            "and fill of 1536 bytes, src 0 dst 338432\n"
+            "  for 2  src 0 dst 4096\n");
+}
+
+// Padding behind columns goes on in the rows that a tile has more than the
+// array, which are in the middle of the loops.
+TEST(Runtime, PaddingBeyondRows) {
+  EXPECT_EQ(printMoves("bf16[16,100,96]",
+                       "bf16[16,100,96]{2,1,0:T(8,128)(2,1)PV(zero)}",
+                       /*vectorBytes=*/16, int64_t(1) << 40),
+            "307200 bytes to 425984, by baseline\n"
+            "transpose of 2 bytes, src 0 dst 0, padding behind it\n"
+            "  for 16  src 19200 dst 26624\n"
+            "  for 50  src 384 dst 512\n"
+            "  rows 2  src 192 dst 2\n"
+            "  columns 96  src 2 dst 4\n"
+            "and fill of 384 bytes, src 0 dst 25600\n"
+            "  for 2  src 0 dst 512\n"
+            "and fill of 128 bytes, src 0 dst 25984\n"
+            "  for 2  src 0 dst 512\n");
 }
 
 TEST(Runtime, StructsAreTexts) {

@@ -402,21 +402,31 @@ tessera::splitPadding(const AxisList &list, size_t maxNests) {
   return nests;
 }
 
-/// The loops of a nest in the destination alone, most minor first, neighbours
-/// as one. Loops below `run` are dropped if they make one run.
-static std::optional<llvm::SmallVector<std::pair<int64_t, int64_t>, 6>>
-getLoopsAround(const StridedNest &nest, int64_t run) {
-  llvm::SmallVector<std::pair<int64_t, int64_t>, 6> around;
+namespace {
+/// A loop in the destination alone.
+struct OneSidedLoop {
+  int64_t count, stride;
+
+  bool operator==(const OneSidedLoop &other) const {
+    return count == other.count && stride == other.stride;
+  }
+};
+} // namespace
+
+using OneSidedLoops = llvm::SmallVector<OneSidedLoop, 6>;
+
+/// The loops of a nest in the destination, most minor first, neighbours as one.
+/// Loops below `run` are dropped if they make one run.
+static std::optional<OneSidedLoops> getLoopsAround(const StridedNest &nest,
+                                                   int64_t run) {
+  OneSidedLoops around;
   int64_t next = 1;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
-    if (loop.dstStride == next && next < run) {
+    if (loop.dstStride == next && next < run)
       next *= loop.count;
-      continue;
-    }
-    auto [count, stride] =
-        around.empty() ? std::pair<int64_t, int64_t>(1, 0) : around.back();
-    if (count * stride == loop.dstStride)
-      around.back().first *= loop.count;
+    else if (!around.empty() &&
+             around.back().count * around.back().stride == loop.dstStride)
+      around.back().count *= loop.count;
     else
       around.push_back({loop.count, loop.dstStride});
   }
@@ -425,47 +435,66 @@ getLoopsAround(const StridedNest &nest, int64_t run) {
   return around;
 }
 
-/// Splits `nests[i]`, if its outermost loop is that of `around`, behind `count`
-/// steps of it.
-static bool splitOutermost(std::vector<StridedNest> &nests, size_t i,
-                           std::pair<int64_t, int64_t> around, int64_t count) {
-  PlanLoop &outer = nests[i].loops.front();
-  if (std::pair(outer.count, outer.dstStride) != around || count >= outer.count)
-    return false;
-  StridedNest remainder = nests[i];
-  remainder.loops.front().count -= count;
-  remainder.srcOffset += count * outer.srcStride;
-  remainder.dstOffset += count * outer.dstStride;
-  outer.count = count;
-  normalize(nests[i]);
-  normalize(remainder);
-  nests.push_back(std::move(remainder));
-  return true;
+/// Splits loops at the strides of others: 78 steps of 2 become 13 steps of 2
+/// and 6 steps of 26 where another loop has steps of 26.
+static OneSidedLoops splitAtStrides(llvm::ArrayRef<OneSidedLoop> loops,
+                                    llvm::ArrayRef<OneSidedLoop> others) {
+  OneSidedLoops split;
+  for (OneSidedLoop loop : loops) {
+    for (const OneSidedLoop &other : others) {
+      int64_t steps =
+          other.stride % loop.stride == 0 ? other.stride / loop.stride : 1;
+      if (steps <= 1 || steps >= loop.count || loop.count % steps != 0)
+        continue;
+      split.push_back({steps, loop.stride});
+      loop = {loop.count / steps, other.stride};
+    }
+    split.push_back(loop);
+  }
+  return split;
+}
+
+/// A nest that fills runs of `count` elements.
+static StridedNest makeFill(int64_t offset, llvm::ArrayRef<OneSidedLoop> around,
+                            int64_t count) {
+  StridedNest fill = {0, offset, {}};
+  for (const OneSidedLoop &loop : llvm::reverse(around))
+    fill.loops.push_back({loop.count, 0, loop.stride});
+  fill.loops.push_back({count, 0, 1});
+  normalize(fill);
+  return fill;
 }
 
 std::optional<RunPadding>
 tessera::findPadding(const StridedNest &copy, std::vector<StridedNest> &fills) {
   for (size_t i = 0; i < fills.size(); ++i) {
-    const StridedNest &fill = fills[i];
-    int64_t run = fill.dstOffset - copy.dstOffset;
+    int64_t offset = fills[i].dstOffset, run = offset - copy.dstOffset;
     if (run <= 0)
       continue;
-    bool isRun = !fill.loops.empty() && fill.loops.back().dstStride == 1;
-    int64_t count = isRun ? fill.loops.back().count : 1;
-    auto aroundFill = getLoopsAround(fill, count);
-    auto aroundCopy = getLoopsAround(copy, run);
-    if (!aroundFill || !aroundCopy)
+    bool isRun =
+        !fills[i].loops.empty() && fills[i].loops.back().dstStride == 1;
+    int64_t count = isRun ? fills[i].loops.back().count : 1;
+    auto ofFill = getLoopsAround(fills[i], count);
+    auto ofCopy = getLoopsAround(copy, run);
+    if (!ofFill || !ofCopy)
       continue;
-    if (*aroundFill == *aroundCopy)
-      return RunPadding{run, count, i};
-    // The fill may go on beyond the copy.
-    if (aroundFill->empty() || aroundCopy->empty() ||
-        aroundCopy->back().second != aroundFill->back().second)
+    OneSidedLoops around = splitAtStrides(*ofFill, *ofCopy);
+    if (around.size() != ofCopy->size())
       continue;
-    int64_t steps = aroundCopy->pop_back_val().first;
-    auto outer = aroundFill->pop_back_val();
-    if (*aroundFill == *aroundCopy && splitOutermost(fills, i, outer, steps))
+    auto [loop, steps] =
+        std::mismatch(around.begin(), around.end(), ofCopy->begin());
+    if (loop == around.end())
       return RunPadding{run, count, i};
+    // The fill may go on beyond the copy, in one loop.
+    int64_t rest = loop->count - steps->count;
+    if (loop->stride != steps->stride || rest <= 0 ||
+        !std::equal(loop + 1, around.end(), steps + 1))
+      continue;
+    loop->count = rest;
+    int64_t behind = offset + steps->count * loop->stride;
+    fills.push_back(makeFill(behind, around, count));
+    fills[i] = makeFill(offset, *ofCopy, count);
+    return RunPadding{run, count, i};
   }
   return std::nullopt;
 }
