@@ -256,18 +256,26 @@ class Variants:
         return seconds
 
 
+def read_pairs(path):
+    """[(source, destination)]; lines that begin with # are left out."""
+    lines = path.read_text().splitlines()
+    return [tuple(line.split()) for line in lines if line and not line.startswith("#")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tessera-compile", default="tessera-compile")
     parser.add_argument("--reps", type=int, default=7)
     parser.add_argument("--micros", type=float, default=200, help="least time of a repetition, in microseconds")
+    parser.add_argument("--pairs", type=pathlib.Path, help="times these pairs instead: a source and a destination in each line")
     parser.add_argument("--cases", default=".", help="pattern of shapes")
     parser.add_argument("--folder", help="keeps compiled variants here, so that another run need not compile")
     parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--buffers", choices=("unknown", "hot", "cold"), default="unknown")
     args = parser.parse_args()
-    cases = [case for case in CASES if re.search(args.cases, " ".join(case))]
+    pairs = read_pairs(args.pairs) if args.pairs else CASES
+    cases = [case for case in pairs if re.search(args.cases, " ".join(case))]
     worth = Worth()
     keeper = contextlib.nullcontext(args.folder) if args.folder else tempfile.TemporaryDirectory()
     with keeper as folder:

@@ -402,7 +402,8 @@ static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
 }
 
 /// A transpose in blocks of so many lines of each column, along the source.
-static NestSchedule makeBlocks(const Move &move, int64_t lines) {
+static NestSchedule makeBlocks(const Move &move, int64_t lines,
+                               StoreKind stores) {
   int64_t line = kLineBytes / move.runBytes;
   NestSchedule nest;
   nest.runElements = move.runBytes;
@@ -423,7 +424,7 @@ static NestSchedule makeBlocks(const Move &move, int64_t lines) {
   addLoop(move.columns, move.moreColumns, line, PlanLoop::Role::SrcContiguous,
           nest.columns);
   TransposeKernel transpose;
-  transpose.stores = StoreKind::Nontemporal;
+  transpose.stores = stores;
   transpose.prefetch = 1;
   nest.kernel = transpose;
   return nest;
@@ -431,21 +432,27 @@ static NestSchedule makeBlocks(const Move &move, int64_t lines) {
 
 /// The number of lines that costs least, by the model of compiled relayouts.
 static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
-  // More than so many rows at a time are more than a processor foresees.
-  constexpr int64_t kMostRows = 64;
+  bool isStaged = target.vectorBytes < kLineBytes;
+  StoreKind stores = isStaged ? StoreKind::Staged : StoreKind::Nontemporal;
+  // More rows at a time are more than a processor foresees, or a buffer holds.
+  int64_t mostRows = isStaged ? kMostStagedRows : 64;
+  int64_t mostLines = isStaged ? kMostStagedLines : kMostLines;
   int64_t line = kLineBytes / move.runBytes, best = 1;
-  int64_t rows = move.rows.count * move.moreRows.count;
-  int64_t most = std::min({kMostLines, kMostRows / line, rows / line});
+  int64_t rows = std::min(move.rows.count * move.moreRows.count, mostRows);
   std::optional<int64_t> least;
-  for (int64_t lines = 1; lines <= most; ++lines) {
-    int64_t cost = getPlanCost(makeBlocks(move, lines), /*elementBytes=*/1,
-                               target, /*isLarge=*/true)
+  auto tryLines = [&](int64_t lines) {
+    int64_t cost = getPlanCost(makeBlocks(move, lines, stores),
+                               /*elementBytes=*/1, target, /*isLarge=*/true)
                        .total();
     if (least && cost >= *least)
-      continue;
+      return;
     least = cost;
     best = lines;
-  }
+  };
+  for (int64_t lines = 1; lines <= std::min(mostLines, rows / line); ++lines)
+    tryLines(lines);
+  if (isStaged && rows == kMostStagedRows)
+    tryLines(kMostStagedRows / line);
   return best;
 }
 
@@ -478,6 +485,12 @@ static StreamedBlocks chooseBlocks(const Move &move,
   StreamedBlocks blocks;
   bool isChained =
       move.moreRows.count > 1 || move.moreColumns.count > 1 || move.square > 1;
+  if (target.vectorBytes < kLineBytes) {
+    // Columns of tiles alone are written fastest line by line.
+    if (move.moreRows.count > 1 || move.moreColumns.count <= 1)
+      blocks.lines = chooseLines(move, target);
+    return blocks;
+  }
   bool isAgain = isReadAgain(move, costs);
   blocks.packsRows = !isChained && (isAgain || isDense(move));
   if (blocks.packsRows) {
@@ -487,7 +500,7 @@ static StreamedBlocks chooseBlocks(const Move &move,
   }
   blocks.lines = chooseLines(move, target);
   int64_t conflicts =
-      countConflicts(makeBlocks(move, blocks.lines),
+      countConflicts(makeBlocks(move, blocks.lines, StoreKind::Nontemporal),
                      /*elementBytes=*/1, PlanLoop::Role::DstContiguous);
   blocks.prefetchesToL2 = conflicts > costs.firstLevelConflicts &&
                           conflicts <= costs.prefetchConflicts;
@@ -528,7 +541,7 @@ void Schedule::streamStores(const StreamedBytes &least,
                   target.costs.interleavesBySource;
     if (isRead || isTall)
       orderBySource(move.loops);
-    if (isTranspose && isTiled(move) && hasLineRegisters)
+    if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);
   }
 }

@@ -33,12 +33,12 @@ template <int RunBytes> TESSERA_INLINE int64_t getPrefetch(const Block &block) {
 /// into a buffer, from which whole lines of columns are written at once.
 template <int RunBytes, bool IsStreamed> class StagedRows {
 public:
-  StagedRows(const Block &whole)
+  /// Columns are written in runs of so many lines.
+  StagedRows(const Block &whole, int64_t lines)
       : whole(whole), prefetch(getPrefetch<RunBytes>(whole)),
-        isGathered(evictOneAnother(kTileRows, whole.srcPitch)),
-        most(RunBytes == 1 || evictOneAnother(kLine, whole.dstPitch) ? kMost
-                                                                     : kPiece),
-        pitch(whole.srcPitch) {}
+        isGathered(kTileRows > kCacheWays &&
+                   isInOneSet<RunBytes>(whole.srcPitch)),
+        most(lines * kLine), pitch(whole.srcPitch) {}
 
   void run() {
     for (int64_t r = 0; r < whole.rows; r += most) {
@@ -58,29 +58,32 @@ private:
   /// A processor prefetches about so many rows, if loads of their own read each
   /// of them. Tiles of single bytes may have more.
   static constexpr int64_t kPiece = kTileRows > 32 ? kTileRows : 32;
-  /// Single bytes, and columns that evict one another, are written in runs of
-  /// so many rows.
-  static constexpr int64_t kMost = 256;
+  static constexpr int64_t kMost = kMostStagedRows;
   static constexpr int64_t kBufferPitch = kMost * RunBytes;
-
-  static bool evictOneAnother(int64_t count, int64_t pitch) {
-    return count > kCacheWays && isInOneSet<RunBytes>(pitch);
-  }
 
   void transposeLine(int64_t r, int64_t c, int64_t rows, int64_t columns) {
     const char *src = whole.src + r * whole.srcPitch + c * RunBytes;
-    if (columns < kLine || rows % kPiece != 0)
+    if (columns < kLine || rows % kLine != 0)
       return transposeBlock<RunBytes>(
           {src, buffer, rows, columns, whole.srcPitch, kBufferPitch});
-    for (int64_t i = 0; i < rows; i += kPiece)
-      transposePiece(src + i * whole.srcPitch, buffer + i * RunBytes);
+    if constexpr (kLine < kPiece)
+      if (rows % kPiece != 0)
+        return transposePieces<kLine>(src, rows);
+    transposePieces<kPiece>(src, rows);
   }
 
+  template <int64_t Count>
+  TESSERA_INLINE void transposePieces(const char *src, int64_t rows) {
+    for (int64_t i = 0; i < rows; i += Count)
+      transposePiece<Count>(src + i * whole.srcPitch, buffer + i * RunBytes);
+  }
+
+  template <int64_t Count>
   TESSERA_INLINE void transposePiece(const char *src, char *dst) {
     const Pitch from = pitch;
     char *to = hide(dst);
     TESSERA_UNROLL
-    for (int64_t r = 0; r < kPiece; r += kTileRows) {
+    for (int64_t r = 0; r < Count; r += kTileRows) {
       const char *rows = src + r * from.getBytes();
       prefetchRows<kTileRows>(
           Rows<const char, kTileRows>(rows + prefetch, from));
@@ -115,6 +118,8 @@ private:
       writeColumns(dst, kMost, columns);
     else if (rows == kPiece)
       writeColumns(dst, kPiece, columns);
+    else if (rows == kLine)
+      writeColumns(dst, kLine, columns);
     else
       writeColumns(dst, rows, columns);
   }
@@ -536,7 +541,7 @@ void transposeStreamed(const Block &whole, const StreamedBlocks &blocks) {
   lines = lines / kLine * kLine;
   transposeBlocks<RunBytes>(part(0, head));
   if constexpr (kVectorBytes < kLineBytes)
-    StagedRows<RunBytes, true>(part(head, lines)).run();
+    StagedRows<RunBytes, true>(part(head, lines), blocks.lines).run();
   else
     streamRows<RunBytes>(part(head, lines), blocks);
   transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));

@@ -57,7 +57,8 @@ TESSERA_INLINE void transposeCached(const Block &block) {
   if (!isStaged)
     return transposeBlocks<RunBytes>(block);
   if constexpr (kVectorBytes < kLineBytes)
-    StagedRows<RunBytes, false>(block).run();
+    StagedRows<RunBytes, false>(block, kMostStagedRows / kLineRuns<RunBytes>)
+        .run();
   else
     transposeStaged<RunBytes>(block);
 }

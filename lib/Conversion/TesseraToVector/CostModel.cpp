@@ -26,9 +26,6 @@ static constexpr int64_t kLoad = 16;
 /// Rows that are prefetched side by side without help, and where registers are
 /// shorter than a line the most beyond them that count: of more none is.
 static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
-/// The same of blocks that are transposed in a buffer, which read their rows a
-/// few at a time.
-static constexpr int64_t kFreeStagedStreams = 24;
 /// Such blocks up to this size stay in the first-level cache beside the buffer.
 static constexpr int64_t kStagedBlock = 16 << 10;
 /// What others cost in copies through a buffer that stays there.
@@ -227,8 +224,7 @@ int64_t Pricer::priceStreams() const {
   int64_t streams = followsColumns() && pitch < kPage ? columns : rows;
   if (isDense() && isDenseRows() && wide == getRowBytes())
     streams = llvm::divideCeil(rows * pitch, kPage);
-  streams -= isStaged ? kFreeStagedStreams : kFreeStreams;
-  streams = std::max<int64_t>(streams, 0);
+  streams = std::max<int64_t>(streams - kFreeStreams, 0);
   if (target.vectorBytes < kLine)
     streams = std::min(streams, kMostStreams);
   int64_t halves = transpose.stores == StoreKind::Carried ? 4

@@ -994,10 +994,13 @@ TEST(RelayoutPlanTest, readsFewRowsSideBySide) {
   EXPECT_EQ(printPlan("f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}", zen3),
             "relayout of 32-bit elements, 12080128 to 12080128\n"
             "nest src 0 dst 0\n"
-            "  for 3008 by 32  src 4016 dst 1  rows\n"
+            "  for 3008 by 16  src 4016 dst 1  rows\n"
             "    for 4016 by 16  src 1 dst 3008  columns\n"
-            "      transpose 32x16 runs of 1, staged and nontemporal, "
-            "prefetch 2 ahead\n");
+            "      transpose 16x16 runs of 1, staged and nontemporal, "
+            "prefetch 4 ahead\n");
+  // Columns 512 bytes apart need two lines to use more than one channel.
+  EXPECT_THAT(printPlan("f32[128,65536]{1,0}", "f32[128,65536]{0,1}", zen3),
+              HasSubstr("transpose 32x16 runs of 1, staged"));
   // Bytes have too few in a line.
   EXPECT_THAT(printPlan("s8[8128,8128]{1,0}", "s8[8128,8128]{0,1}", zen3),
               HasSubstr("transpose 256x64 runs of 1, staged"));
