@@ -267,7 +267,7 @@ def main():
     parser.add_argument("--tessera-compile", default="tessera-compile")
     parser.add_argument("--reps", type=int, default=7)
     parser.add_argument("--micros", type=float, default=200, help="least time of a repetition, in microseconds")
-    parser.add_argument("--pairs", type=pathlib.Path, help="times these pairs instead: a source and a destination in each line")
+    parser.add_argument("--pairs", type=pathlib.Path, help="a file of pairs to time, one in each line")
     parser.add_argument("--cases", default=".", help="pattern of shapes")
     parser.add_argument("--folder", help="keeps compiled variants here, so that another run need not compile")
     parser.add_argument("--wide", action="store_true", help="more variants: a minute a case to compile")
