@@ -202,9 +202,11 @@ TESSERA_INLINE void interleaveFilled(const Block &block, int64_t all,
     interleave<RunBytes, Ways>(block, IsStreamed);
   else
     interleaveFew<RunBytes, Ways>(block, filler.get(0));
-  if (all > size && IsStreamed && isOnLine(size))
+  if (all == size)
+    return;
+  if (IsStreamed && isOnLine(size))
     filler.stream(block.dst + size, all - size, size);
-  else if (all > size)
+  else
     filler.write(block.dst + size, all - size, size);
 }
 #endif

@@ -375,14 +375,6 @@ TESSERA_INLINE void loadSplit(const char *src, V (&runs)[N]) {
 // Parts of registers
 //===----------------------------------------------------------------------===//
 
-/// Whether loads and stores of the first bytes of a register alone are
-/// instructions.
-#if defined(__AVX512BW__)
-constexpr bool kHasMasks = true;
-#else
-constexpr bool kHasMasks = false;
-#endif
-
 #if defined(__AVX512BW__)
 /// The first `count` bytes of a register, at least 0; all if they are more.
 TESSERA_INLINE __mmask64 getFirst(int64_t count) {

@@ -41,7 +41,7 @@ struct ByteParts {
   size_t numParts;
 };
 
-/// How transposes bypass the caches, by registers as long as a line.
+/// How transposes bypass the caches.
 struct StreamedBlocks {
   /// Lines of each column that are written one behind another, at most
   /// `kMostLines`; where registers are shorter than a line `kMostStagedLines`,

@@ -298,12 +298,13 @@ static void runShare(const Move &move, const Task &task,
   getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
 }
 
-/// Runs tasks from number `first` to before `last`, which share `depth` loops.
+/// Runs tasks from number `first` to before `last`, whose moves share `depth`
+/// loops.
 static void runTasks(const Schedule &schedule, size_t first, size_t last,
                      size_t depth, const char *from, char *to) {
   for (size_t next; first < last; first = next) {
     next = first + 1;
-    while (next < last && schedule.tasks[next].numShared > depth)
+    while (next < last && schedule.moves[next].numShared > depth)
       ++next;
     if (next == first + 1) {
       schedule.tasks[first].run(from, to);

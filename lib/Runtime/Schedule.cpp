@@ -622,6 +622,32 @@ static bool isWorthTurns(llvm::ArrayRef<Move> group, int64_t steps) {
   return group.size() > 1 && bytes / calls >= kMinBytes;
 }
 
+static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
+                       int64_t steps, int64_t most);
+
+/// Lets others take turns with the first move, at each step of its loop at
+/// `depth`, where that is worth it. How many they are with the first one, which
+/// are in front then; 1: none.
+static size_t takeTurns(llvm::MutableArrayRef<Move> moves, size_t depth,
+                        int64_t steps, int64_t most) {
+  const Move &first = moves.front();
+  if (depth == first.loops.size() || first.kind == Move::Kind::PackBits)
+    return 1;
+  const Loop loop = first.loops[depth];
+  size_t count = 1;
+  for (Move &move : moves.drop_front())
+    if (takeLoop(move, depth, loop))
+      std::swap(move, moves[count++]);
+  auto group = moves.take_front(count);
+  steps *= loop.count;
+  if (!isWorthTurns(group, steps))
+    return 1;
+  shareLoops(group, depth + 1, steps, most);
+  for (Move &move : group.drop_front())
+    move.numShared = std::max(move.numShared, depth + 1);
+  return count;
+}
+
 /// Lets moves share loops from `depth` on, the largest one first, as long as
 /// there are fewer than `most` steps of these.
 static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
@@ -633,25 +659,9 @@ static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
   auto isSmaller = [&](const Move &a, const Move &b) {
     return getSize(a) < getSize(b);
   };
-  for (size_t count = 1; moves.size() > 1; moves = moves.drop_front(count)) {
-    Move &first = moves.front();
-    std::swap(first, *llvm::max_element(moves, isSmaller));
-    count = 1;
-    if (depth == first.loops.size() || first.kind == Move::Kind::PackBits ||
-        steps >= most)
-      continue;
-    const Loop loop = first.loops[depth];
-    for (Move &move : moves.drop_front())
-      if (takeLoop(move, depth, loop))
-        std::swap(move, moves[count++]);
-    auto group = moves.take_front(count);
-    if (!isWorthTurns(group, steps * loop.count)) {
-      count = 1;
-      continue;
-    }
-    shareLoops(group, depth + 1, steps * loop.count, most);
-    for (Move &move : group.drop_front())
-      move.numShared = std::max(move.numShared, depth + 1);
+  while (steps < most && moves.size() > 1) {
+    std::swap(moves.front(), *llvm::max_element(moves, isSmaller));
+    moves = moves.drop_front(takeTurns(moves, depth, steps, most));
   }
 }
 
@@ -727,7 +737,6 @@ void Schedule::makeTasks(
   tasks.reserve(moves.size());
   for (auto [i, move] : llvm::enumerate(moves)) {
     Task task = makeTask(move, kernels, padding);
-    task.numShared = move.numShared;
     size_t next = i + 1 < moves.size() ? moves[i + 1].numShared : 0;
     size_t numShared = std::max(move.numShared, next);
     task.job.loops += numShared;

@@ -85,7 +85,6 @@ struct Task {
   Kernel *kernel;
   Job job; ///< Its loops and bits are those of the move.
   int64_t src, dst;
-  size_t numShared; ///< As that of the move; `job` is without shared loops.
 
   void run(const char *from, char *to) const {
     kernel(job, from + src, to + dst);

@@ -58,8 +58,7 @@ private:
   /// A processor prefetches about so many rows, if loads of their own read each
   /// of them. Tiles of single bytes may have more.
   static constexpr int64_t kPiece = kTileRows > 32 ? kTileRows : 32;
-  static constexpr int64_t kMost = kMostStagedRows;
-  static constexpr int64_t kBufferPitch = kMost * RunBytes;
+  static constexpr int64_t kBufferPitch = kMostStagedRows * RunBytes;
 
   void transposeLine(int64_t r, int64_t c, int64_t rows, int64_t columns) {
     const char *src = whole.src + r * whole.srcPitch + c * RunBytes;
@@ -114,8 +113,9 @@ private:
 
   void write(int64_t r, int64_t c, int64_t rows, int64_t columns) {
     char *dst = whole.dst + c * whole.dstPitch + r * RunBytes;
-    if (rows == kMost) // Loops over so many lines have no end to look for.
-      writeColumns(dst, kMost, columns);
+    if (rows ==
+        kMostStagedRows) // Loops over so many lines have no end to look for.
+      writeColumns(dst, kMostStagedRows, columns);
     else if (rows == kPiece)
       writeColumns(dst, kPiece, columns);
     else if (rows == kLine)

@@ -708,33 +708,39 @@ TEST(Runtime, MovesByTurns) {
       }
 }
 
+// Moves a pair within the caches, and says how.
+static std::string checkMoves(const char *source, const char *destination) {
+  Runner runner(testSeed());
+  int64_t never = int64_t(1) << 40;
+  runner.check(parse(source), parse(destination), never);
+  return printMoves(source, destination, /*vectorBytes=*/16, never);
+}
+
 // Within a step that all moves share, those of whole rows of tiles take turns,
 // and so do those of the last one.
 TEST(Runtime, TurnsWithinTurns) {
-  EXPECT_EQ(printMoves("f32[9,333,130]",
-                       "f32[9,333,130]{2,1,0:T(8,128)PV(zero)}",
-                       /*vectorBytes=*/16, int64_t(1) << 40),
-            "1558440 bytes to 3096576, by baseline\n"
-            "copy of 512 bytes, src 0 dst 0\n"
-            "  for 9  src 173160 dst 344064\n"
-            "  for 41  src 4160 dst 8192\n"
-            "  for 8  src 520 dst 512\n"
-            "and copy of 8 bytes, src 512 dst 4096, padding behind it\n"
-            "  for 8  src 520 dst 512\n"
-            "and copy of 512 bytes, src 170560 dst 335872\n"
-            "  for 5  src 520 dst 512\n"
-            "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
-            "  for 5  src 520 dst 512\n"
-            "and fill of 1536 bytes, src 0 dst 338432\n"
-            "  for 2  src 0 dst 4096\n");
+  EXPECT_EQ(
+      checkMoves("f32[9,333,130]", "f32[9,333,130]{2,1,0:T(8,128)PV(zero)}"),
+      "1558440 bytes to 3096576, by baseline\n"
+      "copy of 512 bytes, src 0 dst 0\n"
+      "  for 9  src 173160 dst 344064\n"
+      "  for 41  src 4160 dst 8192\n"
+      "  for 8  src 520 dst 512\n"
+      "and copy of 8 bytes, src 512 dst 4096, padding behind it\n"
+      "  for 8  src 520 dst 512\n"
+      "and copy of 512 bytes, src 170560 dst 335872\n"
+      "  for 5  src 520 dst 512\n"
+      "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
+      "  for 5  src 520 dst 512\n"
+      "and fill of 1536 bytes, src 0 dst 338432\n"
+      "  for 2  src 0 dst 4096\n");
 }
 
 // Padding behind columns goes on in the rows that a tile has more than the
 // array, which are in the middle of the loops.
 TEST(Runtime, PaddingBeyondRows) {
-  EXPECT_EQ(printMoves("bf16[16,100,96]",
-                       "bf16[16,100,96]{2,1,0:T(8,128)(2,1)PV(zero)}",
-                       /*vectorBytes=*/16, int64_t(1) << 40),
+  EXPECT_EQ(checkMoves("bf16[16,100,96]",
+                       "bf16[16,100,96]{2,1,0:T(8,128)(2,1)PV(zero)}"),
             "307200 bytes to 425984, by baseline\n"
             "transpose of 2 bytes, src 0 dst 0, padding behind it\n"
             "  for 16  src 19200 dst 26624\n"
