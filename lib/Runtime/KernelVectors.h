@@ -442,6 +442,10 @@ public:
   TESSERA_INLINE T *operator[](int row) const {
     return pitch.getRow(begins[row / kGroup], row % kGroup);
   }
+  /// The same rows, some bytes farther.
+  TESSERA_INLINE Rows from(int64_t bytes) const {
+    return Rows(begins[0] + bytes, pitch);
+  }
 
 private:
   static constexpr int kGroup = 8, kGroups = (Count + kGroup - 1) / kGroup;

@@ -267,14 +267,16 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (move.fillBytes == 0)
       consider(run, kStepBytes);
   } else {
+    // What goes on in the next tile is not parted within one.
+    auto considerRuns = [&](Loop &inner, Loop &more) {
+      if (more.count > 1)
+        consider(more, std::max<int64_t>(kStepRows / inner.count, 1));
+      else
+        consider(inner, kStepRows);
+    };
     if (!move.isFilledBehindColumns())
-      consider(columns, kStepRows);
-    consider(rows, kStepRows);
-    // Chains have less than a line of each row or column inside.
-    if (moreColumns.count > 1)
-      consider(moreColumns, kStepRows / columns.count);
-    if (moreRows.count > 1)
-      consider(moreRows, kStepRows / rows.count);
+      considerRuns(columns, moreColumns);
+    considerRuns(rows, moreRows);
   }
   if (best)
     take(*best, step, share);

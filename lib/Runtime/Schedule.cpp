@@ -178,15 +178,16 @@ static bool isTiled(const Move &move) {
          !isInterleave(move) && !isDividedRun(move);
 }
 
-/// Takes the loops that continue rows or columns of less than a line, as those
-/// of tiles do: else a step would read or write a part of a line alone.
+/// Takes the loops that continue rows or columns of a line or less, as those of
+/// tiles do: else a step would read or write a line, or a part of it, alone.
 static void findChains(Move &move) {
   if (!isTiled(move))
     return;
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
     Loop *loop = findLoop(move, side, size);
-    if (size == 0 || kLineBytes % size != 0 || size == kLineBytes ||
+    bool isOfLines = size <= kShortRow && size % kLineBytes == 0;
+    if (size == 0 || !(isOfLines || kLineBytes % size == 0) ||
         loop == move.loops.end())
       return;
     more = *loop;
@@ -194,6 +195,11 @@ static void findChains(Move &move) {
   };
   take(move.rows, &Loop::dst, move.moreRows);
   take(move.columns, &Loop::src, move.moreColumns);
+}
+
+/// Whether rows or columns go on in the next tile.
+static bool isChained(const Move &move) {
+  return move.moreRows.count > 1 || move.moreColumns.count > 1;
 }
 
 /// Lets a kernel write the padding behind runs that it copies or interleaves,
@@ -409,15 +415,19 @@ static NestSchedule makeBlocks(const Move &move, int64_t lines,
   nest.runElements = move.runBytes;
   auto addLoop = [&](const Loop &inner, const Loop &more, int64_t runs,
                      PlanLoop::Role role, auto &inBlock) {
-    bool isChained = more.count > 1;
-    const Loop &loop = isChained ? more : inner;
-    if (isChained) {
+    auto push = [&](const Loop &loop, int64_t block) {
+      nest.loops.push_back({loop.count, std::abs(loop.src), std::abs(loop.dst),
+                            std::clamp<int64_t>(block, 1, loop.count), role});
+    };
+    bool isInBlock = more.count > 1 && inner.count <= runs;
+    if (isInBlock) {
       inBlock.push_back(
           {inner.count, std::abs(inner.src), std::abs(inner.dst)});
-      runs /= inner.count;
+      return push(more, runs / inner.count);
     }
-    nest.loops.push_back({loop.count, std::abs(loop.src), std::abs(loop.dst),
-                          std::clamp<int64_t>(loop.count, 1, runs), role});
+    if (more.count > 1)
+      push(more, 1);
+    push(inner, runs);
   };
   addLoop(move.rows, move.moreRows, lines * line, PlanLoop::Role::DstContiguous,
           nest.rows);
@@ -483,16 +493,13 @@ static StreamedBlocks chooseBlocks(const Move &move,
                                    const RelayoutTarget &target) {
   const ProcessorCosts &costs = target.costs;
   StreamedBlocks blocks;
-  bool isChained =
-      move.moreRows.count > 1 || move.moreColumns.count > 1 || move.square > 1;
   if (target.vectorBytes < kLineBytes) {
-    // Columns of tiles alone are written fastest line by line.
-    if (move.moreRows.count > 1 || move.moreColumns.count <= 1)
-      blocks.lines = chooseLines(move, target);
+    blocks.lines = chooseLines(move, target);
     return blocks;
   }
   bool isAgain = isReadAgain(move, costs);
-  blocks.packsRows = !isChained && (isAgain || isDense(move));
+  bool isWithTiles = isChained(move) || move.square > 1;
+  blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
   if (blocks.packsRows) {
     int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
     blocks.lines = std::clamp<int64_t>(lines, 1, kMostPackedLines);
@@ -539,7 +546,7 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
     bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
                   target.costs.interleavesBySource;
-    if (isRead || isTall)
+    if (isRead || isTall || isChained(move))
       orderBySource(move.loops);
     if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);

@@ -9,138 +9,10 @@
 #ifndef TESSERA_LIB_RUNTIME_STREAMEDTRANSPOSES_H
 #define TESSERA_LIB_RUNTIME_STREAMEDTRANSPOSES_H
 
-#include "TransposeBlocks.h"
+#include "StagedRows.h"
 
 namespace tessera::runtime {
 namespace {
-
-/// Short rows are prefetched from those that come so many bytes later; longer
-/// ones along the row, as more of them are read at a time than a processor
-/// foresees.
-constexpr int64_t kRowsAhead = 32768;
-constexpr int64_t kPrefetchBytes = 2 * kLineBytes;
-template <int RunBytes> TESSERA_INLINE bool isShortRow(const Block &block) {
-  return block.columns * RunBytes <= kShortRow;
-}
-template <int RunBytes> TESSERA_INLINE int64_t getPrefetch(const Block &block) {
-  return isShortRow<RunBytes>(block)
-             ? kRowsAhead / (block.columns * RunBytes) * block.srcPitch
-             : kPrefetchBytes;
-}
-
-/// Rows of whole lines of the destination, where registers are shorter than a
-/// line or columns evict one another: some rows, a line of each, are transposed
-/// into a buffer, from which whole lines of columns are written at once.
-template <int RunBytes, bool IsStreamed> class StagedRows {
-public:
-  /// Columns are written in runs of so many lines.
-  StagedRows(const Block &whole, int64_t lines)
-      : whole(whole), prefetch(getPrefetch<RunBytes>(whole)),
-        isGathered(kTileRows > kCacheWays &&
-                   isInOneSet<RunBytes>(whole.srcPitch)),
-        most(lines * kLine), pitch(whole.srcPitch) {}
-
-  void run() {
-    for (int64_t r = 0; r < whole.rows; r += most) {
-      int64_t rows = least(most, whole.rows - r), columns = 0;
-      for (int64_t c = 0; c < whole.columns; c += columns) {
-        columns = least(kLine, whole.columns - c);
-        transposeLine(r, c, rows, columns);
-        write(r, c, rows, columns);
-      }
-    }
-  }
-
-private:
-  static constexpr int64_t kLine = kLineRuns<RunBytes>;
-  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
-  static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
-  /// A processor prefetches about so many rows, if loads of their own read each
-  /// of them. Tiles of single bytes may have more.
-  static constexpr int64_t kPiece = kTileRows > 32 ? kTileRows : 32;
-  static constexpr int64_t kBufferPitch = kMostStagedRows * RunBytes;
-
-  void transposeLine(int64_t r, int64_t c, int64_t rows, int64_t columns) {
-    const char *src = whole.src + r * whole.srcPitch + c * RunBytes;
-    if (columns < kLine || rows % kLine != 0)
-      return transposeBlock<RunBytes>(
-          {src, buffer, rows, columns, whole.srcPitch, kBufferPitch});
-    if constexpr (kLine < kPiece)
-      if (rows % kPiece != 0)
-        return transposePieces<kLine>(src, rows);
-    transposePieces<kPiece>(src, rows);
-  }
-
-  template <int64_t Count>
-  TESSERA_INLINE void transposePieces(const char *src, int64_t rows) {
-    for (int64_t i = 0; i < rows; i += Count)
-      transposePiece<Count>(src + i * whole.srcPitch, buffer + i * RunBytes);
-  }
-
-  template <int64_t Count>
-  TESSERA_INLINE void transposePiece(const char *src, char *dst) {
-    const Pitch from = pitch;
-    char *to = hide(dst);
-    TESSERA_UNROLL
-    for (int64_t r = 0; r < Count; r += kTileRows) {
-      const char *rows = src + r * from.getBytes();
-      prefetchRows<kTileRows>(
-          Rows<const char, kTileRows>(rows + prefetch, from));
-      if (isGathered)
-        transposeGathered(rows, to + r * RunBytes);
-      else
-        transposeLines(rows, from, to + r * RunBytes);
-    }
-  }
-
-  /// A line of each row of a tile.
-  TESSERA_INLINE void transposeLines(const char *src, const Pitch &from,
-                                     char *dst) {
-    TESSERA_UNROLL
-    for (int i = 0; i < kLineBytes; i += kLoad)
-      transposeTile<RunBytes, kVectorBytes, kLoad>(
-          src + i, from, 0, [=](int k, auto column) {
-            store(dst + (i / RunBytes + k) * kBufferPitch, column);
-          });
-  }
-
-  __attribute__((noinline)) void transposeGathered(const char *src, char *dst) {
-    alignas(kLineBytes) char lines[kTileRows * kLineBytes];
-    for (int64_t r = 0; r < kTileRows; ++r)
-      copyFixed<kLineBytes>(src + r * whole.srcPitch, lines + r * kLineBytes);
-    transposeLines(lines, Pitch(kLineBytes), dst);
-  }
-
-  void write(int64_t r, int64_t c, int64_t rows, int64_t columns) {
-    char *dst = whole.dst + c * whole.dstPitch + r * RunBytes;
-    if (rows ==
-        kMostStagedRows) // Loops over so many lines have no end to look for.
-      writeColumns(dst, kMostStagedRows, columns);
-    else if (rows == kPiece)
-      writeColumns(dst, kPiece, columns);
-    else if (rows == kLine)
-      writeColumns(dst, kLine, columns);
-    else
-      writeColumns(dst, rows, columns);
-  }
-
-  TESSERA_INLINE void writeColumns(char *dst, int64_t rows, int64_t columns) {
-    for (int64_t k = 0; k < columns; ++k)
-      if constexpr (IsStreamed)
-        streamWholeLines(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
-                         rows * RunBytes);
-      else
-        copyRun(buffer + k * kBufferPitch, dst + k * whole.dstPitch,
-                rows * RunBytes);
-  }
-
-  const Block &whole;
-  const int64_t prefetch;
-  const bool isGathered;
-  const int64_t most;
-  const Pitch pitch;
-  alignas(kLineBytes) char buffer[kLine * kBufferPitch];
-};
 
 /// Some lines of each column, of registers as long as a line, whose rows are
 /// each read by loads of their own: processors foresee where those go on.
@@ -541,7 +413,7 @@ void transposeStreamed(const Block &whole, const StreamedBlocks &blocks) {
   lines = lines / kLine * kLine;
   transposeBlocks<RunBytes>(part(0, head));
   if constexpr (kVectorBytes < kLineBytes)
-    StagedRows<RunBytes, true>(part(head, lines), blocks.lines).run();
+    moveStaged<RunBytes, true>(part(head, lines), blocks.lines);
   else
     streamRows<RunBytes>(part(head, lines), blocks);
   transposeBlocks<RunBytes>(part(head + lines, whole.rows - head - lines));

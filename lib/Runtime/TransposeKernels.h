@@ -57,8 +57,7 @@ TESSERA_INLINE void transposeCached(const Block &block) {
   if (!isStaged)
     return transposeBlocks<RunBytes>(block);
   if constexpr (kVectorBytes < kLineBytes)
-    StagedRows<RunBytes, false>(block, kMostStagedRows / kLineRuns<RunBytes>)
-        .run();
+    moveStaged<RunBytes, false>(block, kMostStagedRows / kLineRuns<RunBytes>);
   else
     transposeStaged<RunBytes>(block);
 }

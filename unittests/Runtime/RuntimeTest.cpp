@@ -168,9 +168,9 @@ TEST(Runtime, TransposesToColumnsOfOneSet) {
       runner.check(parse(rows), parse(columns), streamedBytes);
 }
 
-// Rows and columns of less than a line that go on in the next tile, where
-// whole lines of them are none, some or all, and elements that are transposed
-// within runs.
+// Rows and columns of less than a line, or of some lines, that go on in the
+// next tile, where whole lines of them are none, some or all, and elements that
+// are transposed within runs.
 TEST(Runtime, TransposesOfTiles) {
   Runner runner(testSeed());
   for (auto [array, tiles] : {std::pair("f32[136,160]", "T(8,128)"),
@@ -186,7 +186,13 @@ TEST(Runtime, TransposesOfTiles) {
                               {"u8[2048,80]", "T(4,64)"},
                               {"f32[66,70]", "T(4,32)(2,1)"},
                               {"f64[37,80]", "T(4,16)"},
-                              {"c128[18,36]", "T(2,16)"}})
+                              {"c128[18,36]", "T(2,16)"},
+                              {"f32[165,270]", "T(32,128)"},
+                              {"f32[130,150]", "T(16,32)"},
+                              {"f64[70,90]", "T(8,16)"},
+                              {"f64[150,140]", "T(24,32)"},
+                              {"c128[59,50]", "T(8,16)"},
+                              {"u8[520,300]", "T(128,128)"}})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
       auto get = [text = std::string(array)](const std::string &layout) {
         return parse(text + layout);
@@ -646,9 +652,13 @@ TEST(Runtime, ChainsAndSquares) {
        ", squares of 4 by 4\n"},
       {"bf16[264,384]{1,0:T(8,128)(2,1)}", "bf16[264,384]{0,1:T(8,128)(2,1)}",
        ", squares of 2 by 2\n"},
-      // A row of whole lines is none.
-      {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(16,128)}",
-       "  columns 16  src 4 dst 512\n"},
+      // So are whole lines, up to 1 KiB.
+      {"f32[512,384]{0,1}", "f32[512,384]{1,0:T(256,128)}",
+       "  columns 256  src 4 dst 512\n"
+       "  more columns 2  src 1024 dst 393216\n"},
+      {"f32[1024,384]{0,1}", "f32[1024,384]{1,0:T(512,128)}",
+       "  rows 128  src 4096 dst 4\n"
+       "  columns 512  src 4 dst 512\n"},
   });
 }
 
