@@ -527,6 +527,21 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
+/// Makes the blocks of rows that go on in other tiles a loop, so that each
+/// follows the source through all tiles beside it.
+static void loopOverBlocks(Move &move) {
+  int64_t rows = move.rows.count, line = kLineBytes / move.runBytes;
+  int64_t groups = move.blocks.lines * line / rows, all = move.moreRows.count;
+  int64_t least = std::max<int64_t>(groups / 2, 1);
+  while (groups >= least && (all % groups != 0 || groups * rows % line != 0))
+    --groups;
+  if (groups < least || groups == all)
+    return;
+  move.loops.push_back(
+      {all / groups, groups * move.moreRows.src, groups * move.moreRows.dst});
+  move.moreRows.count = groups;
+}
+
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
@@ -546,10 +561,13 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
     bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
                   target.costs.interleavesBySource;
-    if (isRead || isTall || isChained(move))
-      orderBySource(move.loops);
+    bool isInTiles = isChained(move);
     if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);
+    if (move.moreRows.count > 1 && move.moreColumns.count > 1)
+      loopOverBlocks(move);
+    if (isRead || isTall || isInTiles)
+      orderBySource(move.loops);
   }
 }
 

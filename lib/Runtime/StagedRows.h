@@ -83,6 +83,9 @@ public:
 
   /// Rows of whole lines, a line of each.
   void transpose(int64_t r, int64_t c, int64_t rows) {
+    if constexpr (kLine < kPiece / 2)
+      if (rows % kPiece != 0 && rows % (kPiece / 2) == 0)
+        return transposePieces<kPiece / 2>(r, c, rows);
     if constexpr (kLine < kPiece)
       if (rows % kPiece != 0)
         return transposePieces<kLine>(r, c, rows);
