@@ -298,7 +298,7 @@ void transposeChains(const Job &job, const char *src, char *dst) {
   auto isInFours = [](const Loop &inner, const Loop &more) {
     return more.count <= 1 || inner.count % 4 == 0;
   };
-  // What divides a line is even.
+  // Others come by twos, as what divides a line is even.
   if constexpr (kLineRuns<RunBytes> > 4)
     if (isInFours(job.rows, job.moreRows) &&
         isInFours(job.columns, job.moreColumns))

@@ -178,8 +178,8 @@ static bool isTiled(const Move &move) {
          !isInterleave(move) && !isDividedRun(move);
 }
 
-/// Takes the loops that continue rows or columns of a line or less, as those of
-/// tiles do: else a step would read or write a line, or a part of it, alone.
+/// Takes the loops that continue rows or columns of less than a line, or of few
+/// lines, as those of tiles do: else a step would read or write these alone.
 static void findChains(Move &move) {
   if (!isTiled(move))
     return;
@@ -527,8 +527,8 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
-/// Makes the blocks of rows that go on in other tiles a loop, so that each
-/// follows the source through all tiles beside it.
+/// Makes the blocks of rows that go on in other tiles a loop, in which each
+/// block follows the source through the tiles beside it.
 static void loopOverBlocks(Move &move) {
   int64_t rows = move.rows.count, line = kLineBytes / move.runBytes;
   int64_t groups = move.blocks.lines * line / rows, all = move.moreRows.count;
