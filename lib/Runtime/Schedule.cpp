@@ -186,9 +186,9 @@ static void findChains(Move &move) {
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
     Loop *loop = findLoop(move, side, size);
-    bool isOfLines = size <= kShortRow && size % kLineBytes == 0;
-    if (size == 0 || !(isOfLines || kLineBytes % size == 0) ||
-        loop == move.loops.end())
+    bool suits = size > 0 && (kLineBytes % size == 0 ||
+                              (size <= kShortRow && size % kLineBytes == 0));
+    if (!suits || loop == move.loops.end())
       return;
     more = *loop;
     move.loops.erase(loop);
