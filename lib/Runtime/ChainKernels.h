@@ -121,8 +121,11 @@ public:
   ChainedColumns(char *dst, const Chain<RunBytes> &columns)
       : dst(dst), columns(columns) {}
 
-  TESSERA_INLINE char *get(int64_t r, int64_t c, int64_t k) const {
-    return dst + r * RunBytes + columns.getBegin(c) + columns.getPlace(k);
+  TESSERA_INLINE char *get(int64_t r, int64_t c) const {
+    return dst + r * RunBytes + columns.getBegin(c);
+  }
+  TESSERA_INLINE int64_t getPlace(int64_t k) const {
+    return columns.getPlace(k);
   }
 
 private:
@@ -131,7 +134,7 @@ private:
 };
 
 /// A line of each of as many rows as make a line of a column, in tiles. For
-/// `Ways` see turnRuns.
+/// `Ways` see turnRuns, for `Group` PlacedRuns.
 template <int RunBytes, int Ways, int Group> class ChainedTiles {
 public:
   ChainedTiles(const Job &job)
@@ -225,29 +228,12 @@ private:
     }
   }
 
-  /// A register of each column of a line of each row.
   template <typename Read, typename Write>
   TESSERA_INLINE void moveTiles(const Read &read, const Write &write) const {
     if constexpr (kTileRows > kCacheWays && kLoad < kLineBytes)
-      if (isGathered) {
-        char lines[kTileRows * kLineBytes];
-        TESSERA_UNROLL
-        for (int64_t i = 0; i < kTileRows; ++i)
-          copyFixed<kLineBytes>(read[i], lines + i * kLineBytes);
-        const Pitch pitch(kLineBytes);
-        return moveParts(Rows<const char, kTileRows>(lines, pitch), write);
-      }
-    moveParts(read, write);
-  }
-
-  template <typename Read, typename Write>
-  TESSERA_INLINE void moveParts(const Read &read, const Write &write) const {
-    TESSERA_UNROLL
-    for (int64_t part = 0; part < kLineBytes; part += kLoad)
-      transposeTile<RunBytes, kVectorBytes, kLoad>(
-          read.from(part), /*prefetch=*/0, [&](int k, auto runs) {
-            write(part / RunBytes + k, turnRuns<RunBytes, Ways>(runs));
-          });
+      if (isGathered)
+        return transposeGatheredLine<RunBytes, Ways>(read, write);
+    transposeLine<RunBytes, Ways>(read, write);
   }
 
   template <typename Read>

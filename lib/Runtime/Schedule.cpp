@@ -186,8 +186,9 @@ static void findChains(Move &move) {
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
     Loop *loop = findLoop(move, side, size);
-    bool suits = size > 0 && (kLineBytes % size == 0 ||
-                              (size <= kShortRow && size % kLineBytes == 0));
+    bool suits =
+        inner.count > 1 && (kLineBytes % size == 0 ||
+                            (size <= kShortRow && size % kLineBytes == 0));
     if (!suits || loop == move.loops.end())
       return;
     more = *loop;
@@ -532,10 +533,10 @@ static bool isOfManyRows(const Move &move) {
 static void loopOverBlocks(Move &move) {
   int64_t rows = move.rows.count, line = kLineBytes / move.runBytes;
   int64_t groups = move.blocks.lines * line / rows, all = move.moreRows.count;
-  int64_t least = std::max<int64_t>(groups / 2, 1);
-  while (groups >= least && (all % groups != 0 || groups * rows % line != 0))
+  int64_t fewest = std::max<int64_t>(groups / 2, 1);
+  while (groups >= fewest && (all % groups != 0 || groups * rows % line != 0))
     --groups;
-  if (groups < least || groups == all)
+  if (groups < fewest || groups == all)
     return;
   move.loops.push_back(
       {all / groups, groups * move.moreRows.src, groups * move.moreRows.dst});
@@ -561,12 +562,11 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
     bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
                   target.costs.interleavesBySource;
-    bool isInTiles = isChained(move);
     if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);
     if (move.moreRows.count > 1 && move.moreColumns.count > 1)
       loopOverBlocks(move);
-    if (isRead || isTall || isInTiles)
+    if (isRead || isTall || isChained(move))
       orderBySource(move.loops);
   }
 }

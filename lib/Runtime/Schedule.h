@@ -114,9 +114,9 @@ public:
   /// Lets moves of long runs and transposes bypass the caches where the
   /// destination has at least as many bytes; with registers shorter than a line
   /// twice as many where runs are divided among few columns. Moves of long runs
-  /// follow the source, but with such registers those that read few runs side
-  /// by side the destination. Others get the order and the blocks that suit the
-  /// costs of `target`.
+  /// and transposes of tiles follow the source, but with such registers those
+  /// that read few runs side by side the destination. Others get the order and
+  /// the blocks that suit the costs of `target`.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
   /// Lets moves that divide runs of the source among few columns follow the

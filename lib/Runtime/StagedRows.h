@@ -52,10 +52,12 @@ template <int RunBytes> class PitchedColumns {
 public:
   PitchedColumns(char *dst, int64_t pitch) : dst(dst), pitch(pitch) {}
 
-  /// Column `c + k` from row `r` on.
-  TESSERA_INLINE char *get(int64_t r, int64_t c, int64_t k) const {
-    return dst + (c + k) * pitch + r * RunBytes;
+  /// Column `c` from row `r` on.
+  TESSERA_INLINE char *get(int64_t r, int64_t c) const {
+    return dst + c * pitch + r * RunBytes;
   }
+  /// Where column `k` of a line lies, from the first one on.
+  TESSERA_INLINE int64_t getPlace(int64_t k) const { return k * pitch; }
 
 private:
   char *const dst;
@@ -106,7 +108,6 @@ public:
   }
 
 private:
-  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
   /// A processor prefetches about so many rows, if loads of their own read each
   /// of them. Tiles of single bytes may have more.
@@ -129,37 +130,26 @@ private:
       if (isGathered)
         transposeGathered(r + i, c, to + i * RunBytes);
       else
-        transposeLines(rows, to + i * RunBytes);
+        transposeLine<RunBytes, Ways>(rows, storeTo(to + i * RunBytes));
     }
-  }
-
-  /// A line of each row of a tile.
-  template <typename Tile>
-  TESSERA_INLINE void transposeLines(const Tile &rows, char *dst) {
-    TESSERA_UNROLL
-    for (int i = 0; i < kLineBytes; i += kLoad)
-      transposeTile<RunBytes, kVectorBytes, kLoad>(
-          rows.from(i), 0, [=](int k, auto column) {
-            store(dst + (i / RunBytes + k) * kPitch,
-                  turnRuns<RunBytes, Ways>(column));
-          });
   }
 
   __attribute__((noinline)) void transposeGathered(int64_t r, int64_t c,
                                                    char *dst) {
-    alignas(kLineBytes) char lines[kTileRows * kLineBytes];
-    const auto rows = source.template get<kTileRows>(r, c);
-    TESSERA_UNROLL
-    for (int64_t i = 0; i < kTileRows; ++i)
-      copyFixed<kLineBytes>(rows[i], lines + i * kLineBytes);
-    const Pitch pitch(kLineBytes);
-    transposeLines(Rows<const char, kTileRows>(lines, pitch), dst);
+    transposeGatheredLine<RunBytes, Ways>(source.template get<kTileRows>(r, c),
+                                          storeTo(dst));
+  }
+
+  /// Stores a register of each column in the buffer.
+  static TESSERA_INLINE auto storeTo(char *dst) {
+    return [dst](int k, auto runs) { store(dst + k * kPitch, runs); };
   }
 
   TESSERA_INLINE void writeColumns(int64_t r, int64_t c, int64_t rows,
                                    int64_t columns) {
+    char *first = destination.get(r, c);
     for (int64_t k = 0; k < columns; ++k) {
-      char *column = destination.get(r, c, k);
+      char *column = first + destination.getPlace(k);
       if constexpr (IsStreamed)
         streamWholeLines(buffer + k * kPitch, column, rows * RunBytes);
       else

@@ -154,6 +154,33 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
   return size;
 }
 
+/// A line of each row of a tile, in registers of a column each: `write(k,
+/// runs)` gets column k. For `Ways` see turnRuns.
+template <int RunBytes, int Ways, typename Rows, typename Write>
+TESSERA_INLINE void transposeLine(const Rows &rows, const Write &write) {
+  constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  TESSERA_UNROLL
+  for (int i = 0; i < kLineBytes; i += kLoad)
+    transposeTile<RunBytes, kVectorBytes, kLoad>(
+        rows.from(i), /*prefetch=*/0, [&](int k, auto runs) {
+          write(i / RunBytes + k, turnRuns<RunBytes, Ways>(runs));
+        });
+}
+
+/// The same of rows that evict one another: they are copied side by side first,
+/// by loads of their own.
+template <int RunBytes, int Ways, typename Tile, typename Write>
+TESSERA_INLINE void transposeGatheredLine(const Tile &rows,
+                                          const Write &write) {
+  constexpr int kRows = kVectorBytes / RunBytes;
+  alignas(kLineBytes) char lines[kRows * kLineBytes];
+  TESSERA_UNROLL
+  for (int i = 0; i < kRows; ++i)
+    copyFixed<kLineBytes>(rows[i], lines + i * kLineBytes);
+  const Pitch pitch(kLineBytes);
+  transposeLine<RunBytes, Ways>(Rows<const char, kRows>(lines, pitch), write);
+}
+
 /// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
 /// those before where rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>

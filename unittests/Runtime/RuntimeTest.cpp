@@ -656,10 +656,37 @@ TEST(Runtime, ChainsAndSquares) {
       {"f32[512,384]{0,1}", "f32[512,384]{1,0:T(256,128)}",
        "  columns 256  src 4 dst 512\n"
        "  more columns 2  src 1024 dst 393216\n"},
+      {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(16,128)}",
+       "  columns 16  src 4 dst 512\n"
+       "  more columns 8  src 64 dst 24576\n"},
       {"f32[1024,384]{0,1}", "f32[1024,384]{1,0:T(512,128)}",
-       "  rows 128  src 4096 dst 4\n"
-       "  columns 512  src 4 dst 512\n"},
+       "  for 2  src 2048 dst 786432\n"},
   });
+}
+
+// Past the caches, what goes on in other tiles follows the source; the loops in
+// the order of the destination would be the other way round.
+TEST(Runtime, TilesFollowTheSource) {
+  for (auto [source, destination] :
+       {std::pair("u8[1024,1152]{1,0:T(8,128)(4,1)}",
+                  "u8[1024,1152]{0,1:T(8,128)(4,1)}"),
+        {"bf16[1024,1152]{1,0:T(8,128)(2,1)}",
+         "bf16[1024,1152]{0,1:T(8,128)(2,1)}"},
+        {"f32[1024,1152]{1,0:T(8,128)}", "f32[1024,1152]{0,1:T(8,128)}"}})
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves =
+          printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
+      llvm::SmallVector<int64_t> steps;
+      for (llvm::StringRef line : llvm::split(moves, '\n'))
+        if (line.consume_front("  for ")) {
+          int64_t step = 0;
+          line = line.split("src ").second.split(' ').first;
+          ASSERT_FALSE(line.getAsInteger(10, step)) << moves;
+          steps.push_back(step);
+        }
+      EXPECT_GE(steps.size(), 2u) << moves;
+      EXPECT_TRUE(llvm::is_sorted(steps, std::greater<>())) << moves;
+    }
 }
 
 // Copies within the caches follow the source or the destination, by the numbers
