@@ -54,10 +54,8 @@ TESSERA_INLINE void copyRun(const char *src, char *dst, int64_t size) {
 /// An element, again and again.
 class Filler {
 public:
-  explicit Filler(const uint8_t *element) {
-    for (int i = 0; i < kBytes; i += kLaneBytes)
-      copyFixed<kLaneBytes>(reinterpret_cast<const char *>(element), bytes + i);
-  }
+  explicit Filler(const uint8_t (&filler)[kFillerBytes])
+      : bytes(reinterpret_cast<const char *>(filler)) {}
 
   /// What comes `offset` bytes behind the begin of an element.
   TESSERA_INLINE const char *get(int64_t offset) const {
@@ -84,9 +82,17 @@ public:
   }
 
 private:
-  static constexpr int kBytes = kVectorBytes + kLaneBytes;
-  char bytes[kBytes];
+  const char *bytes;
 };
+
+/// Registers of `value` from `begin` on, up to one at `last`, which is `end`.
+TESSERA_INLINE void fillTo(char *dst, int64_t begin, int64_t last,
+                           Vector<8, kVectorBytes> value,
+                           Vector<8, kVectorBytes> end) {
+  for (int64_t i = begin; i < last; i += kVectorBytes)
+    store(dst + i, value);
+  store(dst + last, end);
+}
 
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
@@ -262,7 +268,7 @@ TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
 
 void copyAndFillRuns(const Job &job, const char *src, char *dst) {
   using V = Vector<8, kVectorBytes>;
-  const auto filler = load<V>(Filler(job.value).get(0));
+  const auto filler = load<V>(Filler(job.filler).get(0));
   int64_t size = job.runBytes, all = size + job.fillBytes;
   if (!job.isStreamed || !isOnLine(all))
     return walk(job.loops, job.numLoops, src, dst,
@@ -277,6 +283,8 @@ void copyAndFillRuns(const Job &job, const char *src, char *dst) {
            copyAndFill<false>(src, dst, size, all, filler);
        });
 }
+
+Kernel *chooseCopyAndFill(const Job &) { return copyAndFillRuns; }
 #else
 /// A run past the caches, and padding behind it. The line in which that begins
 /// goes through them.
@@ -291,43 +299,68 @@ TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
   filler.write(dst + end, padding - end, end);
 }
 
-/// Padding begins with a register, as whole runs do, and ends with one; the run
-/// goes over it.
+/// Whole registers of a run, then those of padding, of which the first one may
+/// begin before the end of the run and the one at `last` ends with the padding;
+/// at last the run's end. Lines that miss the caches come fastest one behind
+/// the other. A shorter run than a register has `Part` bytes at least, and
+/// fewer than twice as many.
+template <int Part>
+TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
+                                int64_t last, Vector<8, kVectorBytes> value,
+                                Vector<8, kVectorBytes> end) {
+  int64_t i = 0;
+  for (; i + kVectorBytes <= size; i += kVectorBytes)
+    copyFixed<kVectorBytes>(src + i, dst + i);
+  fillTo(dst, i, last, value, end);
+  if constexpr (Part < kVectorBytes)
+    copyFixed<Part>(src, dst);
+  copyFixed<Part>(src + size - Part, dst + size - Part);
+}
+
+template <int Part>
 void copyAndFillLong(const Job &job, const char *src, char *dst) {
   using V = Vector<8, kVectorBytes>;
-  const Filler filler(job.value);
+  const Filler filler(job.filler);
   int64_t size = job.runBytes, last = size + job.fillBytes - kVectorBytes;
   const V value = load<V>(filler.get(0)), end = load<V>(filler.get(last));
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
-    for (int64_t i = size / kVectorBytes * kVectorBytes; i < last;
-         i += kVectorBytes)
-      store(dst + i, value);
-    store(dst + last, end);
-    copyRun(src, dst, size);
+    copyAndFill<Part>(src, dst, size, last, value, end);
   });
 }
 
 void copyAndFillRuns(const Job &job, const char *src, char *dst) {
-  const Filler filler(job.value);
+  const Filler filler(job.filler);
   int64_t size = job.runBytes, padding = job.fillBytes;
   if (job.isStreamed)
     return walk(job.loops, job.numLoops, src, dst,
                 [&filler, size, padding](const char *src, char *dst) {
                   streamAndFill(src, dst, size, padding, filler);
                 });
-  if (size % kVectorBytes + padding >= kVectorBytes)
-    return copyAndFillLong(job, src, dst);
   walk(job.loops, job.numLoops, src, dst,
        [&filler, size, padding](const char *src, char *dst) {
          copyRun(src, dst, size);
          filler.write(dst + size, padding, size);
        });
 }
+
+template <int Part = kVectorBytes> Kernel *chooseCopyAndFillLong(int64_t size) {
+  if constexpr (Part > 1)
+    if (size < Part)
+      return chooseCopyAndFillLong<Part / 2>(size);
+  return copyAndFillLong<Part>;
+}
+
+Kernel *chooseCopyAndFill(const Job &job) {
+  int64_t end = job.runBytes % kVectorBytes + job.fillBytes;
+  return job.isStreamed || end < kVectorBytes
+             ? copyAndFillRuns
+             : chooseCopyAndFillLong(job.runBytes);
+}
 #endif
 
 Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
-    return copyAndFillRuns;
+    return chooseCopyAndFill(job);
   if (job.isStreamed && job.runBytes >= 2 * kLineBytes)
     return streamRuns;
   switch (job.runBytes) {

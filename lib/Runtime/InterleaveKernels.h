@@ -55,41 +55,44 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
   }
 }
 
+/// Calls `move` at every `Step` bytes of at least so many, and for a rest that
+/// is shorter at the last `Step` bytes.
+template <int64_t Step, typename Move>
+TESSERA_INLINE void forPieces(int64_t size, const Move &move) {
+  int64_t i = 0;
+  for (; i + 4 * Step <= size; i += 4 * Step) {
+    TESSERA_UNROLL
+    for (int64_t k = 0; k < 4; ++k)
+      move(i + k * Step);
+  }
+  for (; i + Step <= size; i += Step)
+    move(i);
+  if (i < size)
+    move(size - Step);
+}
+
 /// Rows of at least a register.
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void interleaveTiles(const Block &block) {
-  constexpr int64_t kRuns = Bytes / RunBytes;
-  auto moveTile = [&](int64_t c) {
-    interleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
-        block.src + c * RunBytes, block.srcPitch,
-        block.dst + c * Ways * RunBytes);
-  };
-  int64_t c = 0;
-  for (; c + 4 * kRuns <= block.columns; c += 4 * kRuns) {
-    TESSERA_UNROLL
-    for (int i = 0; i < 4; ++i)
-      moveTile(c + i * kRuns);
-  }
-  for (; c < block.columns; c += kRuns)
-    moveTile(least(c, block.columns - kRuns));
+  const char *src = block.src;
+  char *dst = block.dst;
+  int64_t pitch = block.srcPitch;
+  forPieces<Bytes>(block.columns * RunBytes, [=](int64_t i) {
+    interleaveTile<RunBytes, Bytes, Ways, IsStreamed>(src + i, pitch,
+                                                      dst + i * Ways);
+  });
 }
 
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
 TESSERA_INLINE void deinterleaveTiles(const Block &block) {
-  constexpr int64_t kRuns = Bytes / RunBytes * kPieces<Bytes, IsStreamed>;
-  auto moveTile = [&](int64_t r) {
-    deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(
-        block.src + r * Ways * RunBytes, block.dst + r * RunBytes,
-        block.dstPitch);
-  };
-  int64_t r = 0;
-  for (; r + 4 * kRuns <= block.rows; r += 4 * kRuns) {
-    TESSERA_UNROLL
-    for (int i = 0; i < 4; ++i)
-      moveTile(r + i * kRuns);
-  }
-  for (; r < block.rows; r += kRuns)
-    moveTile(least(r, block.rows - kRuns));
+  const char *src = block.src;
+  char *dst = block.dst;
+  int64_t pitch = block.dstPitch;
+  constexpr int64_t kPiece = Bytes * kPieces<Bytes, IsStreamed>;
+  forPieces<kPiece>(block.rows * RunBytes, [=](int64_t i) {
+    deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(src + i * Ways, dst + i,
+                                                        pitch);
+  });
 }
 
 #if defined(__AVX512BW__)
@@ -152,7 +155,7 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
 #if defined(__AVX512BW__)
-  static constexpr uint8_t kNone[kLaneBytes] = {};
+  static constexpr uint8_t kNone[kFillerBytes] = {};
   interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
 #else
   for (int64_t c = 0; c < block.columns; ++c)
@@ -304,6 +307,10 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
       block.columns = kTileRuns;
       interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
+  if (!isStreamed && job.columns.count * RunBytes >= kVectorBytes)
+    return walkBlocks(job, src, dst, [](const Block &block) {
+      interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     interleave<RunBytes, Ways>(block, isStreamed);
   });
@@ -317,6 +324,10 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
       block.rows = kTileRuns;
       deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
+  if (!isStreamed && job.rows.count * RunBytes >= kVectorBytes)
+    return walkBlocks(job, src, dst, [](const Block &block) {
+      deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    });
   walkBlocks(job, src, dst, [isStreamed](const Block &block) {
     deinterleave<RunBytes, Ways>(block, isStreamed);
   });
@@ -326,7 +337,7 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
 /// or behind the last column where there are all rows.
 template <int RunBytes, int Ways>
 void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
-  const Filler filler(job.value);
+  const Filler filler(job.filler);
   int64_t all = job.columns.count * Ways * RunBytes;
   if (job.rows.count == Ways)
     all += job.fillBytes;
@@ -338,6 +349,36 @@ void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
       interleaveFilled<RunBytes, Ways, false>(block, all, filler);
   });
 }
+
+#if defined(__AVX512BW__)
+template <int RunBytes, int Ways> Kernel *chooseInterleaveFilled(const Job &) {
+  return interleaveFilledRuns<RunBytes, Ways>;
+}
+#else
+/// The same through the caches, of all rows, which have at least a register, as
+/// has the padding behind the last column.
+template <int RunBytes, int Ways>
+void interleaveFilledLong(const Job &job, const char *src, char *dst) {
+  using V = Vector<8, kVectorBytes>;
+  const Filler filler(job.filler);
+  int64_t size = job.columns.count * Ways * RunBytes;
+  int64_t last = size + job.fillBytes - kVectorBytes;
+  const V value = load<V>(filler.get(size)), end = load<V>(filler.get(last));
+  walkBlocks(job, src, dst, [=](const Block &block) {
+    interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+    fillTo(block.dst, size, last, value, end);
+  });
+}
+
+template <int RunBytes, int Ways>
+Kernel *chooseInterleaveFilled(const Job &job) {
+  bool isLong = !job.isStreamed && job.rows.count == Ways &&
+                job.columns.count * RunBytes >= kVectorBytes &&
+                job.fillBytes >= kVectorBytes;
+  return isLong ? interleaveFilledLong<RunBytes, Ways>
+                : interleaveFilledRuns<RunBytes, Ways>;
+}
+#endif
 
 /// Fewer columns than there are runs side by side.
 template <int RunBytes, int Ways>
@@ -353,7 +394,7 @@ template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
   bool isRow = job.rows.src == Ways * RunBytes;
   bool isFilled = job.fillBytes > 0; // Others fill nothing.
   if (isColumn && isFilled)
-    return interleaveFilledRuns<RunBytes, Ways>;
+    return chooseInterleaveFilled<RunBytes, Ways>(job);
   if (isFilled)
     return nullptr;
   if (isColumn && job.rows.count == Ways)

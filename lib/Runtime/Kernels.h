@@ -56,6 +56,11 @@ struct StreamedBlocks {
 constexpr int64_t kMostLines = 3, kMostStagedLines = 4, kMostPackedLines = 4;
 constexpr int64_t kMostStagedRows = 256;
 
+/// Bytes that hold a register of an element that is repeated, at any place of
+/// one of 16 bytes. A kernel loads it as it lies there: what it would put
+/// together itself waits behind stores that miss the caches.
+constexpr int64_t kFillerBytes = 64 + 16;
+
 /// The loops of one call of a kernel, outermost first, and what each step of
 /// them moves.
 struct Job {
@@ -88,9 +93,9 @@ struct Job {
   uint8_t mask;
   int signedBits;
 
-  /// Of a fill, or where columns are filled: the element, repeated up to 16
-  /// bytes.
-  uint8_t value[16];
+  /// Of a fill, or where runs or columns are filled: the element, again and
+  /// again.
+  uint8_t filler[kFillerBytes];
 };
 
 using Kernel = void(const Job &job, const char *src, char *dst);

@@ -26,13 +26,13 @@ namespace {
 /// The bits of `mask` of a byte.
 void fillBits(const Job &job, const char *src, char *dst) {
   walk(job.loops, job.numLoops, src, dst, [&job](const char *, char *dst) {
-    mergeByte(dst, job.value[0], job.mask);
+    mergeByte(dst, job.filler[0], job.mask);
   });
 }
 
 /// `runBytes` bytes of the value.
 void fillRuns(const Job &job, const char *src, char *dst) {
-  const Filler filler(job.value);
+  const Filler filler(job.filler);
   int64_t size = job.runBytes;
   walk(job.loops, job.numLoops, src, dst,
        [&filler, size](const char *, char *dst) { filler.write(dst, size); });

@@ -751,7 +751,8 @@ Task tessera::runtime::makeTask(
   job.mask = move.mask;
   job.signedBits = move.signedBits;
   if (padding)
-    llvm::copy(*padding, job.value);
+    for (size_t i = 0; i < kFillerBytes; ++i)
+      job.filler[i] = (*padding)[i % padding->size()];
   task.kernel = getKernel(kernels, move.kind, job);
   return task;
 }
