@@ -227,7 +227,7 @@ void streamRuns(const Job &job, const char *src, char *dst) {
 }
 
 /// Runs longer than this are left to the C library.
-constexpr int64_t kLongRun = 4096;
+constexpr int64_t kLongRun = 1 << 16;
 
 template <int Bytes>
 void copyFixedRuns(const Job &job, const char *src, char *dst) {
