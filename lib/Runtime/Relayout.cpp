@@ -300,29 +300,47 @@ static void runShare(const Move &move, const Task &task,
   getKernel(kernels, move.kind, job)(job, from + part.src, to + part.dst);
 }
 
-/// Runs tasks from number `first` to before `last`, whose moves share `depth`
-/// loops.
-static void runTasks(const Schedule &schedule, size_t first, size_t last,
+static void runTasks(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Move> moves,
+                     size_t depth, const char *from, char *to);
+
+/// Runs tasks that take turns at the steps of the loop at `depth`.
+static void runTurns(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Move> moves,
                      size_t depth, const char *from, char *to) {
-  for (size_t next; first < last; first = next) {
-    next = first + 1;
-    while (next < last && schedule.moves[next].numShared > depth)
-      ++next;
-    if (next == first + 1) {
-      schedule.tasks[first].run(from, to);
-      continue;
-    }
-    const Loop loop = schedule.moves[first].loops[depth];
-    for (int64_t i = 0; i < loop.count; ++i)
-      runTasks(schedule, first, next, depth + 1, from + i * loop.src,
-               to + i * loop.dst);
+  const Loop loop = moves.front().loops[depth];
+  bool shareMore = llvm::any_of(tasks.drop_front(), [=](const Task &task) {
+    return task.numShared > depth + 1;
+  });
+  for (int64_t i = 0; i < loop.count; ++i) {
+    const char *src = from + i * loop.src;
+    char *dst = to + i * loop.dst;
+    if (shareMore)
+      runTasks(tasks, moves, depth + 1, src, dst);
+    else
+      for (const Task &task : tasks)
+        task.run(src, dst);
+  }
+}
+
+/// Runs the tasks for `moves`, which share `depth` loops, for a step of these.
+static void runTasks(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Move> moves,
+                     size_t depth, const char *from, char *to) {
+  while (!tasks.empty()) {
+    size_t count = 1;
+    while (count < tasks.size() && tasks[count].numShared > depth)
+      ++count;
+    if (count == 1)
+      tasks.front().run(from, to);
+    else
+      runTurns(tasks.take_front(count), moves, depth, from, to);
+    tasks = tasks.drop_front(count);
+    moves = moves.drop_front(count);
   }
 }
 
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
   if (share.of == 1) { // The tasks as they are: small arrays are soon done.
-    runTasks(moves, 0, moves.tasks.size(), /*depth=*/0, from, to);
+    runTasks(moves.tasks, moves.moves, /*depth=*/0, from, to);
   } else {
     for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
       // Bits of one byte may be those of several moves.

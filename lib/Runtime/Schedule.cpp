@@ -165,10 +165,11 @@ static bool isInterleave(const Move &move) {
          isApart(move.columns.dst, move.runBytes);
 }
 
-/// Whether a run of the source is divided among two or four columns.
+/// Whether a run of the source is divided among two or four columns, or some of
+/// these.
 static bool isDividedRun(const Move &move) {
   return move.kind == Move::Kind::Transpose &&
-         move.rows.src == move.columns.count * move.runBytes &&
+         move.rows.src >= move.columns.count * move.runBytes &&
          isApart(move.rows.src, move.runBytes);
 }
 
@@ -638,66 +639,170 @@ static bool takeLoop(Move &move, size_t depth, const Loop &loop) {
   return true;
 }
 
-/// Whether a step of so many is long enough for each of the moves.
-static bool isWorthTurns(llvm::ArrayRef<Move> group, int64_t steps) {
-  constexpr int64_t kMinBytes = 512;
-  int64_t bytes = 0, calls = steps * static_cast<int64_t>(group.size());
-  for (const Move &move : group)
-    bytes += move.numBytes();
-  return group.size() > 1 && bytes / calls >= kMinBytes;
+/// The order in which moves look for others. Fills are the last ones.
+static bool isSmaller(const Move &a, const Move &b) {
+  auto getSize = [](const Move &move) {
+    return move.kind == Move::Kind::Fill ? 0 : move.numBytes();
+  };
+  return getSize(a) < getSize(b);
+}
+
+/// Bytes that a move writes, those behind its runs or columns included.
+static int64_t countWritten(const Move &move) {
+  if (move.fillBytes == 0)
+    return move.numBytes();
+  int64_t count = move.runBytes;
+  if (move.kind == Move::Kind::Transpose)
+    count = move.columns.count * move.columns.dst;
+  if (move.kind == Move::Kind::Copy || move.isFilledBehindColumns())
+    count += move.fillBytes;
+  for (const Loop &loop : move.loops)
+    count *= loop.count;
+  return count;
+}
+
+/// Bytes of a side from the first one that a step of the loop at `depth` moves
+/// to the last one.
+static int64_t getSpan(const Move &move, size_t depth, int64_t Loop::*side) {
+  int64_t span = move.runBytes + (side == &Loop::dst ? move.fillBytes : 0);
+  auto add = [&](const Loop &loop) {
+    span += (loop.count - 1) * std::abs(loop.*side);
+  };
+  llvm::for_each(llvm::ArrayRef(move.loops).drop_front(depth + 1), add);
+  for (const Loop &loop :
+       {move.rows, move.columns, move.moreRows, move.moreColumns})
+    add(loop);
+  return span;
+}
+
+/// Whether the steps of a loop that moves share follow one another on a side,
+/// as caches expect it.
+static bool isAscending(llvm::ArrayRef<Move> group, size_t depth,
+                        int64_t Loop::*side) {
+  int64_t begin = INT64_MAX, end = INT64_MIN;
+  for (const Move &move : group) {
+    bool isDst = side == &Loop::dst;
+    if (!isDst && move.kind == Move::Kind::Fill)
+      continue;
+    int64_t offset = isDst ? move.dstOffset : move.srcOffset;
+    begin = std::min(begin, offset);
+    end = std::max(end, offset + getSpan(move, depth, side));
+  }
+  return end - begin <= group.front().loops[depth].*side;
+}
+
+/// Whether it pays that moves take turns at the steps of a loop: lines that
+/// follow one another on a side are moved together, and each call of a kernel
+/// moves enough of them. What is read stays in the caches for the others, so
+/// that long steps alone pay there.
+static bool isWorthTurns(llvm::ArrayRef<Move> group, size_t depth,
+                         int64_t steps) {
+  constexpr int64_t kMinWritten = 512, kMinRead = 8192;
+  int64_t written = 0, read = 0;
+  int64_t calls = steps * static_cast<int64_t>(group.size());
+  for (const Move &move : group) {
+    written += countWritten(move);
+    read += move.kind == Move::Kind::Fill ? 0 : move.numBytes();
+  }
+  return (written / calls >= kMinWritten &&
+          isAscending(group, depth, &Loop::dst)) ||
+         (read / calls >= kMinRead && isAscending(group, depth, &Loop::src));
 }
 
 static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
-                       int64_t steps, int64_t most);
+                       int64_t steps);
 
 /// Lets others take turns with the first move, at each step of its loop at
-/// `depth`, where that is worth it. How many they are with the first one, which
-/// are in front then; 1: none.
+/// `depth`, where that pays. How many they are with the first one, which are in
+/// front then; 1: none.
 static size_t takeTurns(llvm::MutableArrayRef<Move> moves, size_t depth,
-                        int64_t steps, int64_t most) {
+                        int64_t steps) {
   const Move &first = moves.front();
-  if (depth == first.loops.size() || first.kind == Move::Kind::PackBits)
+  if (depth == first.loops.size() || first.kind == Move::Kind::PackBits ||
+      first.loops[depth].count == 0)
     return 1;
   const Loop loop = first.loops[depth];
+  steps *= loop.count;
   size_t count = 1;
+  // Less than a line at a step is not worth a call.
   for (Move &move : moves.drop_front())
-    if (takeLoop(move, depth, loop))
+    if (countWritten(move) / steps >= kLineBytes && takeLoop(move, depth, loop))
       std::swap(move, moves[count++]);
   auto group = moves.take_front(count);
-  steps *= loop.count;
-  if (!isWorthTurns(group, steps))
+  if (count == 1 || !isWorthTurns(group, depth, steps))
     return 1;
-  shareLoops(group, depth + 1, steps, most);
+  for (Move &move : group)
+    move.loops[depth] = loop; // Of a fill, which may be in front, too.
+  shareLoops(group, depth + 1, steps);
   for (Move &move : group.drop_front())
     move.numShared = std::max(move.numShared, depth + 1);
   return count;
 }
 
-/// Lets moves share loops from `depth` on, the largest one first, as long as
-/// there are fewer than `most` steps of these.
+/// Puts groups of moves in the order of the destination.
+static void
+orderGroups(llvm::MutableArrayRef<Move> moves,
+            llvm::MutableArrayRef<llvm::MutableArrayRef<Move>> groups) {
+  llvm::sort(groups, [](const auto &a, const auto &b) {
+    return std::pair(a.front().dstOffset, a.data()) <
+           std::pair(b.front().dstOffset, b.data());
+  });
+  std::vector<Move> ordered;
+  ordered.reserve(moves.size());
+  for (llvm::MutableArrayRef<Move> group : groups)
+    std::move(group.begin(), group.end(), std::back_inserter(ordered));
+  llvm::move(ordered, moves.begin());
+}
+
+/// Lets moves share loops from `depth` on, of which there are `steps` then, the
+/// largest one first.
 static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
-                       int64_t steps, int64_t most) {
-  // Fills stay behind, as those of lines that others have written are faster.
-  auto getSize = [](const Move &move) {
-    return move.kind == Move::Kind::Fill ? 0 : move.numBytes();
-  };
-  auto isSmaller = [&](const Move &a, const Move &b) {
-    return getSize(a) < getSize(b);
-  };
-  while (steps < most && moves.size() > 1) {
-    std::swap(moves.front(), *llvm::max_element(moves, isSmaller));
-    moves = moves.drop_front(takeTurns(moves, depth, steps, most));
+                       int64_t steps) {
+  llvm::SmallVector<llvm::MutableArrayRef<Move>> groups;
+  for (auto rest = moves; !rest.empty();
+       rest = rest.drop_front(groups.back().size())) {
+    std::swap(rest.front(), *llvm::max_element(rest, isSmaller));
+    groups.push_back(rest.take_front(takeTurns(rest, depth, steps)));
+  }
+  orderGroups(moves, groups);
+}
+
+/// Splits the last steps off fills that have more of them than the largest
+/// move, as do the rows behind those of the last tiles.
+static void splitFills(std::vector<Move> &moves) {
+  auto largest = llvm::max_element(moves, isSmaller);
+  if (largest->loops.empty())
+    return;
+  const Loop loop = largest->loops.front();
+  int64_t begin = largest->dstOffset, end = begin + loop.dst;
+  for (size_t i = 0, count = moves.size(); i < count; ++i) {
+    Move &fill = moves[i];
+    bool hasMore = fill.kind == Move::Kind::Fill && fill.mask == 0xFF &&
+                   !fill.loops.empty() && fill.loops.front().dst == loop.dst &&
+                   fill.loops.front().count > loop.count &&
+                   fill.dstOffset >= begin && fill.dstOffset < end;
+    if (!hasMore)
+      continue;
+    Move rest;
+    rest.kind = fill.kind;
+    rest.runBytes = fill.runBytes;
+    rest.dstOffset = fill.dstOffset + loop.count * loop.dst;
+    rest.loops = fill.loops;
+    rest.loops.front().count -= loop.count;
+    if (rest.loops.front().count == 1)
+      rest.loops.erase(rest.loops.begin());
+    fill.loops.front().count = loop.count;
+    moves.push_back(std::move(rest));
   }
 }
 
 void Schedule::findTogether() {
-  // A step that the caches hold besides much else is short enough. The search
-  // takes as long as the square of the number of moves.
-  constexpr int64_t kShortStep = 1 << 15;
+  // The search takes as long as the square of the number of moves.
   constexpr size_t kMostMoves = 64;
-  if (moves.size() <= kMostMoves)
-    shareLoops(moves, /*depth=*/0, /*steps=*/1,
-               llvm::divideCeil(numBytes(), kShortStep));
+  if (moves.empty() || moves.size() > kMostMoves)
+    return;
+  splitFills(moves);
+  shareLoops(moves, /*depth=*/0, /*steps=*/1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -732,6 +837,7 @@ Task tessera::runtime::makeTask(
     const Move &move, const KernelTable &kernels,
     const std::optional<std::array<uint8_t, 16>> &padding) {
   Task task = {};
+  task.numShared = move.numShared;
   task.src = move.srcOffset;
   task.dst = move.dstOffset;
   Job &job = task.job;

@@ -83,8 +83,9 @@ struct Move {
 /// called, as what is written then waits behind stores that miss the caches.
 struct Task {
   Kernel *kernel;
-  Job job; ///< Its loops and bits are those of the move.
+  size_t numShared; ///< As of the move.
   int64_t src, dst;
+  Job job; ///< Its loops and bits are those of the move.
 
   void run(const char *from, char *to) const {
     kernel(job, from + src, to + dst);
@@ -129,8 +130,9 @@ public:
 
   /// Finds moves that have outer loops in common, such as those of whole tiles
   /// and of the last ones, and lets them take turns at each step of these: what
-  /// lies together is moved together, while it is in the caches. Within a step,
-  /// some of them may take turns again.
+  /// lies together is moved together, while it is in the caches, and lines are
+  /// written one behind the other. Within a step, some of them may take turns
+  /// again. All are put in the order of the destination.
   void findTogether();
 
   /// Makes `tasks` of the moves, which do not change any more.

@@ -728,7 +728,9 @@ TEST(Runtime, MovesByTurns) {
         {"s8[411,208]", "{1,0:T(8,128)(4,1)PV(one)}", true},
         {"bf16[2,3,37,130]", "{3,2,1,0:T(8,128)(2,1)PV(zero)}", true},
         {"bf16[9,333,130]", "{2,1,0:T(8,128)(2,1)PV(zero)}", true},
-        {"s8[40,130]", "{1,0:T(8,128)(4,1)PV(one)}", false}})
+        {"s8[40,200]", "{1,0:T(8,128)(4,1)PV(one)}", true},
+        {"f32[31,129]", "{1,0:T(8,128)}", false},
+        {"s8[40,33]", "{1,0:T(4,32)PV(one)}", false}})
     for (bool isForward : {false, true})
       for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
         std::string rows = array, tiles = rows + layout;
@@ -767,10 +769,61 @@ TEST(Runtime, TurnsWithinTurns) {
       "  for 8  src 520 dst 512\n"
       "and copy of 512 bytes, src 170560 dst 335872\n"
       "  for 5  src 520 dst 512\n"
-      "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
-      "  for 5  src 520 dst 512\n"
       "and fill of 1536 bytes, src 0 dst 338432\n"
-      "  for 2  src 0 dst 4096\n");
+      "  for 2  src 0 dst 4096\n"
+      "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
+      "  for 5  src 520 dst 512\n");
+}
+
+// A fill that comes first leads the others along the source.
+TEST(Runtime, FillsLeadTurns) {
+  EXPECT_EQ(checkMoves("f32[3,8,21]{1,2,0}",
+                       "f32[3,8,21]{0,2,1:T(32,128)(4,1)PV(zero)}"),
+            "2016 bytes to 131072, by baseline\n"
+            "transpose of 4 bytes, src 0 dst 0\n"
+            "  for 5  src 128 dst 2048\n"
+            "  rows 4  src 32 dst 4\n"
+            "  more rows 3  src 672 dst 16\n"
+            "  columns 8  src 4 dst 16384\n"
+            "fill of 2000 bytes, src 0 dst 48\n"
+            "  for 8  src 4 dst 16384\n"
+            "  for 5  src 0 dst 2048\n"
+            "and copy of 4 bytes, src 640 dst 10240\n"
+            "  for 3  src 672 dst 16\n"
+            "and fill of 2000 bytes, src 0 dst 10288\n"
+            "  for 3  src 0 dst 2048\n"
+            "and fill of 48 bytes, src 0 dst 12288\n"
+            "  for 2  src 0 dst 2048\n"
+            "fill of 12 bytes, src 0 dst 10244\n"
+            "  for 8  src 0 dst 16384\n"
+            "  for 3  src 0 dst 16\n");
+}
+
+// The rows behind those of an array are filled tile by tile, though the last
+// tile has a move of its own; every second element is read in rows.
+TEST(Runtime, SingleRows) {
+  EXPECT_EQ(
+      checkMoves("bf16[1,1000]", "bf16[1,1000]{1,0:T(8,128)(2,1)PV(zero)}"),
+      "2000 bytes to 16384, by baseline\n"
+      "transpose of 2 bytes, src 0 dst 0, padding behind it\n"
+      "  for 7  src 256 dst 2048\n"
+      "  rows 1  src 2 dst 2\n"
+      "  columns 128  src 2 dst 4\n"
+      "and fill of 1536 bytes, src 0 dst 512\n"
+      "transpose of 2 bytes, src 1792 dst 14336, padding behind it\n"
+      "  rows 1  src 2 dst 2\n"
+      "  columns 104  src 2 dst 4\n"
+      "fill of 96 bytes, src 0 dst 14752\n"
+      "fill of 1536 bytes, src 0 dst 14848\n");
+  EXPECT_EQ(checkMoves("bf16[1,1000]{1,0:T(8,128)(2,1)}", "bf16[1,1000]"),
+            "16384 bytes to 2000, by baseline\n"
+            "transpose of 2 bytes, src 0 dst 0\n"
+            "  for 7  src 2048 dst 256\n"
+            "  rows 128  src 4 dst 2\n"
+            "  columns 1  src 2 dst 2\n"
+            "transpose of 2 bytes, src 14336 dst 1792\n"
+            "  rows 104  src 4 dst 2\n"
+            "  columns 1  src 2 dst 2\n");
 }
 
 // Padding behind columns goes on in the rows that a tile has more than the
