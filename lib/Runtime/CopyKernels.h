@@ -85,14 +85,34 @@ private:
   const char *bytes;
 };
 
-/// Registers of `value` from `begin` on, up to one at `last`, which is `end`.
-TESSERA_INLINE void fillTo(char *dst, int64_t begin, int64_t last,
-                           Vector<8, kVectorBytes> value,
-                           Vector<8, kVectorBytes> end) {
-  for (int64_t i = begin; i < last; i += kVectorBytes)
-    store(dst + i, value);
-  store(dst + last, end);
-}
+/// Padding of at least a register, at the same place of each step: registers
+/// that lie on multiples of their size, as stores across lines take longer, and
+/// one at each end.
+class LongFiller {
+public:
+  using V = Vector<8, kVectorBytes>;
+
+  LongFiller(const Filler &filler, int64_t begin, int64_t size)
+      : begin(begin), second((begin / kVectorBytes + 1) * kVectorBytes),
+        last(begin + size - kVectorBytes),
+        firstValue(load<V>(filler.get(begin))), value(load<V>(filler.get(0))),
+        lastValue(load<V>(filler.get(last))) {}
+
+  /// Of a step that begins at `dst`.
+  TESSERA_INLINE void write(char *dst) const {
+    // Copies, as each store would make the compiler read members again.
+    const V next = value, end = lastValue;
+    const int64_t stop = last;
+    store(dst + begin, firstValue);
+    for (int64_t i = second; i < stop; i += kVectorBytes)
+      store(dst + i, next);
+    store(dst + stop, end);
+  }
+
+private:
+  int64_t begin, second, last;
+  V firstValue, value, lastValue;
+};
 
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
@@ -299,19 +319,16 @@ TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
   filler.write(dst + end, padding - end, end);
 }
 
-/// Whole registers of a run, then those of padding, of which the first one may
-/// begin before the end of the run and the one at `last` ends with the padding;
-/// at last the run's end. Lines that miss the caches come fastest one behind
-/// the other. A shorter run than a register has `Part` bytes at least, and
-/// fewer than twice as many.
+/// Whole registers of a run, then those of `padding`, which begins with the
+/// register in which the run ends; at last the run's end. Lines that miss the
+/// caches come fastest one behind the other. A shorter run than a register has
+/// `Part` bytes at least, and fewer than twice as many.
 template <int Part>
 TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
-                                int64_t last, Vector<8, kVectorBytes> value,
-                                Vector<8, kVectorBytes> end) {
-  int64_t i = 0;
-  for (; i + kVectorBytes <= size; i += kVectorBytes)
+                                const LongFiller &padding) {
+  for (int64_t i = 0; i + kVectorBytes <= size; i += kVectorBytes)
     copyFixed<kVectorBytes>(src + i, dst + i);
-  fillTo(dst, i, last, value, end);
+  padding.write(dst);
   if constexpr (Part < kVectorBytes)
     copyFixed<Part>(src, dst);
   copyFixed<Part>(src + size - Part, dst + size - Part);
@@ -319,12 +336,10 @@ TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
 
 template <int Part>
 void copyAndFillLong(const Job &job, const char *src, char *dst) {
-  using V = Vector<8, kVectorBytes>;
-  const Filler filler(job.filler);
-  int64_t size = job.runBytes, last = size + job.fillBytes - kVectorBytes;
-  const V value = load<V>(filler.get(0)), end = load<V>(filler.get(last));
+  int64_t size = job.runBytes, whole = size / kVectorBytes * kVectorBytes;
+  LongFiller padding(Filler(job.filler), whole, size - whole + job.fillBytes);
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
-    copyAndFill<Part>(src, dst, size, last, value, end);
+    copyAndFill<Part>(src, dst, size, padding);
   });
 }
 

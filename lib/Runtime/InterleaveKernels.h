@@ -355,25 +355,26 @@ template <int RunBytes, int Ways> Kernel *chooseInterleaveFilled(const Job &) {
   return interleaveFilledRuns<RunBytes, Ways>;
 }
 #else
-/// The same through the caches, of all rows, which have at least a register, as
-/// has the padding behind the last column.
+/// The same through the caches, of all rows, and of padding of at least a
+/// register behind the last column.
 template <int RunBytes, int Ways>
 void interleaveFilledLong(const Job &job, const char *src, char *dst) {
-  using V = Vector<8, kVectorBytes>;
-  const Filler filler(job.filler);
   int64_t size = job.columns.count * Ways * RunBytes;
-  int64_t last = size + job.fillBytes - kVectorBytes;
-  const V value = load<V>(filler.get(size)), end = load<V>(filler.get(last));
+  LongFiller padding(Filler(job.filler), size, job.fillBytes);
+  if (job.columns.count * RunBytes >= kVectorBytes)
+    return walkBlocks(job, src, dst, [=](const Block &block) {
+      interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+      padding.write(block.dst);
+    });
   walkBlocks(job, src, dst, [=](const Block &block) {
-    interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
-    fillTo(block.dst, size, last, value, end);
+    interleave<RunBytes, Ways>(block, /*isStreamed=*/false);
+    padding.write(block.dst);
   });
 }
 
 template <int RunBytes, int Ways>
 Kernel *chooseInterleaveFilled(const Job &job) {
   bool isLong = !job.isStreamed && job.rows.count == Ways &&
-                job.columns.count * RunBytes >= kVectorBytes &&
                 job.fillBytes >= kVectorBytes;
   return isLong ? interleaveFilledLong<RunBytes, Ways>
                 : interleaveFilledRuns<RunBytes, Ways>;
