@@ -158,6 +158,12 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   static constexpr uint8_t kNone[kFillerBytes] = {};
   interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
 #else
+  if constexpr (RunBytes <= 4)
+    if (size >= 8)
+      return interleaveTiles<RunBytes, 8, Ways, false>(block);
+  if constexpr (RunBytes <= 2)
+    if (size >= 4)
+      return interleaveTiles<RunBytes, 4, Ways, false>(block);
   for (int64_t c = 0; c < block.columns; ++c)
     interleaveColumn<RunBytes, Ways>(block, c, Ways, /*filler=*/nullptr);
 #endif
@@ -281,6 +287,12 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
 #if defined(__AVX512BW__)
   deinterleaveRest<RunBytes, Ways>(block, 0);
 #else
+  if constexpr (RunBytes <= 4)
+    if (size >= 8)
+      return deinterleaveTiles<RunBytes, 8, Ways, false>(block);
+  if constexpr (RunBytes <= 2)
+    if (size >= 4)
+      return deinterleaveTiles<RunBytes, 4, Ways, false>(block);
   for (int64_t r = 0; r < block.rows; ++r) {
     const char *src = block.src + r * Ways * RunBytes;
     TESSERA_UNROLL

@@ -270,7 +270,7 @@ TESSERA_INLINE V pickFrom(V low, V high, int64_t first) {
 template <int RunBytes, int N, typename V>
 TESSERA_INLINE void interleaveRegisters(V (&rows)[N]) {
   constexpr int kRuns = sizeof(V) / RunBytes, kLanes = sizeof(V) / kLaneBytes;
-  if constexpr (RunBytes > 1 || kLanes == 1 || kHasByteShuffles) {
+  if constexpr (RunBytes > 1 || kLanes <= 1 || kHasByteShuffles) {
     unpackRegisters<kRuns, kRuns>(rows);
   } else {
     using Words = Vector<8, sizeof(V)>;
