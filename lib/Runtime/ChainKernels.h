@@ -50,49 +50,40 @@ public:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
 
   Chain(const Loop &inner, const Loop &more, int64_t Loop::*side)
-      : inner(inner), more(more), pitch(inner.*side),
-        isChained(more.count > 1) {
-    int64_t count = inner.count, morePitch = more.*side, place = 0;
-    for (int64_t i = 0, k = 0; i < kLine; ++i) {
-      places[i] = place;
-      place += pitch;
-      if (++k < count)
-        continue;
-      k = 0;
-      place += morePitch - count * pitch;
-    }
-    step = count < kLine ? kLine / count * morePitch : morePitch;
-    int64_t all = count * more.count;
-    whole = all < kLine ? 0 : isChained ? all / kLine * kLine : all;
+      : inner(inner), more(more), pitch(inner.*side), morePitch(more.*side),
+        isChained(more.count > 1),
+        shift(inner.count > 0 ? __builtin_ctzll(inner.count) : 0) {
+    for (int64_t i = 0; i < kLine; ++i)
+      places[i] = inner.count < kLine && isChained ? getBegin(i) : i * pitch;
   }
 
-  /// Where run `i` begins, or the line that has it if this is a chain.
+  /// Where run `i` begins.
   int64_t getBegin(int64_t i) const {
     if (!isChained)
       return i * pitch;
-    if (inner.count <= kLine)
-      return i / kLine * step;
-    return i / inner.count * step + i % inner.count / kLine * kLine * pitch;
+    if (inner.count <= kLine) // A power of two.
+      return (i >> shift) * morePitch + (i & (inner.count - 1)) * pitch;
+    return i / inner.count * morePitch + i % inner.count * pitch;
   }
   bool isChain() const { return isChained; }
-  /// Where run `i` of a line lies, from the first one on.
+  /// Where a run lies from the one on that is `i` runs before: either is the
+  /// first one of as many, a power of two, that divide those of a step.
   int64_t getPlace(int64_t i) const { return places[i]; }
-  /// `Count` runs of a line from number `first` on; the line is at `begin`.
+  /// `Count` runs, from the one on that is `first` runs behind that at `begin`.
   template <int Count, int Group, typename T>
-  TESSERA_INLINE auto getRuns(T *begin, int64_t first) const {
+  TESSERA_INLINE auto getRuns(T *begin, int64_t first = 0) const {
     constexpr int kGroup = Group < Count ? Group : Count;
     return PlacedRuns<T, Count, kGroup>(begin, places + first, pitch);
   }
-  /// Runs that come by lines, of which the last one may overlap others.
-  int64_t countWhole() const { return whole; }
-  int64_t countWholeGroups() const { return whole / inner.count; }
+  /// All runs.
+  int64_t count() const { return inner.count * more.count; }
 
   const Loop inner, more;
 
 private:
-  int64_t pitch;
+  int64_t pitch, morePitch;
   bool isChained;
-  int64_t whole, step;
+  int shift;
   int64_t places[kLine];
 };
 
@@ -103,8 +94,8 @@ public:
       : src(src), rows(rows) {}
 
   template <int Count> TESSERA_INLINE auto get(int64_t r, int64_t c) const {
-    return rows.template getRuns<Count, Group>(
-        src + c * RunBytes + rows.getBegin(r), r % kLineRuns<RunBytes>);
+    return rows.template getRuns<Count, Group>(src + c * RunBytes +
+                                               rows.getBegin(r));
   }
   bool isInOneSet() const {
     return runtime::isInOneSet<RunBytes>(rows.inner.src);
@@ -144,17 +135,12 @@ public:
         isGathered(isInOneSet<RunBytes>(job.rows.src)) {}
 
   void run(const char *src, char *dst, bool isStreamed) const {
-    if (rows.countWhole() > 0 && columns.countWhole() > 0) {
-      if (isStreamed && isOnLines && bytesToLine(dst) == 0)
-        runWhole<true>(src, dst);
-      else
-        runWhole<false>(src, dst);
-      runGroups(src, dst, rows.countWholeGroups(), rows.more.count, 0);
-      runGroups(src, dst, 0, rows.countWholeGroups(),
-                columns.countWholeGroups());
-      return;
-    }
-    runGroups(src, dst, 0, rows.more.count, 0);
+    if (rows.count() < kTileRows || columns.count() < kLine)
+      return runGroups(src, dst);
+    if (isStreamed && isOnLines && bytesToLine(dst) == 0)
+      runLines<true>(src, dst);
+    else
+      runLines<false>(src, dst);
   }
 
 private:
@@ -163,16 +149,16 @@ private:
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
 
   /// In bands of rows, along the source.
-  template <bool IsStreamed> void runWhole(const char *src, char *dst) const {
-    int64_t numRows = rows.countWhole(), whole = numRows / kLine * kLine;
+  template <bool IsStreamed> void runLines(const char *src, char *dst) const {
+    int64_t whole = rows.count() / kLine * kLine;
     int64_t band = IsStreamed ? blocks.lines * kLine : kBandRows;
     if constexpr (IsStreamed && kVectorBytes < kLineBytes)
       stageBands(src, dst, whole, band);
     else
       for (int64_t r = 0; r < whole; r += band)
         moveBand<IsStreamed>(src, dst, r, least(r + band, whole));
-    if (whole < numRows)
-      moveBand<false>(src, dst, numRows - kLine, numRows);
+    if (whole < rows.count())
+      moveLast(src, dst, whole);
   }
 
   /// Registers that are shorter than a line go through a buffer past the
@@ -193,39 +179,62 @@ private:
         source, Destination(dst, columns), kPrefetchBytes);
     for (int64_t r = 0; r < numRows; r += band) {
       int64_t count = least(band, numRows - r);
-      for (int64_t c = 0; c < columns.countWhole(); c += kLine) {
-        int64_t column = least(c, columns.countWhole() - kLine);
+      for (int64_t c = 0; c < columns.count(); c += kLine) {
+        int64_t column = least(c, columns.count() - kLine);
         lines.transpose(r, column, count);
         lines.write(r, column, count, kLine);
       }
     }
   }
 
-  /// Lines of rows from `begin` on.
-  template <bool IsStreamed>
-  void moveBand(const char *src, char *dst, int64_t begin, int64_t end) const {
-    for (int64_t c = 0; c < columns.countWhole(); c += kLine) {
-      int64_t column = least(c, columns.countWhole() - kLine);
-      const char *from = src + column * RunBytes;
-      char *to = dst + columns.getBegin(column);
-      for (int64_t r = begin; r < end; r += kLine)
-        moveLines<IsStreamed>(from + rows.getBegin(r), to + r * RunBytes);
+  /// Calls `move` with each line of the rows and its columns, of which the last
+  /// line may overlap others.
+  template <typename Move>
+  TESSERA_INLINE void forColumns(const char *src, char *dst,
+                                 const Move &move) const {
+    for (int64_t c = 0; c < columns.count(); c += kLine) {
+      int64_t column = least(c, columns.count() - kLine);
+      move(src + column * RunBytes, dst + columns.getBegin(column));
     }
   }
 
+  /// Lines of rows from `begin` on.
   template <bool IsStreamed>
-  TESSERA_INLINE void moveLines(const char *src, char *dst) const {
-    TESSERA_UNROLL
-    for (int64_t i = 0; i < kLineBytes; i += kVectorBytes) {
-      const auto read =
-          rows.template getRuns<kTileRows, Group>(src, i / RunBytes);
-      const auto written = columns.template getRuns<kLine, Group>(dst + i, 0);
-      if (IsStreamed)
-        prefetch(read);
-      moveTiles(read, [&](int64_t number, auto column) {
-        tessera::runtime::write<IsStreamed>(written[number], column);
-      });
-    }
+  void moveBand(const char *src, char *dst, int64_t begin, int64_t end) const {
+    forColumns(src, dst, [=](const char *src, char *dst) {
+      for (int64_t r = begin; r < end; r += kLine) {
+        const char *from = src + rows.getBegin(r);
+        char *to = dst + r * RunBytes;
+        TESSERA_UNROLL
+        for (int64_t i = 0; i < kLine; i += kTileRows)
+          moveRows<IsStreamed>(from, to + i * RunBytes, i);
+      }
+    });
+  }
+
+  /// Rows from `begin` on, fewer than make a line; their last ones may be some
+  /// that have been moved.
+  void moveLast(const char *src, char *dst, int64_t begin) const {
+    forColumns(src, dst, [=](const char *src, char *dst) {
+      for (int64_t r = begin; r < rows.count(); r += kTileRows) {
+        int64_t row = least(r, rows.count() - kTileRows);
+        moveRows<false>(src + rows.getBegin(row), dst + row * RunBytes, 0);
+      }
+    });
+  }
+
+  /// A line of each of as many rows as make a register, `first` rows behind the
+  /// one at `src`.
+  template <bool IsStreamed>
+  TESSERA_INLINE void moveRows(const char *src, char *dst,
+                               int64_t first) const {
+    const auto read = rows.template getRuns<kTileRows, Group>(src, first);
+    const auto written = columns.template getRuns<kLine, Group>(dst);
+    if (IsStreamed)
+      prefetch(read);
+    moveTiles(read, [&](int64_t number, auto column) {
+      tessera::runtime::write<IsStreamed>(written[number], column);
+    });
   }
 
   template <typename Read, typename Write>
@@ -244,12 +253,10 @@ private:
       prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
   }
 
-  /// What does not come by lines: some groups of rows, of columns those from
-  /// group `column` on.
-  void runGroups(const char *src, char *dst, int64_t row, int64_t endRow,
-                 int64_t column) const {
-    for (; row < endRow; ++row)
-      for (int64_t c = column; c < columns.more.count; ++c) {
+  /// Too few rows or columns, step by step.
+  void runGroups(const char *src, char *dst) const {
+    for (int64_t row = 0; row < rows.more.count; ++row)
+      for (int64_t c = 0; c < columns.more.count; ++c) {
         const Block block = {src + row * rows.more.src + c * columns.more.src,
                              dst + row * rows.more.dst + c * columns.more.dst,
                              rows.inner.count,

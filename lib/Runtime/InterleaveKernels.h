@@ -143,15 +143,10 @@ TESSERA_INLINE void interleaveColumn(const Block &block, int64_t c,
                         dst + k * RunBytes);
 }
 
+/// Rows of less than a register.
 template <int RunBytes, int Ways>
-TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
+TESSERA_INLINE void interleaveShort(const Block &block) {
   int64_t size = block.columns * RunBytes;
-  // A run of whole lines is streamed; others end in a register that overlaps.
-  if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
-      isOnLine(size * Ways))
-    return interleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
-  if (size >= kVectorBytes)
-    return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
 #if defined(__AVX512BW__)
@@ -167,6 +162,18 @@ TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   for (int64_t c = 0; c < block.columns; ++c)
     interleaveColumn<RunBytes, Ways>(block, c, Ways, /*filler=*/nullptr);
 #endif
+}
+
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
+  int64_t size = block.columns * RunBytes;
+  // A run of whole lines is streamed; others end in a register that overlaps.
+  if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
+      isOnLine(size * Ways))
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
+  if (size >= kVectorBytes)
+    return interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  interleaveShort<RunBytes, Ways>(block);
 }
 
 #if defined(__AVX512BW__)
@@ -274,14 +281,10 @@ TESSERA_INLINE void deinterleaveSome(const Block &block) {
 #endif
 }
 
+/// Columns of less than a register.
 template <int RunBytes, int Ways>
-TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
+TESSERA_INLINE void deinterleaveShort(const Block &block) {
   int64_t size = block.rows * RunBytes;
-  if (isStreamed && isOnLine(size) && bytesToLine(block.dst) == 0 &&
-      isOnLine(block.dstPitch))
-    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
-  if (size >= kVectorBytes)
-    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
   if (size >= kLaneBytes)
     return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
 #if defined(__AVX512BW__)
@@ -301,6 +304,17 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
                           block.dst + k * block.dstPitch + r * RunBytes);
   }
 #endif
+}
+
+template <int RunBytes, int Ways>
+TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
+  int64_t size = block.rows * RunBytes;
+  if (isStreamed && isOnLine(size) && bytesToLine(block.dst) == 0 &&
+      isOnLine(block.dstPitch))
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
+  if (size >= kVectorBytes)
+    return deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  deinterleaveShort<RunBytes, Ways>(block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,7 +393,7 @@ void interleaveFilledLong(const Job &job, const char *src, char *dst) {
       padding.write(block.dst);
     });
   walkBlocks(job, src, dst, [=](const Block &block) {
-    interleave<RunBytes, Ways>(block, /*isStreamed=*/false);
+    interleaveShort<RunBytes, Ways>(block);
     padding.write(block.dst);
   });
 }
@@ -392,6 +406,46 @@ Kernel *chooseInterleaveFilled(const Job &job) {
                 : interleaveFilledRuns<RunBytes, Ways>;
 }
 #endif
+
+/// Columns of `Ways` runs of which rows are the first; the others are written
+/// as they were.
+template <int RunBytes, int Ways>
+TESSERA_INLINE void interleaveKept(const Block &block, const char *masks) {
+  int64_t size = block.columns * RunBytes;
+  auto interleaveAll = [&](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    using V = Vector<RunBytes, kBytes>;
+    const auto mask = load<V>(masks);
+    forPieces<kBytes>(size, [&](int64_t i) {
+      V rows[Ways];
+      TESSERA_UNROLL
+      for (int k = 0; k < Ways; ++k)
+        rows[k] =
+            k < block.rows ? load<V>(block.src + k * block.srcPitch + i) : V();
+      interleaveRegisters<RunBytes>(rows);
+      TESSERA_UNROLL
+      for (int k = 0; k < Ways; ++k) {
+        char *dst = block.dst + i * Ways + k * kBytes;
+        store(dst, rows[k] | (load<V>(dst) & mask));
+      }
+    });
+  };
+  if (size >= kVectorBytes)
+    return interleaveAll(Constant<kVectorBytes>());
+  if (size >= kLaneBytes)
+    return interleaveAll(Constant<kLaneBytes>());
+  callApart(transposeOneByOne<RunBytes>, block);
+}
+
+template <int RunBytes, int Ways>
+void interleaveKeptRuns(const Job &job, const char *src, char *dst) {
+  char masks[kVectorBytes];
+  for (int i = 0; i < kVectorBytes; ++i)
+    masks[i] = i / RunBytes % Ways < job.rows.count ? 0 : -1;
+  walkBlocks(job, src, dst, [&masks](const Block &block) {
+    interleaveKept<RunBytes, Ways>(block, masks);
+  });
+}
 
 /// Fewer columns than there are runs side by side.
 template <int RunBytes, int Ways>
@@ -406,6 +460,11 @@ template <int RunBytes, int Ways> Kernel *chooseInterleave(const Job &job) {
   bool isColumn = job.columns.dst == Ways * RunBytes;
   bool isRow = job.rows.src == Ways * RunBytes;
   bool isFilled = job.fillBytes > 0; // Others fill nothing.
+  if constexpr (RunBytes <= 4)
+    if (isColumn && job.keepsPadding)
+      return interleaveKeptRuns<RunBytes, Ways>;
+  if (job.keepsPadding)
+    return nullptr;
   if (isColumn && isFilled)
     return chooseInterleaveFilled<RunBytes, Ways>(job);
   if (isFilled)

@@ -85,6 +85,8 @@ struct Job {
   /// columns of 2 or 4 runs: not 0 where those behind the rows are; if there
   /// are as many rows, bytes behind the last column.
   int64_t fillBytes;
+  /// Of a transpose: whether those behind the rows are written as they were.
+  bool keepsPadding;
 
   /// Of bits: the bytes of a step, which bits of them are written, and the
   /// width of an element whose sign goes into those above (0: zeros do).

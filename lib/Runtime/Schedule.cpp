@@ -204,21 +204,11 @@ static bool isChained(const Move &move) {
   return move.moreRows.count > 1 || move.moreColumns.count > 1;
 }
 
-/// Lets a kernel write the padding behind runs that it copies or interleaves,
-/// or behind rows with which it makes columns of two or four runs. False where
-/// neither is so.
-static bool takePadding(Move &move, const RunPadding &padding,
-                        int64_t elementBytes) {
+/// Lets a kernel write the padding behind rows with which it makes columns of
+/// two or four runs. False where it does not make such.
+static bool takeRowPadding(Move &move, const RunPadding &padding,
+                           int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
-  bool isBehindRun = move.kind == Move::Kind::Copy &&
-                     move.runBytes == padding.run * elementBytes &&
-                     !isApart(pitch, elementBytes);
-  bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
-                         move.rows.count * move.columns.count == padding.run;
-  if (isBehindRun || isBehindColumns) {
-    move.fillBytes = padding.count * elementBytes;
-    return true;
-  }
   if (move.runBytes != elementBytes || !isApart(pitch, elementBytes))
     return false;
   // A single row has no loop.
@@ -228,6 +218,21 @@ static bool takePadding(Move &move, const RunPadding &padding,
   if (move.kind != Move::Kind::Transpose || move.rows.count != padding.run ||
       move.columns.dst != pitch)
     return false;
+  move.fillBytes = padding.count * elementBytes;
+  return true;
+}
+
+/// The same, and padding behind runs that it copies or interleaves.
+static bool takePadding(Move &move, const RunPadding &padding,
+                        int64_t elementBytes) {
+  int64_t pitch = (padding.run + padding.count) * elementBytes;
+  bool isBehindRun = move.kind == Move::Kind::Copy &&
+                     move.runBytes == padding.run * elementBytes &&
+                     !isApart(pitch, elementBytes);
+  bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
+                         move.rows.count * move.columns.count == padding.run;
+  if (!isBehindRun && !isBehindColumns)
+    return takeRowPadding(move, padding, elementBytes);
   move.fillBytes = padding.count * elementBytes;
   return true;
 }
@@ -323,22 +328,27 @@ static Move planPackedFill(const PackedNest &nest) {
 // All nests
 //===----------------------------------------------------------------------===//
 
-/// Adds moves of whole bytes.
+/// Adds moves of whole bytes, and fills unless padding keeps its bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
-                     std::vector<StridedNest> fills, int64_t elementBytes,
-                     int64_t srcBytes, Schedule &schedule) {
+                     std::vector<StridedNest> fills, bool keepsPadding,
+                     int64_t elementBytes, int64_t srcBytes,
+                     Schedule &schedule) {
   for (const StridedNest &nest : nests) {
     Move move = planCopy(nest, elementBytes, srcBytes);
     auto padding = findPadding(nest, fills);
-    if (padding && takePadding(move, *padding, elementBytes)) {
+    if (keepsPadding) {
+      move.keepsPadding =
+          padding && takeRowPadding(move, *padding, elementBytes);
+    } else if (padding && takePadding(move, *padding, elementBytes)) {
       schedule.includedFills.push_back(
           planFill(fills[padding->fill], elementBytes));
       fills.erase(fills.begin() + padding->fill);
     }
     schedule.moves.push_back(std::move(move));
   }
-  for (const StridedNest &nest : fills)
-    schedule.moves.push_back(planFill(nest, elementBytes));
+  if (!keepsPadding)
+    for (const StridedNest &nest : fills)
+      schedule.moves.push_back(planFill(nest, elementBytes));
 }
 
 /// Adds moves of bytes that elements share, on one side at least.
@@ -372,16 +382,18 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   auto nests = splitElements(src, dst, kMaxRuntimeNests);
   if (!nests)
     return nests.takeError();
+  // What is padding may be written back where it keeps its bytes.
+  bool isOfBytes = bits.src == bits.dst && bits.dst % 8 == 0;
   std::vector<StridedNest> fills;
-  if (fillPadding)
+  if (fillPadding || (isOfBytes && dst.isWhole()))
     if (llvm::Error error =
             splitPadding(dst.axes, kMaxRuntimeNests).moveInto(fills))
       return std::move(error);
   Schedule schedule;
-  if (bits.src == bits.dst && bits.dst % 8 == 0) {
+  if (isOfBytes) {
     int64_t bytes = bits.dst / 8;
-    addMoves(*nests, std::move(fills), bytes, src.strides ? 1 : bytes,
-             schedule);
+    addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding, bytes,
+             src.strides ? 1 : bytes, schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
@@ -852,6 +864,7 @@ Task tessera::runtime::makeTask(
   job.isStreamed = move.isStreamed;
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
+  job.keepsPadding = move.keepsPadding;
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
@@ -914,7 +927,9 @@ void Move::print(llvm::raw_ostream &os) const {
   os << (numShared > 0 ? "and " : "") << getKindName(kind) << " of " << runBytes
      << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
      << dstOffset << (isStreamed ? ", streamed" : "")
-     << (fillBytes ? ", padding behind it" : "");
+     << (keepsPadding ? ", padding kept"
+         : fillBytes  ? ", padding behind it"
+                      : "");
   if (blocks.lines > 1)
     os << ", " << blocks.lines << " lines of a column";
   if (square > 1)

@@ -64,6 +64,8 @@ struct Move {
   /// rows of a column that is interleaved; where those are all, behind the last
   /// column.
   int64_t fillBytes = 0;
+  /// Whether those keep what they hold: they are read and written again.
+  bool keepsPadding = false;
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;

@@ -179,6 +179,9 @@ TEST(Runtime, TransposesOfTiles) {
                               {"bf16[112,272]", "T(8,128)(2,1)"},
                               {"bf16[133,300]", "T(16,128)(2,1)"},
                               {"bf16[20,160]", "T(8,128)(2,1)"},
+                              {"bf16[28,176]", "T(8,128)(2,1)"},
+                              {"u8[40,1000]", "T(8,128)(4,1)"},
+                              {"u8[24,100]", "T(4,64)"},
                               {"u8[104,400]", "T(8,128)(4,1)"},
                               {"u8[145,160]", "T(32,128)(4,1)"},
                               {"u8[160,270]", "T(8,128)"},
@@ -226,6 +229,13 @@ TEST(Runtime, TilesFilledInPart) {
                               {"bf16[39,515]", "T(8,128)(2,1)"},
                               {"bf16[2,3,37,130]", "T(8,128)(2,1)"},
                               {"bf16[17,261]", "T(8,128)(4,1)"},
+                              {"u8[67,9]", "T(8,128)(4,1)"},
+                              {"u8[70,6]", "T(8,128)(4,1)"},
+                              {"bf16[39,5]", "T(8,128)(2,1)"},
+                              {"bf16[41,3]", "T(8,128)(4,1)"},
+                              {"u8[2,3,7,300]", "T(8,128)(4,1)"},
+                              {"f32[2,3,5,9]", "T(4,32)(4,1)"},
+                              {"f32[22,3]", "T(8,128)(2,1)"},
                               {"f32[21,399]", "T(8,128)"},
                               {"f32[40,100]", "T(8,128)"},
                               {"f32[22,256]", "T(8,128)"},
@@ -797,6 +807,20 @@ TEST(Runtime, FillsLeadTurns) {
             "fill of 12 bytes, src 0 dst 10244\n"
             "  for 8  src 0 dst 16384\n"
             "  for 3  src 0 dst 16\n");
+}
+
+// Padding that keeps its bytes is written back between the rows of a column.
+TEST(Runtime, KeptPadding) {
+  EXPECT_EQ(checkMoves("s8[5,7,40]", "s8[5,7,40]{2,1,0:T(8,128)(4,1)}"),
+            "1400 bytes to 5120, by baseline\n"
+            "transpose of 1 byte, src 0 dst 0\n"
+            "  for 5  src 280 dst 1024\n"
+            "  rows 4  src 40 dst 1\n"
+            "  columns 40  src 1 dst 4\n"
+            "transpose of 1 byte, src 160 dst 512, padding kept\n"
+            "  for 5  src 280 dst 1024\n"
+            "  rows 3  src 40 dst 1\n"
+            "  columns 40  src 1 dst 4\n");
 }
 
 // The rows behind those of an array are filled tile by tile, though the last
