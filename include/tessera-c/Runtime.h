@@ -43,8 +43,8 @@ typedef struct TesseraRuntimeOptions {
   /// The widest registers in bytes, 16, 32 or 64; 0: those of the processor.
   int64_t vectorBytes;
   /// Bytes of a destination from which on stores bypass the caches; 0: of
-  /// transposes a quarter of the last-level cache, at most 8 MiB, of others a
-  /// quarter more than that.
+  /// transposes a seventh of the last-level cache, at most 4.6 MiB, of others
+  /// 5/16 of it, at most 10 MiB.
   int64_t streamedBytes;
   /// Bytes that a move in place copies at a time, or one band where that is
   /// more; 0: 256 KiB.

@@ -70,10 +70,11 @@ StreamedBytes tessera::runtime::getStreamedBytes() {
     cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
     cache = std::min(cache > 0 ? cache : kUnknownCache, kLargestCache);
-    // Half of it is for the source, and some for what else is in use. Where the
-    // smallest of these were used a moment ago, they are written at about the
-    // same speed either way; else twice as fast past the caches.
-    return StreamedBytes{cache / 4, cache / 16 * 5};
+    // Half of it is for the source, and some for what else is in use, such as
+    // other programs. Where the smallest of these were used a moment ago, they
+    // are written at about the same speed either way; else twice as fast past
+    // the caches.
+    return StreamedBytes{cache / 7, cache / 16 * 5};
   }();
   return bytes;
 }

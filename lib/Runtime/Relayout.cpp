@@ -178,12 +178,10 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   StreamedBytes least = getStreamedBytes();
   if (options.streamedBytes)
     least = {options.streamedBytes, options.streamedBytes};
-  if (made->numBytes() >= std::min(least.transposes, least.others)) {
-    RelayoutTarget target;
-    target.vectorBytes = kernels->vectorBytes;
-    target.costs = getProcessorCosts();
-    made->streamStores(least, target);
-  }
+  RelayoutTarget target;
+  target.vectorBytes = kernels->vectorBytes;
+  target.costs = getProcessorCosts();
+  made->streamStores(least, target);
   // Parts of lines that short registers have written wait for the rest of them
   // outside of the first-level cache.
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);

@@ -385,10 +385,15 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   // What is padding may be written back where it keeps its bytes.
   bool isOfBytes = bits.src == bits.dst && bits.dst % 8 == 0;
   std::vector<StridedNest> fills;
-  if (fillPadding || (isOfBytes && dst.isWhole()))
-    if (llvm::Error error =
-            splitPadding(dst.axes, kMaxRuntimeNests).moveInto(fills))
-      return std::move(error);
+  if (fillPadding || (isOfBytes && dst.isWhole())) {
+    auto padding = splitPadding(dst.axes, kMaxRuntimeNests);
+    if (padding)
+      fills = std::move(*padding);
+    else if (fillPadding)
+      return padding.takeError();
+    else
+      llvm::consumeError(padding.takeError());
+  }
   Schedule schedule;
   if (isOfBytes) {
     int64_t bytes = bits.dst / 8;
@@ -556,6 +561,22 @@ static void loopOverBlocks(Move &move) {
   move.moreRows.count = groups;
 }
 
+/// How many times as much of the caches a transpose takes as it has bytes: sets
+/// between columns that lie powers of two apart stay empty.
+static int64_t getSpread(const Move &move) {
+  constexpr int64_t kMostSpread = 8;
+  int64_t size = move.rows.count * move.moreRows.count * move.runBytes;
+  int64_t step = kMostSpread * std::max(size, kLineBytes);
+  auto consider = [&](const Loop &loop) {
+    if (loop.count > 1 && loop.dst != 0)
+      step = std::min(step, loop.dst & -loop.dst);
+  };
+  llvm::for_each(move.loops, consider);
+  consider(move.columns);
+  consider(move.moreColumns);
+  return std::max<int64_t>(step / std::max(size, kLineBytes), 1);
+}
+
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
@@ -563,7 +584,8 @@ void Schedule::streamStores(const StreamedBytes &least,
   for (Move &move : moves) {
     // Short registers have no masks, and go by turns to few columns.
     bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
-    if (bytes / (paysLater ? 2 : 1) <
+    int64_t taken = bytes * (isTiled(move) ? getSpread(move) : 1);
+    if (taken / (paysLater ? 2 : 1) <
         (isTiled(move) ? least.transposes : least.others))
       continue;
     bool isLong =
