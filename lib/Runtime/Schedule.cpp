@@ -533,10 +533,15 @@ static StreamedBlocks chooseBlocks(const Move &move,
   return blocks;
 }
 
-/// Whether the innermost loop makes few runs one of the destination.
+/// Whether copies in the order of the destination read few runs side by side,
+/// where those in the order of the source would write more.
 static bool isOfFewRuns(const Move &move) {
-  return !move.loops.empty() && move.loops.back().dst == move.runBytes &&
-         move.loops.back().count <= kMaxSideBySide;
+  if (move.loops.empty() || move.loops.back().dst != move.runBytes ||
+      move.loops.back().count > kMaxSideBySide)
+    return false;
+  const Loop *written = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  return written == move.loops.end() || written->count > kMaxSideBySide;
 }
 
 /// Whether interleaves of more rows than are read best side by side make a

@@ -118,8 +118,8 @@ public:
   /// destination has at least as many bytes; with registers shorter than a line
   /// twice as many where runs are divided among few columns. Moves of long runs
   /// and transposes of tiles follow the source, but with such registers those
-  /// that read few runs side by side the destination. Others get the order and
-  /// the blocks that suit the costs of `target`.
+  /// that read fewer runs side by side than they would write the destination.
+  /// Others get the order and the blocks that suit the costs of `target`.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
   /// Lets moves that divide runs of the source among few columns follow the

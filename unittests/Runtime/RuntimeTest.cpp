@@ -674,6 +674,24 @@ TEST(Runtime, ChainsAndSquares) {
   });
 }
 
+// Past the caches, long runs follow the source; with short registers, those of
+// tiles of many rows the destination, if it reads from few of them by turns.
+TEST(Runtime, StreamedRunsFollowASide) {
+  for (int64_t vectorBytes : {16, 32}) {
+    auto getMoves = [&](const char *source, const char *destination) {
+      return printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
+    };
+    EXPECT_NE(getMoves("f32[64,384]{1,0:T(8,128)}", "f32[64,384]")
+                  .find("  for 3  src 4096 dst 512\n"
+                        "  for 8  src 512 dst 1536\n"),
+              std::string::npos);
+    EXPECT_NE(getMoves("f32[64,384]{1,0:T(32,128)}", "f32[64,384]")
+                  .find("  for 32  src 512 dst 1536\n"
+                        "  for 3  src 16384 dst 512\n"),
+              std::string::npos);
+  }
+}
+
 // Past the caches, what goes on in other tiles follows the source; the loops in
 // the order of the destination would be the other way round.
 TEST(Runtime, TilesFollowTheSource) {
