@@ -54,7 +54,7 @@ public:
         isChained(more.count > 1),
         shift(inner.count > 0 ? __builtin_ctzll(inner.count) : 0) {
     for (int64_t i = 0; i < kLine; ++i)
-      places[i] = inner.count < kLine && isChained ? getBegin(i) : i * pitch;
+      places[i] = getBegin(i);
   }
 
   /// Where run `i` begins.
@@ -66,8 +66,8 @@ public:
     return i / inner.count * morePitch + i % inner.count * pitch;
   }
   bool isChain() const { return isChained; }
-  /// Where a run lies from the one on that is `i` runs before: either is the
-  /// first one of as many, a power of two, that divide those of a step.
+  /// Where run `i` lies, and any other from the one that is `i` runs before it
+  /// if these are the first runs of registers or of lines.
   int64_t getPlace(int64_t i) const { return places[i]; }
   /// `Count` runs, from the one on that is `first` runs behind that at `begin`.
   template <int Count, int Group, typename T>
@@ -179,35 +179,32 @@ private:
         source, Destination(dst, columns), kPrefetchBytes);
     for (int64_t r = 0; r < numRows; r += band) {
       int64_t count = least(band, numRows - r);
-      for (int64_t c = 0; c < columns.count(); c += kLine) {
-        int64_t column = least(c, columns.count() - kLine);
+      forColumns([&](int64_t column) {
         lines.transpose(r, column, count);
         lines.write(r, column, count, kLine);
-      }
+      });
     }
   }
 
-  /// Calls `move` with each line of the rows and its columns, of which the last
+  /// Calls `move` with the first one of each line of columns, of which the last
   /// line may overlap others.
   template <typename Move>
-  TESSERA_INLINE void forColumns(const char *src, char *dst,
-                                 const Move &move) const {
-    for (int64_t c = 0; c < columns.count(); c += kLine) {
-      int64_t column = least(c, columns.count() - kLine);
-      move(src + column * RunBytes, dst + columns.getBegin(column));
-    }
+  TESSERA_INLINE void forColumns(const Move &move) const {
+    for (int64_t c = 0; c < columns.count(); c += kLine)
+      move(least(c, columns.count() - kLine));
   }
 
   /// Lines of rows from `begin` on.
   template <bool IsStreamed>
   void moveBand(const char *src, char *dst, int64_t begin, int64_t end) const {
-    forColumns(src, dst, [=](const char *src, char *dst) {
+    forColumns([=](int64_t column) {
+      const char *from = src + column * RunBytes;
+      char *to = dst + columns.getBegin(column);
       for (int64_t r = begin; r < end; r += kLine) {
-        const char *from = src + rows.getBegin(r);
-        char *to = dst + r * RunBytes;
+        const char *row = from + rows.getBegin(r);
         TESSERA_UNROLL
         for (int64_t i = 0; i < kLine; i += kTileRows)
-          moveRows<IsStreamed>(from, to + i * RunBytes, i);
+          moveRows<IsStreamed>(row, to + (r + i) * RunBytes, i);
       }
     });
   }
@@ -215,10 +212,12 @@ private:
   /// Rows from `begin` on, fewer than make a line; their last ones may be some
   /// that have been moved.
   void moveLast(const char *src, char *dst, int64_t begin) const {
-    forColumns(src, dst, [=](const char *src, char *dst) {
+    forColumns([=](int64_t column) {
+      const char *from = src + column * RunBytes;
+      char *to = dst + columns.getBegin(column);
       for (int64_t r = begin; r < rows.count(); r += kTileRows) {
         int64_t row = least(r, rows.count() - kTileRows);
-        moveRows<false>(src + rows.getBegin(row), dst + row * RunBytes, 0);
+        moveRows<false>(from + rows.getBegin(row), to + row * RunBytes, 0);
       }
     });
   }

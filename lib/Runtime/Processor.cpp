@@ -71,9 +71,8 @@ StreamedBytes tessera::runtime::getStreamedBytes() {
 #endif
     cache = std::min(cache > 0 ? cache : kUnknownCache, kLargestCache);
     // Half of it is for the source, and some for what else is in use, such as
-    // other programs. Where the smallest of these were used a moment ago, they
-    // are written at about the same speed either way; else twice as fast past
-    // the caches.
+    // other programs. docs/runtime.md says how fast the smallest of these are
+    // written either way.
     return StreamedBytes{cache / 7, cache / 16 * 5};
   }();
   return bytes;

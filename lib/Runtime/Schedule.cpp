@@ -570,8 +570,9 @@ static void loopOverBlocks(Move &move) {
 /// between columns that lie powers of two apart stay empty.
 static int64_t getSpread(const Move &move) {
   constexpr int64_t kMostSpread = 8;
-  int64_t size = move.rows.count * move.moreRows.count * move.runBytes;
-  int64_t step = kMostSpread * std::max(size, kLineBytes);
+  int64_t size = std::max(move.rows.count * move.moreRows.count * move.runBytes,
+                          kLineBytes);
+  int64_t step = kMostSpread * size;
   auto consider = [&](const Loop &loop) {
     if (loop.count > 1 && loop.dst != 0)
       step = std::min(step, loop.dst & -loop.dst);
@@ -579,7 +580,7 @@ static int64_t getSpread(const Move &move) {
   llvm::for_each(move.loops, consider);
   consider(move.columns);
   consider(move.moreColumns);
-  return std::max<int64_t>(step / std::max(size, kLineBytes), 1);
+  return std::max<int64_t>(step / size, 1);
 }
 
 void Schedule::streamStores(const StreamedBytes &least,
@@ -589,9 +590,9 @@ void Schedule::streamStores(const StreamedBytes &least,
   for (Move &move : moves) {
     // Short registers have no masks, and go by turns to few columns.
     bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
-    int64_t taken = bytes * (isTiled(move) ? getSpread(move) : 1);
-    if (taken / (paysLater ? 2 : 1) <
-        (isTiled(move) ? least.transposes : least.others))
+    int64_t taken = bytes / (paysLater ? 2 : 1);
+    if (isTiled(move) ? taken * getSpread(move) < least.transposes
+                      : taken < least.others)
       continue;
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
@@ -719,8 +720,8 @@ static int64_t getSpan(const Move &move, size_t depth, int64_t Loop::*side) {
 static bool isAscending(llvm::ArrayRef<Move> group, size_t depth,
                         int64_t Loop::*side) {
   int64_t begin = INT64_MAX, end = INT64_MIN;
+  bool isDst = side == &Loop::dst;
   for (const Move &move : group) {
-    bool isDst = side == &Loop::dst;
     if (!isDst && move.kind == Move::Kind::Fill)
       continue;
     int64_t offset = isDst ? move.dstOffset : move.srcOffset;

@@ -677,18 +677,18 @@ TEST(Runtime, ChainsAndSquares) {
 // Past the caches, long runs follow the source; with short registers, those of
 // tiles of many rows the destination, if it reads from few of them by turns.
 TEST(Runtime, StreamedRunsFollowASide) {
-  for (int64_t vectorBytes : {16, 32}) {
-    auto getMoves = [&](const char *source, const char *destination) {
-      return printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
-    };
-    EXPECT_NE(getMoves("f32[64,384]{1,0:T(8,128)}", "f32[64,384]")
-                  .find("  for 3  src 4096 dst 512\n"
-                        "  for 8  src 512 dst 1536\n"),
-              std::string::npos);
-    EXPECT_NE(getMoves("f32[64,384]{1,0:T(32,128)}", "f32[64,384]")
-                  .find("  for 32  src 512 dst 1536\n"
-                        "  for 3  src 16384 dst 512\n"),
-              std::string::npos);
+  Runner runner(testSeed());
+  for (auto [source, loops] :
+       {std::pair("f32[70,390]{1,0:T(8,128)}",
+                  "  for 3  src 4096 dst 512\n  for 8  src 512 dst 1560\n"),
+        {"f32[70,390]{1,0:T(32,128)}",
+         "  for 32  src 512 dst 1560\n  for 3  src 16384 dst 512\n"}}) {
+    runner.check(parse(source), parse("f32[70,390]"), /*streamedBytes=*/1);
+    for (int64_t vectorBytes : {16, 32}) {
+      std::string moves =
+          printMoves(source, "f32[70,390]", vectorBytes, /*streamedBytes=*/1);
+      EXPECT_NE(moves.find(loops), std::string::npos) << moves;
+    }
   }
 }
 
