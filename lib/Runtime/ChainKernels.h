@@ -14,246 +14,334 @@
 namespace tessera::runtime {
 namespace {
 
-/// `Count` runs at places of their own, of which `Group` at a time are as far
-/// apart as the first two.
-template <typename T, int Count, int Group> class PlacedRuns {
-public:
-  TESSERA_INLINE PlacedRuns(T *begin, const int64_t *places, int64_t pitch)
-      : pitch(pitch), pitch3(hide(3 * pitch)) {
-    TESSERA_UNROLL
-    for (int i = 0; i < Count / Group; ++i)
-      firsts[i] = hide(begin + places[i * Group]);
-  }
+/// Rows at places of their own.
+struct PlacedRows {
+  const char *begin;
+  const int64_t *places; ///< From `begin` on.
 
-  TESSERA_INLINE T *operator[](int run) const {
-    int k = run % Group;
-    return firsts[run / Group] + (k == 3 ? pitch3 : k * pitch);
+  TESSERA_INLINE const char *operator[](int64_t row) const {
+    return begin + places[row];
   }
-  /// The same runs, some bytes farther.
-  TESSERA_INLINE PlacedRuns from(int64_t bytes) const {
-    PlacedRuns runs = *this;
-    TESSERA_UNROLL
-    for (int i = 0; i < Count / Group; ++i)
-      runs.firsts[i] += bytes;
-    return runs;
+  /// The same rows, some bytes farther.
+  TESSERA_INLINE PlacedRows from(int64_t bytes) const {
+    return {begin + bytes, places};
   }
-
-private:
-  const int64_t pitch, pitch3;
-  T *firsts[Count / Group];
 };
 
-/// Rows, or columns, of which `more` come behind `inner`, which divide a line
-/// or are whole lines.
-template <int RunBytes> class Chain {
+/// Rows, or columns, of which `more` come behind `width` of them. Only the
+/// first ones of those may exist.
+class Chain {
 public:
-  static constexpr int64_t kLine = kLineRuns<RunBytes>;
+  Chain(const Loop &inner, const Loop &more, int64_t Loop::*side, int64_t width)
+      : inner(inner), more(more), width(width), pitch(inner.*side),
+        morePitch(more.*side) {}
 
-  Chain(const Loop &inner, const Loop &more, int64_t Loop::*side)
-      : inner(inner), more(more), pitch(inner.*side), morePitch(more.*side),
-        isChained(more.count > 1),
-        shift(inner.count > 0 ? __builtin_ctzll(inner.count) : 0) {
-    for (int64_t i = 0; i < kLine; ++i)
-      places[i] = getBegin(i);
-  }
-
+  /// All runs.
+  int64_t count() const { return width * more.count; }
+  bool isComplete() const { return width == inner.count; }
+  bool exists(int64_t i) const { return i % width < inner.count; }
   /// Where run `i` begins.
   int64_t getBegin(int64_t i) const {
-    if (!isChained)
+    if (more.count <= 1)
       return i * pitch;
-    if (inner.count <= kLine) // A power of two.
-      return (i >> shift) * morePitch + (i & (inner.count - 1)) * pitch;
-    return i / inner.count * morePitch + i % inner.count * pitch;
+    return i / width * morePitch + i % width * pitch;
   }
-  bool isChain() const { return isChained; }
-  /// Where run `i` lies, and any other from the one that is `i` runs before it
-  /// if these are the first runs of registers or of lines.
-  int64_t getPlace(int64_t i) const { return places[i]; }
-  /// `Count` runs, from the one on that is `first` runs behind that at `begin`.
-  template <int Count, int Group, typename T>
-  TESSERA_INLINE auto getRuns(T *begin, int64_t first = 0) const {
-    constexpr int kGroup = Group < Count ? Group : Count;
-    return PlacedRuns<T, Count, kGroup>(begin, places + first, pitch);
+  /// How far behind run `first` so many runs begin, itself the first one;
+  /// `kNowhere` for those that do not exist.
+  void getPlaces(int64_t first, int64_t number, int64_t *places) const {
+    int64_t i = first % width, place = 0;
+    for (int64_t k = 0; k < number; ++k) {
+      places[k] = i < inner.count ? place : kNowhere;
+      place += pitch;
+      if (++i < width)
+        continue;
+      i = 0;
+      place += getReturn();
+    }
   }
-  /// All runs.
-  int64_t count() const { return inner.count * more.count; }
+  /// From what would be the run behind a step of `more` to the one that is.
+  int64_t getReturn() const { return morePitch - width * pitch; }
+  /// Whether so many runs have the same places from any multiple of their
+  /// number on.
+  bool isPeriodic(int64_t number) const {
+    bool isAlone = more.count <= 1 && isComplete();
+    return isAlone || width % number == 0 || number % width == 0;
+  }
 
+  static constexpr int64_t kNowhere = INT64_MIN;
   const Loop inner, more;
-
-private:
-  int64_t pitch, morePitch;
-  bool isChained;
-  int shift;
-  int64_t places[kLine];
+  const int64_t width, pitch, morePitch;
 };
 
-/// The rows of a source that are a chain.
-template <int RunBytes, int Group> class ChainedRows {
+/// A run of a chain, and where it begins.
+class RunCursor {
 public:
-  ChainedRows(const char *src, const Chain<RunBytes> &rows)
-      : src(src), rows(rows) {}
+  TESSERA_INLINE explicit RunCursor(const Chain &chain, int64_t run = 0)
+      : chain(chain), number(run % chain.width), begin(chain.getBegin(run)) {}
+  RunCursor &operator=(const RunCursor &other) {
+    number = other.number;
+    begin = other.begin;
+    return *this;
+  }
+
+  /// From the one on of which a step of `more` begins.
+  int64_t getNumber() const { return number; }
+  int64_t getBegin() const { return begin; }
+  TESSERA_INLINE void advance(int64_t runs) {
+    number += runs;
+    begin += runs * chain.pitch;
+    for (; number >= chain.width; number -= chain.width)
+      begin += chain.getReturn();
+  }
+
+private:
+  const Chain &chain;
+  int64_t number, begin;
+};
+
+/// Columns at places of their own, whose addresses stay in registers. Where
+/// some do not exist, they are at `nowhere`.
+template <int64_t Count> class PlacedColumns {
+public:
+  TESSERA_INLINE PlacedColumns(char *begin, const int64_t *places,
+                               char *nowhere) {
+    TESSERA_UNROLL
+    for (int64_t k = 0; k < Count; ++k)
+      begins[k] = hide(begin + places[k]);
+    if (!nowhere)
+      return;
+    TESSERA_UNROLL
+    for (int64_t k = 0; k < Count; ++k)
+      if (places[k] == Chain::kNowhere)
+        begins[k] = hide(nowhere);
+  }
+  TESSERA_INLINE char *operator[](int64_t column) const {
+    return begins[column];
+  }
+
+private:
+  char *begins[Count];
+};
+
+/// The rows of a band, from `src` on.
+template <int RunBytes> class ChainedRows {
+public:
+  ChainedRows(const char *src, const int64_t *places, int64_t pitch)
+      : src(src), places(places), pitch(pitch) {}
 
   template <int Count> TESSERA_INLINE auto get(int64_t r, int64_t c) const {
-    return rows.template getRuns<Count, Group>(src + c * RunBytes +
-                                               rows.getBegin(r));
+    return PlacedRows{src + c * RunBytes, places + r};
   }
-  bool isInOneSet() const {
-    return runtime::isInOneSet<RunBytes>(rows.inner.src);
-  }
+  bool isInOneSet() const { return runtime::isInOneSet<RunBytes>(pitch); }
 
 private:
   const char *const src;
-  const Chain<RunBytes> &rows;
+  const int64_t *const places;
+  const int64_t pitch;
 };
 
-/// The columns of a destination that may be a chain.
+/// The columns of a destination; `places` are those of a line of them.
 template <int RunBytes> class ChainedColumns {
 public:
-  ChainedColumns(char *dst, const Chain<RunBytes> &columns)
-      : dst(dst), columns(columns) {}
+  ChainedColumns(char *dst, const Chain &columns, const int64_t *places)
+      : dst(dst), columns(columns), places(places) {}
 
   TESSERA_INLINE char *get(int64_t r, int64_t c) const {
     return dst + r * RunBytes + columns.getBegin(c);
   }
-  TESSERA_INLINE int64_t getPlace(int64_t k) const {
-    return columns.getPlace(k);
-  }
+  TESSERA_INLINE int64_t getPlace(int64_t k) const { return places[k]; }
 
 private:
   char *const dst;
-  const Chain<RunBytes> &columns;
+  const Chain &columns;
+  const int64_t *const places;
 };
 
-/// A line of each of as many rows as make a line of a column, in tiles. For
-/// `Ways` see turnRuns, for `Group` PlacedRuns.
-template <int RunBytes, int Ways, int Group> class ChainedTiles {
+/// Tiles of rows and columns of which one or both are chains. For `Turn` see
+/// transposeTile.
+template <int RunBytes, typename Turn> class ChainedTiles {
 public:
-  ChainedTiles(const Job &job)
-      : blocks(job.blocks), rows(job.rows, job.moreRows, &Loop::src),
-        columns(job.columns, job.moreColumns, &Loop::dst),
-        isOnLines(isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)),
-        isGathered(isInOneSet<RunBytes>(job.rows.src)) {}
+  explicit ChainedTiles(const Job &job)
+      : blocks(job.blocks),
+        rows(job.rows, job.moreRows, &Loop::src, job.rows.count),
+        columns(job.columns, job.moreColumns, &Loop::dst,
+                Turn::kIsLoaded ? Turn::kWays : job.columns.count),
+        nowhere(columns.isComplete() ? nullptr : spare),
+        isOnLines(job.isStreamed && columns.isComplete() &&
+                  isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)),
+        isGathered(isInOneSet<RunBytes>(job.rows.src)),
+        isRagged(!isOnLine(job.rows.src) || !isOnLine(job.moreRows.src)),
+        isCrowded(isInOneSet<RunBytes>(job.columns.dst) && isRagged) {}
 
-  void run(const char *src, char *dst, bool isStreamed) const {
-    if (rows.count() < kTileRows || columns.count() < kLine)
+  void run(const char *src, char *dst) {
+    bool isTall = rows.count() >= kTileRows;
+    bool isWide = columns.count() >= kLine;
+    bool isFlat = !isTall && Turn::kSquareBytes == 0 && rows.more.count <= 1 &&
+                  columns.inner.count >= kLaneRuns;
+    int64_t row = 0;
+    if (isTall && isWide && isOnLines && bytesToLine(dst) == 0)
+      row = streamBands(src, dst);
+    if (isTall && isWide && !isCrowded)
+      return moveBands<kTileRows, kLine>(src, dst, row);
+    if (columns.count() < kLaneRuns || rows.count() < kLaneRuns || isFlat)
       return runGroups(src, dst);
-    if (isStreamed && isOnLines && bytesToLine(dst) == 0)
-      runLines<true>(src, dst);
-    else
-      runLines<false>(src, dst);
+    if (isTall)
+      return moveBands<kTileRows, kLaneRuns>(src, dst, row);
+    moveBands<kLaneRuns, kLaneRuns>(src, dst, row);
   }
 
 private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
-  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  static constexpr int64_t kLaneRuns = kLaneBytes / RunBytes;
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
+  /// Whether several tiles take parts of a line of more rows than stay in the
+  /// cache if they evict one another.
+  static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  static constexpr bool kIsInParts =
+      (kTileRows > kCacheWays) && (kLoad < kLineBytes);
 
-  /// In bands of rows, along the source.
-  template <bool IsStreamed> void runLines(const char *src, char *dst) const {
-    int64_t whole = rows.count() / kLine * kLine;
-    int64_t band = IsStreamed ? blocks.lines * kLine : kBandRows;
-    if constexpr (IsStreamed && kVectorBytes < kLineBytes)
-      stageBands(src, dst, whole, band);
-    else
-      for (int64_t r = 0; r < whole; r += band)
-        moveBand<IsStreamed>(src, dst, r, least(r + band, whole));
-    if (whole < rows.count())
-      moveLast(src, dst, whole);
+  TESSERA_INLINE void placeRows(int64_t first, int64_t number) {
+    if (first == firstRow && number <= numRows)
+      return;
+    rows.getPlaces(first, number, rowPlaces);
+    firstRow = first;
+    numRows = number;
   }
 
-  /// Registers that are shorter than a line go through a buffer past the
-  /// caches, so that all of a line is written at once.
-  void stageBands(const char *src, char *dst, int64_t numRows,
-                  int64_t band) const {
-    if (rows.isChain())
-      stageRows(ChainedRows<RunBytes, Group>(src, rows), dst, numRows, band);
-    else
-      stageRows(PitchedRows<RunBytes>(src, rows.inner.src), dst, numRows, band);
+  TESSERA_INLINE void placeColumns(int64_t first, int64_t number) {
+    if (first == firstColumn && number <= numColumns)
+      return;
+    columns.getPlaces(first, number, columnPlaces);
+    firstColumn = first;
+    numColumns = number;
   }
 
-  template <typename Source>
-  void stageRows(const Source &source, char *dst, int64_t numRows,
-                 int64_t band) const {
-    using Destination = ChainedColumns<RunBytes>;
-    StagedLines<RunBytes, true, Ways, Source, Destination> lines(
-        source, Destination(dst, columns), kPrefetchBytes);
-    for (int64_t r = 0; r < numRows; r += band) {
-      int64_t count = least(band, numRows - r);
-      forColumns([&](int64_t column) {
-        lines.transpose(r, column, count);
-        lines.write(r, column, count, kLine);
-      });
+  /// Calls `move` with the first one of each `Step` columns, whose
+  /// `columnPlaces` are there then, with where it begins, and with how many of
+  /// these were moved before, as the last ones overlap others.
+  template <int64_t Step, typename Move>
+  TESSERA_INLINE void forColumns(const Move &move) {
+    const int64_t number = columns.count();
+    const bool isPeriodic = columns.isPeriodic(Step);
+    RunCursor at(columns);
+    for (int64_t c = 0; c < number; c += Step, at.advance(Step)) {
+      int64_t column = least(c, number - Step);
+      if (column < c)
+        at = RunCursor(columns, column);
+      int64_t first = isPeriodic && column == c ? 0 : at.getNumber();
+      placeColumns(first, Step);
+      move(column, at.getBegin(), c - column);
     }
   }
 
-  /// Calls `move` with the first one of each line of columns, of which the last
-  /// line may overlap others.
-  template <typename Move>
-  TESSERA_INLINE void forColumns(const Move &move) const {
-    for (int64_t c = 0; c < columns.count(); c += kLine)
-      move(least(c, columns.count() - kLine));
+  /// Whole lines of columns past the caches. Returns how many rows they have.
+  int64_t streamBands(const char *src, char *dst) {
+    int64_t whole = rows.count() / kLine * kLine, band = blocks.lines * kLine;
+    for (int64_t r = 0; r < whole; r += band) {
+      int64_t number = least(band, whole - r);
+      placeRows(r, number);
+      const char *from = src + rows.getBegin(r);
+      char *to = dst + r * RunBytes;
+      if constexpr (kVectorBytes < kLineBytes)
+        stageBand(from, to, number);
+      else
+        streamBand(from, to, number);
+    }
+    return whole;
   }
 
-  /// Lines of rows from `begin` on.
-  template <bool IsStreamed>
-  void moveBand(const char *src, char *dst, int64_t begin, int64_t end) const {
-    forColumns([=](int64_t column) {
-      const char *from = src + column * RunBytes;
-      char *to = dst + columns.getBegin(column);
-      for (int64_t r = begin; r < end; r += kLine) {
-        const char *row = from + rows.getBegin(r);
-        TESSERA_UNROLL
-        for (int64_t i = 0; i < kLine; i += kTileRows)
-          moveRows<IsStreamed>(row, to + (r + i) * RunBytes, i);
+  /// Registers that are shorter than a line go through a buffer, so that all of
+  /// a line is written at once.
+  void stageBand(const char *src, char *dst, int64_t number) {
+    using Source = ChainedRows<RunBytes>;
+    using Destination = ChainedColumns<RunBytes>;
+    StagedLines<RunBytes, true, Turn, Source, Destination> lines(
+        Source(src, rowPlaces, rows.inner.src),
+        Destination(dst, columns, columnPlaces), kPrefetchBytes);
+    forColumns<kLine>([&](int64_t column, int64_t, int64_t) {
+      lines.transpose(0, column, number);
+      lines.write(0, column, number, kLine);
+    });
+  }
+
+  void streamBand(const char *src, char *dst, int64_t number) {
+    const ChainedRows<RunBytes> source(src, rowPlaces, rows.inner.src);
+    const bool prefetchesToL2 = blocks.prefetchesToL2;
+    forColumns<kLine>([=](int64_t column, int64_t begin, int64_t) {
+      const PlacedColumns<kLine> written(dst + begin, columnPlaces, nowhere);
+      for (int64_t r = 0; r < number; r += kTileRows) {
+        const auto read = source.template get<kTileRows>(r, column);
+        if (prefetchesToL2)
+          prefetchRows<kTileRows>(read, kPrefetchBytes);
+        else
+          prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
+        moveTile<true, kTileRows>(read, written, /*numMoved=*/0, r);
       }
     });
   }
 
-  /// Rows from `begin` on, fewer than make a line; their last ones may be some
-  /// that have been moved.
-  void moveLast(const char *src, char *dst, int64_t begin) const {
-    forColumns([=](int64_t column) {
-      const char *from = src + column * RunBytes;
-      char *to = dst + columns.getBegin(column);
-      for (int64_t r = begin; r < rows.count(); r += kTileRows) {
-        int64_t row = least(r, rows.count() - kTileRows);
-        moveRows<false>(from + rows.getBegin(row), to + row * RunBytes, 0);
-      }
-    });
+  /// Tiles of so many rows and columns, through the caches, from row `begin`
+  /// on. The last rows may be some that have been moved.
+  template <int64_t NumRows, int64_t NumColumns>
+  void moveBands(const char *src, char *dst, int64_t begin) {
+    int64_t all = rows.count(), pitch = rows.inner.src;
+    int64_t band = isRagged ? kRaggedBandRows : kBandRows;
+    for (int64_t row = begin; row < all; row += band) {
+      int64_t first = least(row, all - NumRows);
+      int64_t number = least(band, all - first);
+      const char *from = src + rows.getBegin(first);
+      char *to = dst + first * RunBytes;
+      if constexpr (Turn::kSquareBytes == 0)
+        if (rows.more.count <= 1) {
+          const PitchedRows<RunBytes> source(from, pitch);
+          moveBand<NumRows, NumColumns>(source, to, number);
+          continue;
+        }
+      placeRows(first, number);
+      const ChainedRows<RunBytes> source(from, rowPlaces, pitch);
+      moveBand<NumRows, NumColumns>(source, to, number);
+    }
   }
 
-  /// A line of each of as many rows as make a register, `first` rows behind the
-  /// one at `src`.
-  template <bool IsStreamed>
-  TESSERA_INLINE void moveRows(const char *src, char *dst,
-                               int64_t first) const {
-    const auto read = rows.template getRuns<kTileRows, Group>(src, first);
-    const auto written = columns.template getRuns<kLine, Group>(dst);
-    if (IsStreamed)
-      prefetch(read);
-    moveTiles(read, [&](int64_t number, auto column) {
-      tessera::runtime::write<IsStreamed>(written[number], column);
-    });
+  template <int64_t NumRows, int64_t NumColumns, typename Source>
+  TESSERA_INLINE void moveBand(const Source &source, char *dst,
+                               int64_t number) {
+    forColumns<NumColumns>(
+        [=](int64_t column, int64_t begin, int64_t numMoved) {
+          const PlacedColumns<NumColumns> written(dst + begin, columnPlaces,
+                                                  nowhere);
+          for (int64_t i = 0; i < number; i += NumRows) {
+            int64_t r = least(i, number - NumRows);
+            moveTile<false, NumRows>(source.template get<NumRows>(r, column),
+                                     written, numMoved, r);
+          }
+        });
   }
 
-  template <typename Read, typename Write>
-  TESSERA_INLINE void moveTiles(const Read &read, const Write &write) const {
-    if constexpr (kTileRows > kCacheWays && kLoad < kLineBytes)
-      if (isGathered)
-        return transposeGatheredLine<RunBytes, Ways>(read, write);
-    transposeLine<RunBytes, Ways>(read, write);
-  }
-
-  template <typename Read>
-  TESSERA_INLINE void prefetch(const Read &read) const {
-    if (blocks.prefetchesToL2)
-      prefetchRows<kTileRows>(read, kPrefetchBytes);
+  template <bool IsStreamed, int64_t NumRows, typename Read, int64_t NumColumns>
+  TESSERA_INLINE void moveTile(const Read &read,
+                               const PlacedColumns<NumColumns> &written,
+                               int64_t numMoved, int64_t row) const {
+    auto write = [&](int64_t number, auto column) {
+      tessera::runtime::write<IsStreamed>(written[number] + row * RunBytes,
+                                          column);
+    };
+    if constexpr (NumColumns < kLine)
+      transposeTile<RunBytes, NumRows * RunBytes, kLaneBytes, Turn>(
+          read, /*prefetch=*/0, [&](int64_t number, auto column) {
+            if (number >= numMoved)
+              write(number, column);
+          });
+    else if (kIsInParts && isGathered)
+      transposeGatheredLine<RunBytes, Turn>(read, write);
     else
-      prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
+      transposeLine<RunBytes, Turn>(read, write);
   }
 
-  /// Too few rows or columns, step by step.
+  /// Too few rows or columns, or few rows that are no chain, step by step.
   void runGroups(const char *src, char *dst) const {
+    if constexpr (Turn::kSquareBytes > RunBytes)
+      return runWords(src, dst);
     for (int64_t row = 0; row < rows.more.count; ++row)
       for (int64_t c = 0; c < columns.more.count; ++c) {
         const Block block = {src + row * rows.more.src + c * columns.more.src,
@@ -262,40 +350,57 @@ private:
                              columns.inner.count,
                              rows.inner.src,
                              columns.inner.dst};
-        if constexpr (Ways > 1)
-          callApart(transposeOneByOne<RunBytes, Ways>, block);
+        if constexpr (Turn::kSquareBytes > 0)
+          callApart(transposeOneByOne<RunBytes, Turn>, block);
         else
           transposeBlocks<RunBytes>(block);
       }
   }
 
+  /// Squares of which each row or column is a run, element by element.
+  void runWords(const char *src, char *dst) const {
+    constexpr int64_t kWays = Turn::kWays, kElement = RunBytes / kWays;
+    // In a square of runs, where element `i` of the run with number `k` lies on
+    // the side that has it whole.
+    auto getPlace = [](int64_t k, int64_t i) {
+      return (k / kWays * kWays + i) * RunBytes + k % kWays * kElement;
+    };
+    for (int64_t r = 0; r < rows.count(); ++r)
+      for (int64_t c = 0; c < columns.count(); ++c) {
+        if (!columns.exists(c))
+          continue;
+        const char *row = src + rows.getBegin(r);
+        char *column = dst + columns.getBegin(c);
+        for (int64_t i = 0; i < kWays; ++i)
+          if (Turn::kIsLoaded)
+            copyFixed<kElement>(row + getPlace(c, i),
+                                column + r * RunBytes + i * kElement);
+          else
+            copyFixed<kElement>(row + c * RunBytes + i * kElement,
+                                column + getPlace(r, i));
+      }
+  }
+
   const StreamedBlocks blocks;
-  const Chain<RunBytes> rows, columns;
+  const Chain rows, columns;
+  char *const nowhere;
   const bool isOnLines;
-  /// Whether rows evict one another, of which several tiles take parts.
-  const bool isGathered;
+  /// Whether lines of rows evict one another; whether rows begin anywhere in a
+  /// line; and whether then those of columns evict one another.
+  const bool isGathered, isRagged, isCrowded;
+  /// Of the rows of a band, and of a line of columns: how far they are behind
+  /// the first ones, and the numbers of those.
+  int64_t rowPlaces[kBandRows], columnPlaces[kLine];
+  int64_t firstRow = 0, numRows = 0, firstColumn = 0, numColumns = 0;
+  /// As much as a band of a column has.
+  char spare[kBandRows * RunBytes];
 };
 
-template <int RunBytes, int Ways, int Group>
-void walkChains(const Job &job, const char *src, char *dst) {
-  const ChainedTiles<RunBytes, Ways, Group> tiles(job);
-  walk(job.loops, job.numLoops, src, dst,
-       [&, isStreamed = job.isStreamed](const char *src, char *dst) {
-         tiles.run(src, dst, isStreamed);
-       });
-}
-
-template <int RunBytes, int Ways>
+template <int RunBytes, typename Turn>
 void transposeChains(const Job &job, const char *src, char *dst) {
-  auto isInFours = [](const Loop &inner, const Loop &more) {
-    return more.count <= 1 || inner.count % 4 == 0;
-  };
-  // Others come by twos, as what divides a line is even.
-  if constexpr (kLineRuns<RunBytes> > 4)
-    if (isInFours(job.rows, job.moreRows) &&
-        isInFours(job.columns, job.moreColumns))
-      return walkChains<RunBytes, Ways, 4>(job, src, dst);
-  walkChains<RunBytes, Ways, 2>(job, src, dst);
+  ChainedTiles<RunBytes, Turn> tiles(job);
+  walk(job.loops, job.numLoops, src, dst,
+       [&](const char *src, char *dst) { tiles.run(src, dst); });
 }
 
 } // namespace

@@ -61,6 +61,12 @@ constexpr int64_t kMostStagedRows = 256;
 /// together itself waits behind stores that miss the caches.
 constexpr int64_t kFillerBytes = 64 + 16;
 
+/// On which sides squares of elements are contiguous. Where on both, they are
+/// runs; else runs are the rows of those of the destination, or what becomes
+/// columns of those of the source, and have `kRunOfSquare` bytes.
+enum class SquareSides : uint8_t { Both, Source, Destination };
+constexpr int64_t kRunOfSquare = 4;
+
 /// The loops of one call of a kernel, outermost first, and what each step of
 /// them moves.
 struct Job {
@@ -75,9 +81,11 @@ struct Job {
   /// Of a transpose: what comes behind the rows in the destination, and behind
   /// the columns in the source, as in tiles. 1 step: nothing does.
   Loop moreRows, moreColumns;
-  /// Of a transpose: runs are squares of so many elements on each side, of
-  /// which columns become rows; 1: they are moved as they are.
+  /// Of a transpose: elements on each side of squares of which columns become
+  /// rows; 1: there are none. `columns.count` may be less where the source
+  /// alone has squares: those runs of each are moved.
   int64_t square;
+  SquareSides squareSides;
   /// Whether whole lines of the destination bypass the caches.
   bool isStreamed;
   StreamedBlocks blocks;

@@ -22,7 +22,7 @@ static constexpr size_t kMaxRuntimeNests = 4096;
 /// The time that planning takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 64;
 /// Runs that are transposed are powers of two up to these bytes, and those that
-/// are interleaved.
+/// are interleaved, or words of these.
 static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
@@ -89,6 +89,48 @@ static bool takeRowsAndColumns(Move &move, int64_t runBytes) {
   return true;
 }
 
+/// Makes `numRows` rows and at most `ways` columns whose runs are those of
+/// words of `ways` runs, which follow one another on both sides, a transpose of
+/// words. False where there are none.
+static bool takeWords(Move &move, int64_t ways, int64_t numRows) {
+  int64_t run = move.runBytes, word = ways * run;
+  auto isWord = [=](const Loop &loop) {
+    return loop.src == word && loop.dst == word;
+  };
+  const Loop *words = llvm::find_if(move.loops, isWord);
+  if (words == move.loops.end() || word > kMaxInterleavedBytes)
+    return false;
+  auto get = [&](int64_t Loop::*side, const Loop &single) {
+    const Loop *loop = findLoop(move, side, run);
+    return loop == move.loops.end() ? single : *loop;
+  };
+  Loop rows = get(&Loop::dst, {1, word, run});
+  Loop columns = get(&Loop::src, {1, run, word});
+  if (rows.count != numRows || std::abs(rows.src) < word ||
+      std::abs(columns.dst) < word)
+    return false; // Those are within a word.
+  move.kind = Move::Kind::Transpose;
+  move.rows = rows;
+  move.columns = columns;
+  move.moreRows = *words;
+  llvm::erase_if(move.loops, [=](const Loop &loop) {
+    return loop.dst == run || loop.src == run || isWord(loop);
+  });
+  return true;
+}
+
+/// The same of words of two or four runs, or of fewer rows and the padding
+/// behind them.
+static bool findWords(Move &move, const std::optional<RunPadding> &padding,
+                      int64_t elementBytes) {
+  if (padding && move.runBytes == elementBytes &&
+      takeWords(move, padding->run + padding->count, padding->run)) {
+    move.fillBytes = padding->count * elementBytes;
+    return true;
+  }
+  return takeWords(move, 2, 2) || takeWords(move, 4, 4);
+}
+
 static void findTranspose(Move &move) {
   if (isTransposable(move.runBytes) && takeRowsAndColumns(move, move.runBytes))
     move.kind = Move::Kind::Transpose;
@@ -108,6 +150,70 @@ static void takeSquare(Move &move) {
     return;
   move.square = count;
   move.runBytes = size;
+}
+
+/// Fewer runs of the rows or columns of squares on one side would go element by
+/// element.
+static constexpr int64_t kRunsOfLane = kMaxTransposedBytes / kRunOfSquare;
+
+/// The same where they are contiguous in the source alone, as where the packed
+/// dimension of a tile becomes another one: each row of the square becomes a
+/// run, which is a part of a column. The source may have fewer columns.
+static void takeSquareOfSource(Move &move) {
+  int64_t element = move.runBytes;
+  Loop *inRun = findLoop(move, &Loop::dst, element);
+  if (inRun == move.loops.end() || inRun->count * element != kRunOfSquare ||
+      inRun->src != kRunOfSquare)
+    return;
+  int64_t ways = inRun->count, size = ways * kRunOfSquare;
+  const Loop *rows = findLoop(move, &Loop::dst, kRunOfSquare);
+  const Loop *columns = findLoop(move, &Loop::src, element);
+  const Loop *more = findLoop(move, &Loop::src, size);
+  auto end = move.loops.end();
+  if (rows == end || more == end || rows == columns || rows == more ||
+      rows->count < kRunsOfLane || ways * more->count < kRunsOfLane)
+    return;
+  move.kind = Move::Kind::Transpose;
+  move.square = ways;
+  move.squareSides = SquareSides::Source;
+  move.runBytes = kRunOfSquare;
+  move.rows = *rows;
+  move.columns = columns == end ? Loop{1, 0, 0} : *columns;
+  move.columns.src = kRunOfSquare;
+  move.moreColumns = *more;
+  llvm::erase_if(move.loops, [=](const Loop &loop) {
+    return loop.dst == element || loop.dst == kRunOfSquare ||
+           loop.src == element || loop.src == size;
+  });
+}
+
+/// The same where they are contiguous in the destination alone.
+static void takeSquareOfDestination(Move &move) {
+  int64_t element = move.runBytes;
+  Loop *inRun = findLoop(move, &Loop::src, element);
+  Loop *rows = findLoop(move, &Loop::dst, element);
+  auto end = move.loops.end();
+  if (inRun == end || rows == end || inRun->count * element != kRunOfSquare ||
+      inRun->dst != kRunOfSquare || rows->count != inRun->count)
+    return;
+  int64_t ways = inRun->count, size = ways * kRunOfSquare;
+  const Loop *columns = findLoop(move, &Loop::src, kRunOfSquare);
+  const Loop *more = findLoop(move, &Loop::dst, size);
+  if (columns == end || more == end || columns == rows || columns == more ||
+      columns->count < kRunsOfLane || ways * more->count < kRunsOfLane)
+    return;
+  move.kind = Move::Kind::Transpose;
+  move.square = ways;
+  move.squareSides = SquareSides::Destination;
+  move.runBytes = kRunOfSquare;
+  move.rows = *rows;
+  move.rows.dst = kRunOfSquare;
+  move.columns = *columns;
+  move.moreRows = *more;
+  llvm::erase_if(move.loops, [=](const Loop &loop) {
+    return loop.src == element || loop.src == kRunOfSquare ||
+           loop.dst == element || loop.dst == size;
+  });
 }
 
 /// Whether runs that are so far apart are some of those that are interleaved.
@@ -134,9 +240,16 @@ static void findSpreadRow(Move &move) {
     takeSpreadRow(move);
 }
 
+/// Whether words are transposed: see `takeWords`.
+static bool isOfWords(const Move &move) {
+  return move.moreRows.src == move.moreRows.dst && move.square == 1 &&
+         move.moreRows.dst <= kMaxInterleavedBytes &&
+         isApart(move.moreRows.dst, move.runBytes);
+}
+
 /// Whether runs of the source are divided among a few columns.
 static bool isDividedAmongFew(const Move &move) {
-  return move.kind == Move::Kind::Transpose &&
+  return move.kind == Move::Kind::Transpose && !isOfWords(move) &&
          move.columns.count * move.moreColumns.count <= 4;
 }
 
@@ -148,10 +261,18 @@ static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
   });
 }
 
-static Move planCopy(const StridedNest &nest, int64_t elementBytes,
-                     int64_t srcBytes) {
+static Move planCopy(const StridedNest &nest,
+                     const std::optional<RunPadding> &padding,
+                     int64_t elementBytes, int64_t srcBytes) {
   Move move = makeMove(nest, srcBytes, elementBytes);
   absorbRun(move, elementBytes);
+  if (findWords(move, padding, elementBytes))
+    return move;
+  takeSquareOfSource(move);
+  if (move.square == 1)
+    takeSquareOfDestination(move);
+  if (move.square > 1)
+    return move;
   findTranspose(move);
   takeSquare(move);
   findSpreadRow(move);
@@ -160,7 +281,7 @@ static Move planCopy(const StridedNest &nest, int64_t elementBytes,
 
 /// Whether two or four rows make one run of the destination, column by column.
 static bool isInterleave(const Move &move) {
-  return move.kind == Move::Kind::Transpose &&
+  return move.kind == Move::Kind::Transpose && move.square == 1 &&
          move.columns.dst == move.rows.count * move.runBytes &&
          isApart(move.columns.dst, move.runBytes);
 }
@@ -168,7 +289,7 @@ static bool isInterleave(const Move &move) {
 /// Whether a run of the source is divided among two or four columns, or some of
 /// these.
 static bool isDividedRun(const Move &move) {
-  return move.kind == Move::Kind::Transpose &&
+  return move.kind == Move::Kind::Transpose && move.square == 1 &&
          move.rows.src >= move.columns.count * move.runBytes &&
          isApart(move.rows.src, move.runBytes);
 }
@@ -176,7 +297,7 @@ static bool isDividedRun(const Move &move) {
 /// Whether rows and columns go through tiles, and are no interleave.
 static bool isTiled(const Move &move) {
   return move.kind == Move::Kind::Transpose && move.fillBytes == 0 &&
-         !isInterleave(move) && !isDividedRun(move);
+         !isInterleave(move) && !isDividedRun(move) && !isOfWords(move);
 }
 
 /// Takes the loops that continue rows or columns of less than a line, or of few
@@ -188,8 +309,8 @@ static void findChains(Move &move) {
     int64_t size = inner.count * move.runBytes;
     Loop *loop = findLoop(move, side, size);
     bool suits =
-        inner.count > 1 && (kLineBytes % size == 0 ||
-                            (size <= kShortRow && size % kLineBytes == 0));
+        inner.count > 1 &&
+        (size < kLineBytes || (size <= kShortRow && size % kLineBytes == 0));
     if (!suits || loop == move.loops.end())
       return;
     more = *loop;
@@ -209,6 +330,8 @@ static bool isChained(const Move &move) {
 static bool takeRowPadding(Move &move, const RunPadding &padding,
                            int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
+  if (isOfWords(move))
+    return move.fillBytes > 0;
   if (move.runBytes != elementBytes || !isApart(pitch, elementBytes))
     return false;
   // A single row has no loop.
@@ -301,7 +424,7 @@ static void findRuns(Move &move) {
 
 static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
   if (nest.mask == 0xFF && nest.packedBytes.empty())
-    return planCopy(nest.strided, 1, 1);
+    return planCopy(nest.strided, /*padding=*/std::nullopt, 1, 1);
   Move move = makeMove(nest.strided, 1, 1);
   move.kind = Move::Kind::PackBits;
   if (nest.mask == 0xFF)
@@ -334,8 +457,8 @@ static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      int64_t elementBytes, int64_t srcBytes,
                      Schedule &schedule) {
   for (const StridedNest &nest : nests) {
-    Move move = planCopy(nest, elementBytes, srcBytes);
     auto padding = findPadding(nest, fills);
+    Move move = planCopy(nest, padding, elementBytes, srcBytes);
     if (keepsPadding) {
       move.keepsPadding =
           padding && takeRowPadding(move, *padding, elementBytes);
@@ -648,9 +771,11 @@ static bool isCopiedBySource(const Move &move, int64_t mostInOneSet) {
 
 void Schedule::orderDivided(int64_t mostInOneSet) {
   for (Move &move : moves) {
-    bool isDivided = isDividedAmongFew(move) &&
-                     (move.isStreamed || !evictsColumns(move, mostInOneSet));
-    if (isDivided || (!move.isStreamed && isCopiedBySource(move, mostInOneSet)))
+    bool isCached = !move.isStreamed;
+    bool isDivided = isDividedAmongFew(move) || (isCached && isOfWords(move));
+    if (isCached && evictsColumns(move, mostInOneSet))
+      isDivided = false;
+    if (isDivided || (isCached && isCopiedBySource(move, mostInOneSet)))
       orderBySource(move.loops);
   }
 }
@@ -693,7 +818,9 @@ static int64_t countWritten(const Move &move) {
     return move.numBytes();
   int64_t count = move.runBytes;
   if (move.kind == Move::Kind::Transpose)
-    count = move.columns.count * move.columns.dst;
+    count = isOfWords(move)
+                ? move.columns.count * move.moreRows.count * move.moreRows.dst
+                : move.columns.count * move.columns.dst;
   if (move.kind == Move::Kind::Copy || move.isFilledBehindColumns())
     count += move.fillBytes;
   for (const Loop &loop : move.loops)
@@ -889,6 +1016,7 @@ Task tessera::runtime::makeTask(
   job.moreRows = move.moreRows;
   job.moreColumns = move.moreColumns;
   job.square = move.square;
+  job.squareSides = move.squareSides;
   job.isStreamed = move.isStreamed;
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
@@ -945,6 +1073,18 @@ static llvm::StringRef getKindName(Move::Kind kind) {
   return "";
 }
 
+static llvm::StringRef getSidesName(SquareSides sides) {
+  switch (sides) {
+  case SquareSides::Both:
+    return "";
+  case SquareSides::Source:
+    return " in the source";
+  case SquareSides::Destination:
+    return " in the destination";
+  }
+  return "";
+}
+
 static void printLoop(llvm::StringRef name, const Loop &loop,
                       llvm::raw_ostream &os) {
   os << "  " << name << " " << loop.count << "  src " << loop.src << " dst "
@@ -961,7 +1101,8 @@ void Move::print(llvm::raw_ostream &os) const {
   if (blocks.lines > 1)
     os << ", " << blocks.lines << " lines of a column";
   if (square > 1)
-    os << ", squares of " << square << " by " << square;
+    os << ", squares of " << square << " by " << square
+       << getSidesName(squareSides);
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : llvm::ArrayRef(loops).drop_front(numShared))
@@ -970,7 +1111,7 @@ void Move::print(llvm::raw_ostream &os) const {
     return;
   printLoop("rows", rows, os);
   if (moreRows.count > 1)
-    printLoop("more rows", moreRows, os);
+    printLoop(isOfWords(*this) ? "words" : "more rows", moreRows, os);
   printLoop("columns", columns, os);
   if (moreColumns.count > 1)
     printLoop("more columns", moreColumns, os);

@@ -58,6 +58,7 @@ struct Move {
   Loop rows = {1, 0, 0}, columns = {1, 0, 0};
   Loop moreRows = {1, 0, 0}, moreColumns = {1, 0, 0};
   int64_t square = 1;
+  SquareSides squareSides = SquareSides::Both;
   bool isStreamed = false;
   StreamedBlocks blocks;
   /// Bytes of padding that are filled behind each run of a copy, or behind the
@@ -122,12 +123,12 @@ public:
   /// Others get the order and the blocks that suit the costs of `target`.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
-  /// Lets moves that divide runs of the source among few columns follow the
-  /// source, as it is read fastest from end to end, unless more columns of a
-  /// tile than that begin at one set of the first-level cache: they would evict
-  /// one another before their next lines are written. So do copies, within the
-  /// caches, that write to fewer places by turns than they would read from in
-  /// the order of the destination.
+  /// Lets moves that divide runs of the source among few columns, or exchange
+  /// words within the caches, follow the source, as it is read fastest from end
+  /// to end, unless more columns of a tile than that begin at one set of the
+  /// first-level cache: they would evict one another before their next lines
+  /// are written. So do copies, within the caches, that write to fewer places
+  /// by turns than they would read from in the order of the destination.
   void orderDivided(int64_t mostInOneSet);
 
   /// Finds moves that have outer loops in common, such as those of whole tiles

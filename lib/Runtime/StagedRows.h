@@ -66,9 +66,9 @@ private:
 
 /// A buffer for lines of columns, where registers are shorter than a line or
 /// columns evict one another: some rows, a line of each, are transposed into
-/// it, and whole lines of columns are written from it at once. For `Ways` see
-/// turnRuns.
-template <int RunBytes, bool IsStreamed, int Ways, typename Source,
+/// it, and whole lines of columns are written from it at once. For `Turn` see
+/// transposeTile.
+template <int RunBytes, bool IsStreamed, typename Turn, typename Source,
           typename Destination>
 class StagedLines {
 public:
@@ -130,13 +130,13 @@ private:
       if (isGathered)
         transposeGathered(r + i, c, to + i * RunBytes);
       else
-        transposeLine<RunBytes, Ways>(rows, storeTo(to + i * RunBytes));
+        transposeLine<RunBytes, Turn>(rows, storeTo(to + i * RunBytes));
     }
   }
 
   __attribute__((noinline)) void transposeGathered(int64_t r, int64_t c,
                                                    char *dst) {
-    transposeGatheredLine<RunBytes, Ways>(source.template get<kTileRows>(r, c),
+    transposeGatheredLine<RunBytes, Turn>(source.template get<kTileRows>(r, c),
                                           storeTo(dst));
   }
 
@@ -170,7 +170,8 @@ template <int RunBytes, bool IsStreamed>
 void moveStaged(const Block &whole, int64_t linesOfColumn) {
   using Source = PitchedRows<RunBytes>;
   using Destination = PitchedColumns<RunBytes>;
-  using Lines = StagedLines<RunBytes, IsStreamed, 1, Source, Destination>;
+  using Lines =
+      StagedLines<RunBytes, IsStreamed, AsTheyAre, Source, Destination>;
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   Lines lines(Source(whole.src, whole.srcPitch),
               Destination(whole.dst, whole.dstPitch),

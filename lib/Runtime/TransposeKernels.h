@@ -11,7 +11,7 @@
 
 #include "ChainKernels.h"
 #include "DenseColumns.h"
-#include "InterleaveKernels.h"
+#include "WordKernels.h"
 
 namespace tessera::runtime {
 namespace {
@@ -73,16 +73,36 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
+/// Squares of `Ways` by `Ways` elements, which are runs or have so many of
+/// them.
+template <int RunBytes, int Ways> Kernel *chooseSquares(const Job &job) {
+  if constexpr (RunBytes >= 4 && RunBytes >= Ways * Ways)
+    if (job.squareSides == SquareSides::Both)
+      return transposeChains<RunBytes, Squares<RunBytes, Ways, false>>;
+  if constexpr (RunBytes == kRunOfSquare) {
+    constexpr int kSquare = RunBytes * Ways;
+    return job.squareSides == SquareSides::Source
+               ? transposeChains<RunBytes, Squares<kSquare, Ways, true>>
+               : transposeChains<RunBytes, Squares<kSquare, Ways, false>>;
+  }
+  return nullptr;
+}
+
 template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
-  if constexpr (RunBytes >= 4)
-    if (job.square == 2)
-      return transposeChains<RunBytes, 2>;
-  if constexpr (RunBytes == 16)
-    if (job.square == 4)
-      return transposeChains<RunBytes, 4>;
-  if (job.moreRows.count > 1 || job.moreColumns.count > 1)
-    return transposeChains<RunBytes, 1>;
+  if (job.square == 2)
+    return chooseSquares<RunBytes, 2>(job);
+  if (job.square == 4)
+    return chooseSquares<RunBytes, 4>(job);
   Kernel *kernel = nullptr;
+  if constexpr (RunBytes <= 8) {
+    kernel = chooseTurns<RunBytes, 2>(job);
+    if (!kernel)
+      kernel = chooseTurns<RunBytes, 4>(job);
+    if (kernel)
+      return kernel;
+  }
+  if (job.moreRows.count > 1 || job.moreColumns.count > 1)
+    return transposeChains<RunBytes, AsTheyAre>;
   if constexpr (RunBytes <= 8) {
     kernel = chooseInterleave<RunBytes, 2>(job);
     if (!kernel)

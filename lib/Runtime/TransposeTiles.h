@@ -38,12 +38,42 @@ TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
     __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
 }
 
+/// Runs as they are.
+struct AsTheyAre {
+  static constexpr int kSquareBytes = 0, kWays = 1;
+  static constexpr bool kIsLoaded = false;
+  template <typename V> static TESSERA_INLINE V load(V runs) { return runs; }
+  template <typename V> static TESSERA_INLINE V write(V runs) { return runs; }
+};
+
+/// Squares of `Bytes`, of `Ways` by `Ways` elements each, that are transposed
+/// as rows are loaded, or as columns are written.
+template <int Bytes, int Ways, bool IsLoaded> struct Squares {
+  static constexpr int kSquareBytes = Bytes, kWays = Ways;
+  static constexpr bool kIsLoaded = IsLoaded;
+  template <typename V> static TESSERA_INLINE V load(V runs) {
+    return turnIf<IsLoaded>(runs);
+  }
+  template <typename V> static TESSERA_INLINE V write(V runs) {
+    return turnIf<!IsLoaded>(runs);
+  }
+
+private:
+  template <bool IsTurned, typename V> static TESSERA_INLINE V turnIf(V runs) {
+    if constexpr (IsTurned)
+      return turnSquares<Bytes, Ways>(runs);
+    else
+      return runs;
+  }
+};
+
 /// A tile of `LoadBytes` of each row and `Bytes` of each column, of which
 /// `write(k, column)` gets column k. Rounds of unpacking within lanes make row
 /// k of each lane column k of it; then lanes of the same columns are put
 /// together. What lies `prefetch` bytes behind the rows is prefetched, unless
-/// that is 0.
-template <int RunBytes, int Bytes, int LoadBytes, typename Rows, typename Write>
+/// that is 0. `Turn` transposes elements within registers.
+template <int RunBytes, int Bytes, int LoadBytes, typename Turn = AsTheyAre,
+          typename Rows, typename Write>
 TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
                                   const Write &write) {
   constexpr int kColumns = kLaneBytes / RunBytes, kRuns = Bytes / RunBytes;
@@ -54,8 +84,8 @@ TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
   for (int i = 0; i < kLanes; ++i) {
     TESSERA_UNROLL
     for (int k = 0; k < kColumns; ++k)
-      tile[i][k] =
-          loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k);
+      tile[i][k] = Turn::load(
+          loadRows<RunBytes, Bytes, LoadBytes, kColumns>(rows, i * kRows + k));
     unpackRegisters<kColumns, kRuns>(tile[i]);
   }
   if (prefetch > 0)
@@ -69,7 +99,7 @@ TESSERA_INLINE void transposeTile(const Rows &rows, int64_t prefetch,
     splitLanes(lanes);
     TESSERA_UNROLL
     for (int i = 0; i < kLanes; ++i)
-      write(i * kColumns + k, lanes[i]);
+      write(i * kColumns + k, Turn::write(lanes[i]));
   }
 }
 
@@ -108,17 +138,7 @@ TESSERA_INLINE void callApart(const Body &body, const Block &block,
        block.dstPitch, args...);
 }
 
-/// Runs as they are, or squares of `Ways` by `Ways` elements that are
-/// transposed as well.
-template <int RunBytes, int Ways, typename V>
-TESSERA_INLINE V turnRuns(V runs) {
-  if constexpr (Ways > 1)
-    return turnSquares<RunBytes, Ways>(runs);
-  else
-    return runs;
-}
-
-template <int RunBytes, int Ways = 1>
+template <int RunBytes, typename Turn = AsTheyAre>
 __attribute__((noinline)) void
 transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
                   int64_t srcPitch, int64_t dstPitch) {
@@ -128,7 +148,7 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
       Bytes16 run = {};
       auto *bytes = reinterpret_cast<char *>(&run);
       copyFixed<RunBytes>(block.src + r * block.srcPitch + c * RunBytes, bytes);
-      run = turnRuns<RunBytes, Ways>(run);
+      run = Turn::write(run);
       copyFixed<RunBytes>(bytes, block.dst + c * block.dstPitch + r * RunBytes);
     }
 }
@@ -155,21 +175,20 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
 }
 
 /// A line of each row of a tile, in registers of a column each: `write(k,
-/// runs)` gets column k. For `Ways` see turnRuns.
-template <int RunBytes, int Ways, typename Rows, typename Write>
+/// runs)` gets column k.
+template <int RunBytes, typename Turn, typename Rows, typename Write>
 TESSERA_INLINE void transposeLine(const Rows &rows, const Write &write) {
   constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   TESSERA_UNROLL
   for (int i = 0; i < kLineBytes; i += kLoad)
-    transposeTile<RunBytes, kVectorBytes, kLoad>(
-        rows.from(i), /*prefetch=*/0, [&](int k, auto runs) {
-          write(i / RunBytes + k, turnRuns<RunBytes, Ways>(runs));
-        });
+    transposeTile<RunBytes, kVectorBytes, kLoad, Turn>(
+        rows.from(i), /*prefetch=*/0,
+        [&](int k, auto runs) { write(i / RunBytes + k, runs); });
 }
 
 /// The same of rows that evict one another: they are copied side by side first,
 /// by loads of their own.
-template <int RunBytes, int Ways, typename Tile, typename Write>
+template <int RunBytes, typename Turn, typename Tile, typename Write>
 TESSERA_INLINE void transposeGatheredLine(const Tile &rows,
                                           const Write &write) {
   constexpr int kRows = kVectorBytes / RunBytes;
@@ -178,7 +197,7 @@ TESSERA_INLINE void transposeGatheredLine(const Tile &rows,
   for (int i = 0; i < kRows; ++i)
     copyFixed<kLineBytes>(rows[i], lines + i * kLineBytes);
   const Pitch pitch(kLineBytes);
-  transposeLine<RunBytes, Ways>(Rows<const char, kRows>(lines, pitch), write);
+  transposeLine<RunBytes, Turn>(Rows<const char, kRows>(lines, pitch), write);
 }
 
 /// Tiles over all rows, `Tiles` of them side by side. The last ones overlap

@@ -19,6 +19,9 @@
 
 #include "llvm/TargetParser/Host.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace tessera;
 using ::testing::HasSubstr;
 
@@ -278,6 +281,65 @@ TEST(Runtime, FewRowsAndColumns) {
         if (HasFatalFailure())
           return;
       }
+}
+
+static std::string getText(llvm::ArrayRef<int64_t> minorToMajor) {
+  auto toText = [](int64_t number) { return std::to_string(number); };
+  return llvm::join(llvm::map_range(minorToMajor, toText), ",");
+}
+
+// Dimensions of less than a line or a register, so that rows and columns go on
+// in others.
+TEST(Runtime, ShortDimensions) {
+  Runner runner(testSeed());
+  for (const char *array :
+       {"u8[90,5,14]", "u8[3,3,50,20]", "bf16[41,7,12]", "bf16[3,2,5,70]",
+        "f32[70,3,3]", "f32[2,9,7,33]", "f64[35,5,6]", "c128[3,3,19]"}) {
+    int64_t rank = parse(array).rank();
+    std::vector<int64_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    Shape rows = parse(array);
+    do {
+      Shape turned =
+          parse(llvm::formatv("{0}{{{1}}", array, getText(order)).str());
+      for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+        runner.check(rows, turned, streamedBytes);
+        runner.check(turned, rows, streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+// Tiles that pack another dimension on the other side, which is one of those of
+// the lines there, or is not; whole words and squares, and parts of some.
+TEST(Runtime, OtherDimensionsPacked) {
+  Runner runner(testSeed());
+  for (auto [array, tiles] : {std::pair("bf16[12,20,136]", "T(8,128)(2,1)"),
+                              {"bf16[7,9,131]", "T(8,128)(2,1)"},
+                              {"bf16[10,36,24]", "T(16,128)(2,1)"},
+                              {"bf16[8,12,40]", "T(8,32)(4,1)"},
+                              {"u8[12,20,136]", "T(8,128)(4,1)"},
+                              {"u8[9,35,50]", "T(8,128)(4,1)"},
+                              {"u8[6,18,70]", "T(8,32)(2,1)"},
+                              {"f32[6,12,40]", "T(4,16)(2,1)"},
+                              {"f32[8,12,20]", "T(8,16)(4,1)"},
+                              {"f64[4,6,20]", "T(4,16)(2,1)"}})
+    for (auto [padding, streamedBytes] :
+         {std::pair("", int64_t(1)), {"PV(one)", int64_t(1) << 40}})
+      for (const char *from : {"2,1,0", "1,0,2", "0,2,1"})
+        for (const char *to : {"2,1,0", "2,0,1", "1,2,0", "0,1,2"}) {
+          auto get = [=, array = array, tiles = tiles,
+                      padding = padding](const char *order) {
+            return parse(
+                llvm::formatv("{0}{{{1}:{2}{3}}", array, order, tiles, padding)
+                    .str());
+          };
+          runner.check(get(from), get(to), streamedBytes);
+          if (HasFatalFailure())
+            return;
+        }
 }
 
 // Nested tiles, which zip and split the bits of a byte, at sizes of registers
@@ -671,6 +733,29 @@ TEST(Runtime, ChainsAndSquares) {
        "  more columns 8  src 64 dst 24576\n"},
       {"f32[1024,384]{0,1}", "f32[1024,384]{1,0:T(512,128)}",
        "  for 2  src 2048 dst 786432\n"},
+      // Less than a line may be any number.
+      {"bf16[40,7,12]{0,1,2}", "bf16[40,7,12]{2,1,0}",
+       "transpose of 2 bytes, src 0 dst 0\n"
+       "  rows 12  src 560 dst 2\n"
+       "  more rows 7  src 80 dst 24\n"
+       "  columns 40  src 2 dst 168\n"},
+      // Another dimension is packed: in words of the same dimension of lines,
+      // or in squares of the side where they are dense.
+      {"bf16[12,16,256]{2,1,0:T(8,128)(2,1)}",
+       "bf16[12,16,256]{2,0,1:T(8,128)(2,1)}",
+       "  rows 2  src 8192 dst 2\n"
+       "  words 128  src 4 dst 4\n"
+       "  columns 2  src 2 dst 8192\n"},
+      {"bf16[8,128,160]{1,0,2:T(8,128)(2,1)}",
+       "bf16[8,128,160]{2,1,0:T(8,128)(2,1)}",
+       "  rows 128  src 2048 dst 4\n"
+       "  columns 2  src 4 dst 65536\n"
+       "  more columns 4  src 8 dst 512\n"},
+      {"bf16[8,128,160]{1,0,2:T(8,128)(2,1)}",
+       "bf16[8,128,160]{2,1,0:T(8,128)(2,1)}",
+       "squares of 2 by 2 in the source"},
+      {"u8[8,64,256]{0,2,1:T(8,128)(4,1)}", "u8[8,64,256]{2,1,0:T(8,128)(4,1)}",
+       "squares of 4 by 4 in the destination"},
   });
 }
 
