@@ -14,6 +14,29 @@
 namespace tessera::runtime {
 namespace {
 
+/// So many bytes, less than a lane has, and others of any value. One store of
+/// all of them is read again at once.
+TESSERA_INLINE Vector<8, kLaneBytes> loadLess(const char *src, int64_t size) {
+  uint64_t low = 0, high = 0;
+  auto get = [=](auto bytes, int64_t offset) {
+    uint64_t value = 0;
+    copyFixed<decltype(bytes)::kCount>(src + offset,
+                                       reinterpret_cast<char *>(&value));
+    return value;
+  };
+  if (size > 8) {
+    low = get(Constant<8>(), 0);
+    high = get(Constant<8>(), size - 8) >> 8 * (2 * 8 - size);
+  } else if (size >= 4) {
+    low = get(Constant<4>(), 0) | get(Constant<4>(), size - 4)
+                                      << 8 * (size - 4);
+  } else {
+    for (int64_t i = 0; i < size; ++i)
+      low |= get(Constant<1>(), i) << 8 * i;
+  }
+  return Vector<8, kLaneBytes>{low, high};
+}
+
 /// Rows at places of their own.
 struct PlacedRows {
   const char *begin;
@@ -183,7 +206,11 @@ public:
       row = streamBands(src, dst);
     if (isTall && isWide && !isCrowded)
       return moveBands<kTileRows, kLine>(src, dst, row);
-    if (columns.count() < kLaneRuns || rows.count() < kLaneRuns || isFlat)
+    bool isNarrow = columns.count() < kLaneRuns;
+    if constexpr (kLaneRuns > 2)
+      if (isTall && isNarrow)
+        return moveFewColumns(src, dst);
+    if (isNarrow || rows.count() < kLaneRuns || isFlat)
       return runGroups(src, dst);
     if (isTall)
       return moveBands<kTileRows, kLaneRuns>(src, dst, row);
@@ -336,6 +363,34 @@ private:
       transposeGatheredLine<RunBytes, Turn>(read, write);
     else
       transposeLine<RunBytes, Turn>(read, write);
+  }
+
+  /// Columns of less than a lane: rows are copied to where there are bytes
+  /// behind each of them that may be read.
+  void moveFewColumns(const char *src, char *dst) {
+    alignas(kLineBytes) char lanes[kRaggedBandRows * kLaneBytes];
+    int64_t all = rows.count(), numColumns = columns.count();
+    placeColumns(0, numColumns);
+    for (int64_t row = 0; row < all; row += kRaggedBandRows) {
+      int64_t first = least(row, all - kTileRows);
+      int64_t number = least(kRaggedBandRows, all - first);
+      placeRows(first, number);
+      const char *from = src + rows.getBegin(first);
+      for (int64_t i = 0; i < number; ++i)
+        store(lanes + i * kLaneBytes,
+              loadLess(from + rowPlaces[i], numColumns * RunBytes));
+      const PitchedRows<RunBytes> source(lanes, kLaneBytes);
+      for (int64_t i = 0; i < number; i += kTileRows) {
+        int64_t r = least(i, number - kTileRows);
+        char *to = dst + (first + r) * RunBytes;
+        transposeTile<RunBytes, kVectorBytes, kLaneBytes, Turn>(
+            source.template get<kTileRows>(r, 0), /*prefetch=*/0,
+            [&](int64_t number, auto column) {
+              if (number < numColumns && columns.exists(number))
+                store(to + columnPlaces[number], column);
+            });
+      }
+    }
   }
 
   /// Too few rows or columns, or few rows that are no chain, step by step.

@@ -89,6 +89,12 @@ static bool takeRowsAndColumns(Move &move, int64_t runBytes) {
   return true;
 }
 
+/// Whether runs that are so far apart are some of those that are interleaved.
+static bool isApart(int64_t distance, int64_t runBytes) {
+  return runBytes <= kMaxInterleavedBytes && isTransposable(runBytes) &&
+         (distance == 2 * runBytes || distance == 4 * runBytes);
+}
+
 /// Makes `numRows` rows and at most `ways` columns whose runs are those of
 /// words of `ways` runs, which follow one another on both sides, a transpose of
 /// words. False where there are none.
@@ -98,7 +104,8 @@ static bool takeWords(Move &move, int64_t ways, int64_t numRows) {
     return loop.src == word && loop.dst == word;
   };
   const Loop *words = llvm::find_if(move.loops, isWord);
-  if (words == move.loops.end() || word > kMaxInterleavedBytes)
+  if (words == move.loops.end() || !isApart(word, run) ||
+      word > kMaxInterleavedBytes)
     return false;
   auto get = [&](int64_t Loop::*side, const Loop &single) {
     const Loop *loop = findLoop(move, side, run);
@@ -106,9 +113,9 @@ static bool takeWords(Move &move, int64_t ways, int64_t numRows) {
   };
   Loop rows = get(&Loop::dst, {1, word, run});
   Loop columns = get(&Loop::src, {1, run, word});
-  if (rows.count != numRows || std::abs(rows.src) < word ||
-      std::abs(columns.dst) < word)
-    return false; // Those are within a word.
+  if (rows.count != numRows || columns.count > ways ||
+      std::abs(rows.src) < word || std::abs(columns.dst) < word)
+    return false; // Those are within a word, or columns overlap.
   move.kind = Move::Kind::Transpose;
   move.rows = rows;
   move.columns = columns;
@@ -156,10 +163,21 @@ static void takeSquare(Move &move) {
 /// element.
 static constexpr int64_t kRunsOfLane = kMaxTransposedBytes / kRunOfSquare;
 
+/// Whether all that is read lies in blocks of `size` bytes of a source of
+/// `wholeBytes`, each of which is read from its begin on.
+static bool isInBlocks(const Move &move, int64_t size, int64_t wholeBytes) {
+  auto isOfBlocks = [=](const Loop &loop) {
+    return loop.src % size == 0 || (loop.src > 0 && loop.src < size);
+  };
+  return wholeBytes > 0 && wholeBytes % size == 0 &&
+         move.srcOffset % size == 0 && llvm::all_of(move.loops, isOfBlocks);
+}
+
 /// The same where they are contiguous in the source alone, as where the packed
 /// dimension of a tile becomes another one: each row of the square becomes a
-/// run, which is a part of a column. The source may have fewer columns.
-static void takeSquareOfSource(Move &move) {
+/// run, which is a part of a column. There may be fewer columns where the whole
+/// squares belong to a source of `wholeBytes`.
+static void takeSquareOfSource(Move &move, int64_t wholeBytes) {
   int64_t element = move.runBytes;
   Loop *inRun = findLoop(move, &Loop::dst, element);
   if (inRun == move.loops.end() || inRun->count * element != kRunOfSquare ||
@@ -169,9 +187,13 @@ static void takeSquareOfSource(Move &move) {
   const Loop *rows = findLoop(move, &Loop::dst, kRunOfSquare);
   const Loop *columns = findLoop(move, &Loop::src, element);
   const Loop *more = findLoop(move, &Loop::src, size);
-  auto end = move.loops.end();
+  const Loop *end = move.loops.end();
   if (rows == end || more == end || rows == columns || rows == more ||
-      rows->count < kRunsOfLane || ways * more->count < kRunsOfLane)
+      rows->count < kRunsOfLane)
+    return;
+  int64_t numColumns = columns == end ? 1 : columns->count;
+  if (numColumns != ways &&
+      (numColumns > ways || !isInBlocks(move, size, wholeBytes)))
     return;
   move.kind = Move::Kind::Transpose;
   move.square = ways;
@@ -192,7 +214,7 @@ static void takeSquareOfDestination(Move &move) {
   int64_t element = move.runBytes;
   Loop *inRun = findLoop(move, &Loop::src, element);
   Loop *rows = findLoop(move, &Loop::dst, element);
-  auto end = move.loops.end();
+  const Loop *end = move.loops.end();
   if (inRun == end || rows == end || inRun->count * element != kRunOfSquare ||
       inRun->dst != kRunOfSquare || rows->count != inRun->count)
     return;
@@ -200,7 +222,7 @@ static void takeSquareOfDestination(Move &move) {
   const Loop *columns = findLoop(move, &Loop::src, kRunOfSquare);
   const Loop *more = findLoop(move, &Loop::dst, size);
   if (columns == end || more == end || columns == rows || columns == more ||
-      columns->count < kRunsOfLane || ways * more->count < kRunsOfLane)
+      ways * more->count < kRunsOfLane)
     return;
   move.kind = Move::Kind::Transpose;
   move.square = ways;
@@ -214,12 +236,6 @@ static void takeSquareOfDestination(Move &move) {
     return loop.src == element || loop.src == kRunOfSquare ||
            loop.dst == element || loop.dst == size;
   });
-}
-
-/// Whether runs that are so far apart are some of those that are interleaved.
-static bool isApart(int64_t distance, int64_t runBytes) {
-  return runBytes <= kMaxInterleavedBytes && isTransposable(runBytes) &&
-         (distance == 2 * runBytes || distance == 4 * runBytes);
 }
 
 /// Makes a row of runs that lie apart in the source, or a column that has them
@@ -261,14 +277,17 @@ static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
   });
 }
 
+/// Strides of the source are of `srcBytes`; `wholeBytes` are those of its
+/// buffer, or 0 where that may hold anything else.
 static Move planCopy(const StridedNest &nest,
                      const std::optional<RunPadding> &padding,
-                     int64_t elementBytes, int64_t srcBytes) {
+                     int64_t elementBytes, int64_t srcBytes,
+                     int64_t wholeBytes) {
   Move move = makeMove(nest, srcBytes, elementBytes);
   absorbRun(move, elementBytes);
   if (findWords(move, padding, elementBytes))
     return move;
-  takeSquareOfSource(move);
+  takeSquareOfSource(move, wholeBytes);
   if (move.square == 1)
     takeSquareOfDestination(move);
   if (move.square > 1)
@@ -316,8 +335,13 @@ static void findChains(Move &move) {
     more = *loop;
     move.loops.erase(loop);
   };
-  take(move.rows, &Loop::dst, move.moreRows);
+  // Where one loop continues both, the shorter ones need it more.
+  bool hasShortRows = move.rows.count <= move.columns.count;
+  if (hasShortRows)
+    take(move.rows, &Loop::dst, move.moreRows);
   take(move.columns, &Loop::src, move.moreColumns);
+  if (!hasShortRows)
+    take(move.rows, &Loop::dst, move.moreRows);
 }
 
 /// Whether rows or columns go on in the next tile.
@@ -424,7 +448,8 @@ static void findRuns(Move &move) {
 
 static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
   if (nest.mask == 0xFF && nest.packedBytes.empty())
-    return planCopy(nest.strided, /*padding=*/std::nullopt, 1, 1);
+    return planCopy(nest.strided, /*padding=*/std::nullopt, /*elementBytes=*/1,
+                    /*srcBytes=*/1, /*wholeBytes=*/0);
   Move move = makeMove(nest.strided, 1, 1);
   move.kind = Move::Kind::PackBits;
   if (nest.mask == 0xFF)
@@ -454,11 +479,14 @@ static Move planPackedFill(const PackedNest &nest) {
 /// Adds moves of whole bytes, and fills unless padding keeps its bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, bool keepsPadding,
-                     int64_t elementBytes, int64_t srcBytes,
+                     int64_t elementBytes, const PlanSide &src,
                      Schedule &schedule) {
+  int64_t srcBytes = src.strides ? 1 : elementBytes;
+  int64_t wholeBytes =
+      src.isWhole() ? src.axes.numAllocated() * elementBytes : 0;
   for (const StridedNest &nest : nests) {
     auto padding = findPadding(nest, fills);
-    Move move = planCopy(nest, padding, elementBytes, srcBytes);
+    Move move = planCopy(nest, padding, elementBytes, srcBytes, wholeBytes);
     if (keepsPadding) {
       move.keepsPadding =
           padding && takeRowPadding(move, *padding, elementBytes);
@@ -521,7 +549,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (isOfBytes) {
     int64_t bytes = bits.dst / 8;
     addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding, bytes,
-             src.strides ? 1 : bytes, schedule);
+             src, schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);

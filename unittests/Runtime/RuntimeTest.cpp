@@ -226,6 +226,11 @@ TEST(Runtime, TilesFilledInPart) {
   // Rows that could also be divided among two columns.
   runner.check(parse("u64[3,2,5]{2,1,0:T(16,2,2)}"),
                parse("u64[3,2,5]{2,1,0:T(*,4,1)PV(highest)}"));
+  // Runs that follow one another on both sides with padding, but are no words.
+  for (const char *padding : {"", "PV(one)"})
+    runner.check(
+        parse("u8[6,6,6,1]{1,0,2,3:T(7,8,8)}"),
+        parse(llvm::formatv("u8[6,6,6,1]{{2,3,0,1:T(8){0}}", padding).str()));
   for (auto [array, tiles] : {std::pair("u8[19,701]", "T(8,128)"),
                               {"u8[70,301]", "T(32,128)(4,1)"},
                               {"u8[67,1000]", "T(8,128)(4,1)"},
@@ -294,7 +299,8 @@ TEST(Runtime, ShortDimensions) {
   Runner runner(testSeed());
   for (const char *array :
        {"u8[90,5,14]", "u8[3,3,50,20]", "bf16[41,7,12]", "bf16[3,2,5,70]",
-        "f32[70,3,3]", "f32[2,9,7,33]", "f64[35,5,6]", "c128[3,3,19]"}) {
+        "u8[300,2,7]", "bf16[40,77,2]", "f32[70,3,3]", "f32[2,9,7,33]",
+        "f64[35,5,6]", "c128[3,3,19]"}) {
     int64_t rank = parse(array).rank();
     std::vector<int64_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
@@ -325,6 +331,8 @@ TEST(Runtime, OtherDimensionsPacked) {
                               {"u8[6,18,70]", "T(8,32)(2,1)"},
                               {"f32[6,12,40]", "T(4,16)(2,1)"},
                               {"f32[8,12,20]", "T(8,16)(4,1)"},
+                              {"u8[80,48,7]", "T(32,128)(4,1)"},
+                              {"bf16[130,48,3]", "T(8,128)(2,1)"},
                               {"f64[4,6,20]", "T(4,16)(2,1)"}})
     for (auto [padding, streamedBytes] :
          {std::pair("", int64_t(1)), {"PV(one)", int64_t(1) << 40}})
@@ -590,6 +598,14 @@ TEST(Runtime, StridedSources) {
     if (HasFatalFailure())
       return;
   }
+  // Nothing is read behind the last element, which a square would have.
+  Shape pairsOfRows = parse("bf16[8,128]{1,0:T(8,128)(2,1)}");
+  RandomStrides everyOther(pairsOfRows.dimensions(), 2, runner);
+  everyOther.strides = {4, 32};
+  everyOther.offset = 0;
+  everyOther.bytes = 7 * 4 + 127 * 32 + 2;
+  for (int i = 0; i < 8; ++i)
+    checkStrided(pairsOfRows, everyOther, runner);
 }
 
 static std::string print(const TesseraRuntimeRelayout *relayout) {
@@ -739,6 +755,11 @@ TEST(Runtime, ChainsAndSquares) {
        "  rows 12  src 560 dst 2\n"
        "  more rows 7  src 80 dst 24\n"
        "  columns 40  src 2 dst 168\n"},
+      // What continues both goes to the shorter ones.
+      {"bf16[112,77,128]{1,0,2:T(16,128)(2,1)}", "bf16[112,77,128]{2,1,0}",
+       "  rows 128  src 28672 dst 2\n"
+       "  columns 2  src 2 dst 19712\n"
+       "  more columns 77  src 4 dst 256\n"},
       // Another dimension is packed: in words of the same dimension of lines,
       // or in squares of the side where they are dense.
       {"bf16[12,16,256]{2,1,0:T(8,128)(2,1)}",
