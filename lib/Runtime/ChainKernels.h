@@ -100,25 +100,20 @@ public:
 class RunCursor {
 public:
   TESSERA_INLINE explicit RunCursor(const Chain &chain, int64_t run = 0)
-      : chain(chain), number(run % chain.width), begin(chain.getBegin(run)) {}
-  RunCursor &operator=(const RunCursor &other) {
-    number = other.number;
-    begin = other.begin;
-    return *this;
-  }
+      : chain(&chain), number(run % chain.width), begin(chain.getBegin(run)) {}
 
   /// From the one on of which a step of `more` begins.
   int64_t getNumber() const { return number; }
   int64_t getBegin() const { return begin; }
   TESSERA_INLINE void advance(int64_t runs) {
     number += runs;
-    begin += runs * chain.pitch;
-    for (; number >= chain.width; number -= chain.width)
-      begin += chain.getReturn();
+    begin += runs * chain->pitch;
+    for (; number >= chain->width; number -= chain->width)
+      begin += chain->getReturn();
   }
 
 private:
-  const Chain &chain;
+  const Chain *chain;
   int64_t number, begin;
 };
 
@@ -228,19 +223,19 @@ private:
       (kTileRows > kCacheWays) && (kLoad < kLineBytes);
 
   TESSERA_INLINE void placeRows(int64_t first, int64_t number) {
-    if (first == firstRow && number <= numRows)
+    if (first == firstRow && number <= numPlacedRows)
       return;
     rows.getPlaces(first, number, rowPlaces);
     firstRow = first;
-    numRows = number;
+    numPlacedRows = number;
   }
 
   TESSERA_INLINE void placeColumns(int64_t first, int64_t number) {
-    if (first == firstColumn && number <= numColumns)
+    if (first == firstColumn && number <= numPlacedColumns)
       return;
     columns.getPlaces(first, number, columnPlaces);
     firstColumn = first;
-    numColumns = number;
+    numPlacedColumns = number;
   }
 
   /// Calls `move` with the first one of each `Step` columns, whose
@@ -385,9 +380,9 @@ private:
         char *to = dst + (first + r) * RunBytes;
         transposeTile<RunBytes, kVectorBytes, kLaneBytes, Turn>(
             source.template get<kTileRows>(r, 0), /*prefetch=*/0,
-            [&](int64_t number, auto column) {
-              if (number < numColumns && columns.exists(number))
-                store(to + columnPlaces[number], column);
+            [&](int64_t k, auto column) {
+              if (k < numColumns && columns.exists(k))
+                store(to + columnPlaces[k], column);
             });
       }
     }
@@ -444,9 +439,10 @@ private:
   /// line; and whether then those of columns evict one another.
   const bool isGathered, isRagged, isCrowded;
   /// Of the rows of a band, and of a line of columns: how far they are behind
-  /// the first ones, and the numbers of those.
+  /// the first ones, the numbers of those, and how many are known.
   int64_t rowPlaces[kBandRows], columnPlaces[kLine];
-  int64_t firstRow = 0, numRows = 0, firstColumn = 0, numColumns = 0;
+  int64_t firstRow = 0, firstColumn = 0;
+  int64_t numPlacedRows = 0, numPlacedColumns = 0;
   /// As much as a band of a column has.
   char spare[kBandRows * RunBytes];
 };

@@ -260,6 +260,7 @@ static void findSpreadRow(Move &move) {
 static bool isOfWords(const Move &move) {
   return move.moreRows.src == move.moreRows.dst && move.square == 1 &&
          move.moreRows.dst <= kMaxInterleavedBytes &&
+         move.columns.count * move.runBytes <= move.moreRows.dst &&
          isApart(move.moreRows.dst, move.runBytes);
 }
 

@@ -162,7 +162,8 @@ void turnKeptRuns(const Job &job, const char *src, char *dst) {
 template <int RunBytes, int Ways> Kernel *chooseTurns(const Job &job) {
   constexpr int64_t kWord = RunBytes * Ways;
   if constexpr (kWord <= kMaxWordBytes) {
-    bool isOfWords = job.moreRows.src == kWord && job.moreRows.dst == kWord;
+    bool isOfWords = job.moreRows.src == kWord && job.moreRows.dst == kWord &&
+                     job.columns.count <= Ways;
     if (!isOfWords)
       return nullptr;
     return job.keepsPadding ? turnKeptRuns<RunBytes, Ways>

@@ -604,8 +604,16 @@ TEST(Runtime, StridedSources) {
   everyOther.strides = {4, 32};
   everyOther.offset = 0;
   everyOther.bytes = 7 * 4 + 127 * 32 + 2;
-  for (int i = 0; i < 8; ++i)
+  // Windows overlap: more columns than a word has begin in it.
+  Shape windows = parse("bf16[5,8,128]{2,1,0:T(8,128)(2,1)}");
+  RandomStrides overlapping(windows.dimensions(), 2, runner);
+  overlapping.strides = {2, 1000, 4};
+  overlapping.offset = 0;
+  overlapping.bytes = 4 * 2 + 7 * 1000 + 127 * 4 + 2;
+  for (int i = 0; i < 8; ++i) {
     checkStrided(pairsOfRows, everyOther, runner);
+    checkStrided(windows, overlapping, runner);
+  }
 }
 
 static std::string print(const TesseraRuntimeRelayout *relayout) {
