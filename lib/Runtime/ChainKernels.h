@@ -14,8 +14,8 @@
 namespace tessera::runtime {
 namespace {
 
-/// So many bytes, less than a lane has, and others of any value. One store of
-/// all of them is read again at once.
+/// So many bytes, less than a lane has, and zeros behind them, in one register:
+/// what `copyRun` stores in parts waits when it is loaded as one.
 TESSERA_INLINE Vector<8, kLaneBytes> loadLess(const char *src, int64_t size) {
   uint64_t low = 0, high = 0;
   auto get = [=](auto bytes, int64_t offset) {
@@ -94,6 +94,24 @@ public:
   static constexpr int64_t kNowhere = INT64_MIN;
   const Loop inner, more;
   const int64_t width, pitch, morePitch;
+};
+
+/// How far runs of a chain lie behind one of them.
+template <int64_t Most> class PlaceTable {
+public:
+  /// Makes them those of `number` runs from `first` on.
+  TESSERA_INLINE void place(const Chain &chain, int64_t first, int64_t number) {
+    if (first == this->first && number <= this->number)
+      return;
+    chain.getPlaces(first, number, places);
+    this->first = first;
+    this->number = number;
+  }
+  TESSERA_INLINE const int64_t *get() const { return places; }
+
+private:
+  int64_t first = 0, number = 0;
+  int64_t places[Most];
 };
 
 /// A run of a chain, and where it begins.
@@ -222,22 +240,6 @@ private:
   static constexpr bool kIsInParts =
       (kTileRows > kCacheWays) && (kLoad < kLineBytes);
 
-  TESSERA_INLINE void placeRows(int64_t first, int64_t number) {
-    if (first == firstRow && number <= numPlacedRows)
-      return;
-    rows.getPlaces(first, number, rowPlaces);
-    firstRow = first;
-    numPlacedRows = number;
-  }
-
-  TESSERA_INLINE void placeColumns(int64_t first, int64_t number) {
-    if (first == firstColumn && number <= numPlacedColumns)
-      return;
-    columns.getPlaces(first, number, columnPlaces);
-    firstColumn = first;
-    numPlacedColumns = number;
-  }
-
   /// Calls `move` with the first one of each `Step` columns, whose
   /// `columnPlaces` are there then, with where it begins, and with how many of
   /// these were moved before, as the last ones overlap others.
@@ -251,7 +253,7 @@ private:
       if (column < c)
         at = RunCursor(columns, column);
       int64_t first = isPeriodic && column == c ? 0 : at.getNumber();
-      placeColumns(first, Step);
+      columnPlaces.place(columns, first, Step);
       move(column, at.getBegin(), c - column);
     }
   }
@@ -261,7 +263,7 @@ private:
     int64_t whole = rows.count() / kLine * kLine, band = blocks.lines * kLine;
     for (int64_t r = 0; r < whole; r += band) {
       int64_t number = least(band, whole - r);
-      placeRows(r, number);
+      rowPlaces.place(rows, r, number);
       const char *from = src + rows.getBegin(r);
       char *to = dst + r * RunBytes;
       if constexpr (kVectorBytes < kLineBytes)
@@ -278,8 +280,8 @@ private:
     using Source = ChainedRows<RunBytes>;
     using Destination = ChainedColumns<RunBytes>;
     StagedLines<RunBytes, true, Turn, Source, Destination> lines(
-        Source(src, rowPlaces, rows.inner.src),
-        Destination(dst, columns, columnPlaces), kPrefetchBytes);
+        Source(src, rowPlaces.get(), rows.inner.src),
+        Destination(dst, columns, columnPlaces.get()), kPrefetchBytes);
     forColumns<kLine>([&](int64_t column, int64_t, int64_t) {
       lines.transpose(0, column, number);
       lines.write(0, column, number, kLine);
@@ -287,10 +289,11 @@ private:
   }
 
   void streamBand(const char *src, char *dst, int64_t number) {
-    const ChainedRows<RunBytes> source(src, rowPlaces, rows.inner.src);
+    const ChainedRows<RunBytes> source(src, rowPlaces.get(), rows.inner.src);
     const bool prefetchesToL2 = blocks.prefetchesToL2;
     forColumns<kLine>([=](int64_t column, int64_t begin, int64_t) {
-      const PlacedColumns<kLine> written(dst + begin, columnPlaces, nowhere);
+      const PlacedColumns<kLine> written(dst + begin, columnPlaces.get(),
+                                         nowhere);
       for (int64_t r = 0; r < number; r += kTileRows) {
         const auto read = source.template get<kTileRows>(r, column);
         if (prefetchesToL2)
@@ -319,8 +322,8 @@ private:
           moveBand<NumRows, NumColumns>(source, to, number);
           continue;
         }
-      placeRows(first, number);
-      const ChainedRows<RunBytes> source(from, rowPlaces, pitch);
+      rowPlaces.place(rows, first, number);
+      const ChainedRows<RunBytes> source(from, rowPlaces.get(), pitch);
       moveBand<NumRows, NumColumns>(source, to, number);
     }
   }
@@ -330,8 +333,8 @@ private:
                                int64_t number) {
     forColumns<NumColumns>(
         [=](int64_t column, int64_t begin, int64_t numMoved) {
-          const PlacedColumns<NumColumns> written(dst + begin, columnPlaces,
-                                                  nowhere);
+          const PlacedColumns<NumColumns> written(dst + begin,
+                                                  columnPlaces.get(), nowhere);
           for (int64_t i = 0; i < number; i += NumRows) {
             int64_t r = least(i, number - NumRows);
             moveTile<false, NumRows>(source.template get<NumRows>(r, column),
@@ -365,15 +368,15 @@ private:
   void moveFewColumns(const char *src, char *dst) {
     alignas(kLineBytes) char lanes[kRaggedBandRows * kLaneBytes];
     int64_t all = rows.count(), numColumns = columns.count();
-    placeColumns(0, numColumns);
+    columnPlaces.place(columns, 0, numColumns);
     for (int64_t row = 0; row < all; row += kRaggedBandRows) {
       int64_t first = least(row, all - kTileRows);
       int64_t number = least(kRaggedBandRows, all - first);
-      placeRows(first, number);
+      rowPlaces.place(rows, first, number);
       const char *from = src + rows.getBegin(first);
       for (int64_t i = 0; i < number; ++i)
         store(lanes + i * kLaneBytes,
-              loadLess(from + rowPlaces[i], numColumns * RunBytes));
+              loadLess(from + rowPlaces.get()[i], numColumns * RunBytes));
       const PitchedRows<RunBytes> source(lanes, kLaneBytes);
       for (int64_t i = 0; i < number; i += kTileRows) {
         int64_t r = least(i, number - kTileRows);
@@ -382,7 +385,7 @@ private:
             source.template get<kTileRows>(r, 0), /*prefetch=*/0,
             [&](int64_t k, auto column) {
               if (k < numColumns && columns.exists(k))
-                store(to + columnPlaces[k], column);
+                store(to + columnPlaces.get()[k], column);
             });
       }
     }
@@ -438,11 +441,9 @@ private:
   /// Whether lines of rows evict one another; whether rows begin anywhere in a
   /// line; and whether then those of columns evict one another.
   const bool isGathered, isRagged, isCrowded;
-  /// Of the rows of a band, and of a line of columns: how far they are behind
-  /// the first ones, the numbers of those, and how many are known.
-  int64_t rowPlaces[kBandRows], columnPlaces[kLine];
-  int64_t firstRow = 0, firstColumn = 0;
-  int64_t numPlacedRows = 0, numPlacedColumns = 0;
+  /// Of the rows of a band, and of a line of columns.
+  PlaceTable<kBandRows> rowPlaces;
+  PlaceTable<kLine> columnPlaces;
   /// As much as a band of a column has.
   char spare[kBandRows * RunBytes];
 };

@@ -61,6 +61,10 @@ constexpr int64_t kMostStagedRows = 256;
 /// together itself waits behind stores that miss the caches.
 constexpr int64_t kFillerBytes = 64 + 16;
 
+/// Words of two or four runs, which exchange these, have at most so many bytes;
+/// longer ones are rare and go as chains.
+constexpr int64_t kMaxWordBytes = 8;
+
 /// On which sides squares of elements are contiguous. Where on both, they are
 /// runs; else runs are the rows of those of the destination, or what becomes
 /// columns of those of the source, and have `kRunOfSquare` bytes.

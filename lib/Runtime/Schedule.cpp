@@ -22,7 +22,7 @@ static constexpr size_t kMaxRuntimeNests = 4096;
 /// The time that planning takes grows with the third power of the axes.
 static constexpr size_t kMaxAxes = 64;
 /// Runs that are transposed are powers of two up to these bytes, and those that
-/// are interleaved, or words of these.
+/// are interleaved.
 static constexpr int64_t kMaxTransposedBytes = 16, kMaxInterleavedBytes = 8;
 /// Shorter runs are written faster through the caches.
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
@@ -104,8 +104,7 @@ static bool takeWords(Move &move, int64_t ways, int64_t numRows) {
     return loop.src == word && loop.dst == word;
   };
   const Loop *words = llvm::find_if(move.loops, isWord);
-  if (words == move.loops.end() || !isApart(word, run) ||
-      word > kMaxInterleavedBytes)
+  if (words == move.loops.end() || !isApart(word, run) || word > kMaxWordBytes)
     return false;
   auto get = [&](int64_t Loop::*side, const Loop &single) {
     const Loop *loop = findLoop(move, side, run);
@@ -159,8 +158,7 @@ static void takeSquare(Move &move) {
   move.runBytes = size;
 }
 
-/// Fewer runs of the rows or columns of squares on one side would go element by
-/// element.
+/// Fewer rows of squares on one side would go element by element.
 static constexpr int64_t kRunsOfLane = kMaxTransposedBytes / kRunOfSquare;
 
 /// Whether all that is read lies in blocks of `size` bytes of a source of
@@ -173,68 +171,45 @@ static bool isInBlocks(const Move &move, int64_t size, int64_t wholeBytes) {
          move.srcOffset % size == 0 && llvm::all_of(move.loops, isOfBlocks);
 }
 
-/// The same where they are contiguous in the source alone, as where the packed
-/// dimension of a tile becomes another one: each row of the square becomes a
-/// run, which is a part of a column. There may be fewer columns where the whole
-/// squares belong to a source of `wholeBytes`.
-static void takeSquareOfSource(Move &move, int64_t wholeBytes) {
+/// The same where they are contiguous on one side alone, as where the packed
+/// dimension of a tile is that of the lines on the other side: what is
+/// contiguous on both is a run then, a part of a square there. Squares of the
+/// source may have fewer columns where they belong as a whole to a buffer of
+/// `wholeBytes`.
+static void takeSquareOf(SquareSides side, Move &move, int64_t wholeBytes) {
+  bool isOfSource = side == SquareSides::Source;
+  int64_t Loop::*here = isOfSource ? &Loop::src : &Loop::dst;
+  int64_t Loop::*there = isOfSource ? &Loop::dst : &Loop::src;
   int64_t element = move.runBytes;
-  Loop *inRun = findLoop(move, &Loop::dst, element);
-  if (inRun == move.loops.end() || inRun->count * element != kRunOfSquare ||
-      inRun->src != kRunOfSquare)
+  const Loop *end = move.loops.end();
+  const Loop *inRun = findLoop(move, there, element);
+  if (inRun == end || inRun->count * element != kRunOfSquare ||
+      inRun->*here != kRunOfSquare)
     return;
   int64_t ways = inRun->count, size = ways * kRunOfSquare;
-  const Loop *rows = findLoop(move, &Loop::dst, kRunOfSquare);
-  const Loop *columns = findLoop(move, &Loop::src, element);
-  const Loop *more = findLoop(move, &Loop::src, size);
-  const Loop *end = move.loops.end();
-  if (rows == end || more == end || rows == columns || rows == more ||
-      rows->count < kRunsOfLane)
+  const Loop *inSquare = findLoop(move, here, element);
+  const Loop *more = findLoop(move, here, size);
+  const Loop *across = findLoop(move, there, kRunOfSquare);
+  if (across == end || more == end || across == inSquare || across == more)
     return;
-  int64_t numColumns = columns == end ? 1 : columns->count;
-  if (numColumns != ways &&
-      (numColumns > ways || !isInBlocks(move, size, wholeBytes)))
+  Loop runs = inSquare == end ? Loop{1, 0, 0} : *inSquare;
+  bool isComplete = runs.count == ways;
+  bool isWithin = isOfSource && runs.count < ways;
+  int64_t numRows = isOfSource ? across->count : ways * more->count;
+  if ((!isComplete && !(isWithin && isInBlocks(move, size, wholeBytes))) ||
+      numRows < kRunsOfLane)
     return;
+  runs.*here = kRunOfSquare;
   move.kind = Move::Kind::Transpose;
   move.square = ways;
-  move.squareSides = SquareSides::Source;
+  move.squareSides = side;
   move.runBytes = kRunOfSquare;
-  move.rows = *rows;
-  move.columns = columns == end ? Loop{1, 0, 0} : *columns;
-  move.columns.src = kRunOfSquare;
-  move.moreColumns = *more;
+  (isOfSource ? move.columns : move.rows) = runs;
+  (isOfSource ? move.moreColumns : move.moreRows) = *more;
+  (isOfSource ? move.rows : move.columns) = *across;
   llvm::erase_if(move.loops, [=](const Loop &loop) {
-    return loop.dst == element || loop.dst == kRunOfSquare ||
-           loop.src == element || loop.src == size;
-  });
-}
-
-/// The same where they are contiguous in the destination alone.
-static void takeSquareOfDestination(Move &move) {
-  int64_t element = move.runBytes;
-  Loop *inRun = findLoop(move, &Loop::src, element);
-  Loop *rows = findLoop(move, &Loop::dst, element);
-  const Loop *end = move.loops.end();
-  if (inRun == end || rows == end || inRun->count * element != kRunOfSquare ||
-      inRun->dst != kRunOfSquare || rows->count != inRun->count)
-    return;
-  int64_t ways = inRun->count, size = ways * kRunOfSquare;
-  const Loop *columns = findLoop(move, &Loop::src, kRunOfSquare);
-  const Loop *more = findLoop(move, &Loop::dst, size);
-  if (columns == end || more == end || columns == rows || columns == more ||
-      ways * more->count < kRunsOfLane)
-    return;
-  move.kind = Move::Kind::Transpose;
-  move.square = ways;
-  move.squareSides = SquareSides::Destination;
-  move.runBytes = kRunOfSquare;
-  move.rows = *rows;
-  move.rows.dst = kRunOfSquare;
-  move.columns = *columns;
-  move.moreRows = *more;
-  llvm::erase_if(move.loops, [=](const Loop &loop) {
-    return loop.src == element || loop.src == kRunOfSquare ||
-           loop.dst == element || loop.dst == size;
+    return loop.*here == element || loop.*here == size ||
+           loop.*there == element || loop.*there == kRunOfSquare;
   });
 }
 
@@ -259,7 +234,7 @@ static void findSpreadRow(Move &move) {
 /// Whether words are transposed: see `takeWords`.
 static bool isOfWords(const Move &move) {
   return move.moreRows.src == move.moreRows.dst && move.square == 1 &&
-         move.moreRows.dst <= kMaxInterleavedBytes &&
+         move.moreRows.dst <= kMaxWordBytes &&
          move.columns.count * move.runBytes <= move.moreRows.dst &&
          isApart(move.moreRows.dst, move.runBytes);
 }
@@ -288,9 +263,9 @@ static Move planCopy(const StridedNest &nest,
   absorbRun(move, elementBytes);
   if (findWords(move, padding, elementBytes))
     return move;
-  takeSquareOfSource(move, wholeBytes);
+  takeSquareOf(SquareSides::Source, move, wholeBytes);
   if (move.square == 1)
-    takeSquareOfDestination(move);
+    takeSquareOf(SquareSides::Destination, move, wholeBytes);
   if (move.square > 1)
     return move;
   findTranspose(move);
@@ -355,7 +330,7 @@ static bool isChained(const Move &move) {
 static bool takeRowPadding(Move &move, const RunPadding &padding,
                            int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
-  if (isOfWords(move))
+  if (isOfWords(move)) // They took it when they were found.
     return move.fillBytes > 0;
   if (move.runBytes != elementBytes || !isApart(pitch, elementBytes))
     return false;
@@ -802,9 +777,9 @@ void Schedule::orderDivided(int64_t mostInOneSet) {
   for (Move &move : moves) {
     bool isCached = !move.isStreamed;
     bool isDivided = isDividedAmongFew(move) || (isCached && isOfWords(move));
-    if (isCached && evictsColumns(move, mostInOneSet))
-      isDivided = false;
-    if (isDivided || (isCached && isCopiedBySource(move, mostInOneSet)))
+    bool followsSource =
+        isDivided && !(isCached && evictsColumns(move, mostInOneSet));
+    if (followsSource || (isCached && isCopiedBySource(move, mostInOneSet)))
       orderBySource(move.loops);
   }
 }

@@ -93,14 +93,11 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
     return chooseSquares<RunBytes, 2>(job);
   if (job.square == 4)
     return chooseSquares<RunBytes, 4>(job);
-  Kernel *kernel = nullptr;
-  if constexpr (RunBytes <= 8) {
-    kernel = chooseTurns<RunBytes, 2>(job);
-    if (!kernel)
-      kernel = chooseTurns<RunBytes, 4>(job);
-    if (kernel)
-      return kernel;
-  }
+  Kernel *kernel = chooseTurns<RunBytes, 2>(job);
+  if (!kernel)
+    kernel = chooseTurns<RunBytes, 4>(job);
+  if (kernel)
+    return kernel;
   if (job.moreRows.count > 1 || job.moreColumns.count > 1)
     return transposeChains<RunBytes, AsTheyAre>;
   if constexpr (RunBytes <= 8) {

@@ -51,9 +51,6 @@ TESSERA_INLINE void turnWords(V (&words)[N]) {
   }
 }
 
-/// Longer ones are rare: they go as chains.
-constexpr int64_t kMaxWordBytes = 8;
-
 /// What words hold of rows that there are not.
 struct MissingRows {
   const char *filler; ///< Runs for them.

@@ -334,8 +334,9 @@ TEST(Runtime, OtherDimensionsPacked) {
                               {"u8[80,48,7]", "T(32,128)(4,1)"},
                               {"bf16[130,48,3]", "T(8,128)(2,1)"},
                               {"f64[4,6,20]", "T(4,16)(2,1)"}})
-    for (auto [padding, streamedBytes] :
-         {std::pair("", int64_t(1)), {"PV(one)", int64_t(1) << 40}})
+    for (auto [padding, streamedBytes] : {std::pair("", int64_t(1)),
+                                          {"", int64_t(1) << 40},
+                                          {"PV(one)", int64_t(1) << 40}})
       for (const char *from : {"2,1,0", "1,0,2", "0,2,1"})
         for (const char *to : {"2,1,0", "2,0,1", "1,2,0", "0,1,2"}) {
           auto get = [=, array = array, tiles = tiles,
