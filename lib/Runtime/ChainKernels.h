@@ -141,15 +141,16 @@ template <int64_t Count> class PlacedColumns {
 public:
   TESSERA_INLINE PlacedColumns(char *begin, const int64_t *places,
                                char *nowhere) {
-    TESSERA_UNROLL
-    for (int64_t k = 0; k < Count; ++k)
-      begins[k] = hide(begin + places[k]);
-    if (!nowhere)
+    if (!nowhere) {
+      TESSERA_UNROLL
+      for (int64_t k = 0; k < Count; ++k)
+        begins[k] = hide(begin + places[k]);
       return;
+    }
     TESSERA_UNROLL
     for (int64_t k = 0; k < Count; ++k)
-      if (places[k] == Chain::kNowhere)
-        begins[k] = hide(nowhere);
+      begins[k] =
+          hide(places[k] == Chain::kNowhere ? nowhere : begin + places[k]);
   }
   TESSERA_INLINE char *operator[](int64_t column) const {
     return begins[column];

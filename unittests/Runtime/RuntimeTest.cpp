@@ -65,7 +65,7 @@ TEST(Runtime, PairsOfSeveralBlocks) {
 
 TEST(Runtime, PairsOfEachKernel) {
   Runner runner(testSeed());
-  for (int i = 0; i < 6; ++i)
+  for (int i = 0; i < testCount(60); ++i)
     for (const auto &list : {getKernelPairs(), getRaggedPairs()})
       for (const auto &[source, destination] : list) {
         runner.check(source, destination);
@@ -93,7 +93,7 @@ TEST(Runtime, StreamedColumns) {
                             "f64[9,515]", "c128[5,514]", "f32[3,700]"})
     for (bool isForward : {false, true}) {
       Shape rows = parse(array), columns = parse(std::string(array) + "{0,1}");
-      for (int i = 0; i < 4; ++i) {
+      for (int i = 0; i < testCount(40); ++i) {
         runner.check(isForward ? rows : columns, isForward ? columns : rows,
                      /*streamedBytes=*/1);
         if (HasFatalFailure())
@@ -121,7 +121,7 @@ TEST(Runtime, DenseColumns) {
                                 {"f32[2,3,4,37,21]", "{3,4,2,0,1}"},
                                 {"f64[4,21,40]", "{1,2,0:PD(4,21,41)}"},
                                 {"c128[3,7,50]", "{1,2,0}"}})
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < testCount(40); ++i) {
       runner.check(parse(array), parse(std::string(array) + columns),
                    /*streamedBytes=*/1);
       if (HasFatalFailure())
@@ -209,7 +209,7 @@ TEST(Runtime, TransposesOfTiles) {
             {get("{1,0" + tiled), get("{0,1}")},
             {get("{1,0}"), get("{0,1" + tiled)},
             {get("{1,0" + tiled), get("{0,1" + tiled)}})
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < testCount(40); ++i) {
           runner.check(source, destination, streamedBytes);
           if (HasFatalFailure())
             return;
