@@ -71,6 +71,25 @@ constexpr int64_t kMaxWordBytes = 8;
 enum class SquareSides : uint8_t { Both, Source, Destination };
 constexpr int64_t kRunOfSquare = 4;
 
+/// How the registers of a block of the destination are put together, one behind
+/// another: each of windows of 16 bytes of the source, of which it picks bytes.
+/// The last register ends with the block.
+struct GatherTable {
+  /// The number of a byte that comes from another window.
+  static constexpr uint8_t kNone = 0x80;
+
+  /// Windows of a register, or of each lane of 16 bytes of it.
+  int64_t ways;
+  bool isShared;
+  /// For each register, where these begin, from where the source of the block
+  /// does. For each way, those of all lanes, if they have their own.
+  const int64_t *places;
+  /// For each register and way, the number that each byte has in its window.
+  const uint8_t *numbers;
+};
+constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;
+constexpr int64_t kMostGatheredBytes = 256; ///< Of a block.
+
 /// The loops of one call of a kernel, outermost first, and what each step of
 /// them moves.
 struct Job {
@@ -100,6 +119,9 @@ struct Job {
   /// Of a transpose: whether those behind the rows are written as they were.
   bool keepsPadding;
 
+  /// Of a gather, whose block is the run.
+  GatherTable gather;
+
   /// Of bits: the bytes of a step, which bits of them are written, and the
   /// width of an element whose sign goes into those above (0: zeros do).
   const ByteParts *bytes;
@@ -126,6 +148,10 @@ struct KernelTable {
   KernelChoice *transpose;
   KernelChoice *packBits;
   KernelChoice *fill;
+  KernelChoice *gather;
+  /// Bytes of the registers of gathers; blocks that are shorter have those of
+  /// 16. 0: there are no gathers.
+  int64_t gatherBytes;
   /// What others must wait for behind moves that bypass the caches.
   void (*fence)();
 };

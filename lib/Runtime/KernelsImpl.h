@@ -15,6 +15,7 @@
 #define TESSERA_LIB_RUNTIME_KERNELSIMPL_H
 
 #include "BitKernels.h"
+#include "GatherKernels.h"
 
 namespace tessera::runtime {
 namespace {
@@ -45,8 +46,9 @@ Kernel *chooseFill(const Job &job) {
 } // namespace
 
 const KernelTable TESSERA_KERNEL_TABLE = {
-    TESSERA_KERNEL_NAME, kVectorBytes, chooseCopy, chooseTranspose,
-    choosePackBits,      chooseFill,   fence};
+    TESSERA_KERNEL_NAME, kVectorBytes,   chooseCopy,
+    chooseTranspose,     choosePackBits, chooseFill,
+    chooseGather,        kGatherBytes,   fence};
 
 } // namespace tessera::runtime
 

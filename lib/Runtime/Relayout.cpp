@@ -167,7 +167,7 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   bool isShort = kernels->vectorBytes < kLineBytes;
   auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
                             getPlanSide(dst, dstAxes, dstBox), bits,
-                            padding.has_value());
+                            padding.has_value(), kernels->gatherBytes);
   if (!made) {
     llvm::consumeError(made.takeError());
     return std::nullopt;

@@ -8,6 +8,8 @@
 
 #include "Schedule.h"
 
+#include "Gathers.h"
+
 #include "tessera/Conversion/TesseraToVector/CostModel.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -38,15 +40,24 @@ static constexpr int64_t kMaxPackedStride = 8, kMinPackedColumns = 16;
 // One nest
 //===----------------------------------------------------------------------===//
 
-/// The loops and offsets of a nest, in bytes.
-static Move makeMove(const StridedNest &nest, int64_t srcBytes,
-                     int64_t dstBytes) {
-  Move move;
-  move.srcOffset = nest.srcOffset * srcBytes;
-  move.dstOffset = nest.dstOffset * dstBytes;
+/// A nest, in bytes.
+static ElementNest getBytes(const StridedNest &nest, int64_t srcBytes,
+                            int64_t dstBytes) {
+  ElementNest bytes;
+  bytes.srcOffset = nest.srcOffset * srcBytes;
+  bytes.dstOffset = nest.dstOffset * dstBytes;
   for (const PlanLoop &loop : nest.loops)
-    move.loops.push_back(
+    bytes.loops.push_back(
         {loop.count, loop.srcStride * srcBytes, loop.dstStride * dstBytes});
+  return bytes;
+}
+
+/// A move of single elements, so far.
+static Move makeMove(const ElementNest &nest) {
+  Move move;
+  move.srcOffset = nest.srcOffset;
+  move.dstOffset = nest.dstOffset;
+  move.loops = nest.loops;
   return move;
 }
 
@@ -253,13 +264,12 @@ static void orderBySource(llvm::MutableArrayRef<Loop> loops) {
   });
 }
 
-/// Strides of the source are of `srcBytes`; `wholeBytes` are those of its
-/// buffer, or 0 where that may hold anything else.
-static Move planCopy(const StridedNest &nest,
+/// `wholeBytes` are those of the buffer of the source, or 0 where that may hold
+/// anything else.
+static Move planCopy(const ElementNest &nest,
                      const std::optional<RunPadding> &padding,
-                     int64_t elementBytes, int64_t srcBytes,
-                     int64_t wholeBytes) {
-  Move move = makeMove(nest, srcBytes, elementBytes);
+                     int64_t elementBytes, int64_t wholeBytes) {
+  Move move = makeMove(nest);
   absorbRun(move, elementBytes);
   if (findWords(move, padding, elementBytes))
     return move;
@@ -320,6 +330,15 @@ static void findChains(Move &move) {
     take(move.rows, &Loop::dst, move.moreRows);
 }
 
+/// A move of elements without padding.
+static Move planElements(const ElementNest &nest, int64_t elementBytes,
+                         int64_t wholeBytes) {
+  Move move =
+      planCopy(nest, /*padding=*/std::nullopt, elementBytes, wholeBytes);
+  findChains(move);
+  return move;
+}
+
 /// Whether rows or columns go on in the next tile.
 static bool isChained(const Move &move) {
   return move.moreRows.count > 1 || move.moreColumns.count > 1;
@@ -361,7 +380,7 @@ static bool takePadding(Move &move, const RunPadding &padding,
 }
 
 static Move planFill(const StridedNest &nest, int64_t elementBytes) {
-  Move move = makeMove(nest, 0, elementBytes);
+  Move move = makeMove(getBytes(nest, 0, elementBytes));
   move.kind = Move::Kind::Fill;
   move.srcOffset = 0;
   move.runBytes = elementBytes;
@@ -424,9 +443,9 @@ static void findRuns(Move &move) {
 
 static Move planPacked(const PackedNest &nest, const ElementBits &bits) {
   if (nest.mask == 0xFF && nest.packedBytes.empty())
-    return planCopy(nest.strided, /*padding=*/std::nullopt, /*elementBytes=*/1,
-                    /*srcBytes=*/1, /*wholeBytes=*/0);
-  Move move = makeMove(nest.strided, 1, 1);
+    return planElements(getBytes(nest.strided, 1, 1), /*elementBytes=*/1,
+                        /*wholeBytes=*/0);
+  Move move = makeMove(getBytes(nest.strided, 1, 1));
   move.kind = Move::Kind::PackBits;
   if (nest.mask == 0xFF)
     findRuns(move);
@@ -449,6 +468,71 @@ static Move planPackedFill(const PackedNest &nest) {
 }
 
 //===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+/// The cycles, about, in which a move writes as much as a register has if it
+/// has few rows or columns; 0 for others, which registers suit. Measured on
+/// Zen 3.
+static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
+  constexpr int64_t kElement = 3, kBlock = 40;
+  int64_t run = move.runBytes, runs = registerBytes / run;
+  bool isPlain =
+      move.fillBytes == 0 && !move.keepsPadding && run <= kMaxInterleavedBytes;
+  if (move.kind == Move::Kind::Copy) {
+    if (!isPlain || move.loops.empty())
+      return 0;
+    // Blocks read all of a line at once.
+    auto isWithinLine = [](const Loop &loop) {
+      return std::abs(loop.src) < kLineBytes;
+    };
+    bool jumps = !isWithinLine(move.loops.back()) &&
+                 llvm::any_of(move.loops, isWithinLine);
+    return runs * (jumps ? kElement : 1);
+  }
+  if (!isPlain || !isTiled(move) || move.square > 1 || isDividedRun(move))
+    return 0;
+  int64_t inLane = kMaxTransposedBytes / run, rounds = llvm::Log2_64(inLane);
+  int64_t rows = move.rows.count, columns = move.columns.count;
+  bool hasFewRows = rows * move.moreRows.count < inLane;
+  bool hasFewColumns = columns * move.moreColumns.count < inLane;
+  if (!hasFewRows && !hasFewColumns)
+    return 0;
+  // Less than a register goes element by element.
+  if ((hasFewRows && columns < runs) || (hasFewColumns && rows < runs))
+    return runs * kElement;
+  // Registers of all rows or columns of a lane are unpacked in rounds; columns
+  // of few rows are stored one by one.
+  int64_t cycles = hasFewColumns
+                       ? inLane * rounds / columns + 2
+                       : llvm::divideCeil(runs, rows) * 2 * (rounds - 1);
+  return cycles + kBlock * runs / (rows * columns);
+}
+
+/// Replaces the last one of `moves`, which moves `elements`, with gathers where
+/// those take less time, and a move of what they leave.
+static void takeGathers(const ElementNest &elements, int64_t elementBytes,
+                        int64_t registerBytes, int64_t wholeBytes,
+                        std::vector<Move> &moves) {
+  if (registerBytes == 0)
+    return;
+  int64_t mostCycles = getFewCycles(moves.back(), registerBytes);
+  std::optional<ElementNest> rest = elements;
+  while (rest) {
+    ElementNest nest = std::move(*rest);
+    rest.reset();
+    auto gather =
+        planGather(nest, elementBytes, registerBytes, mostCycles, rest);
+    if (!gather)
+      return;
+    moves.back() = std::move(*gather);
+    if (rest)
+      moves.push_back(
+          planCopy(*rest, /*padding=*/std::nullopt, elementBytes, wholeBytes));
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // All nests
 //===----------------------------------------------------------------------===//
 
@@ -456,13 +540,14 @@ static Move planPackedFill(const PackedNest &nest) {
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, bool keepsPadding,
                      int64_t elementBytes, const PlanSide &src,
-                     Schedule &schedule) {
+                     int64_t gatherBytes, Schedule &schedule) {
   int64_t srcBytes = src.strides ? 1 : elementBytes;
   int64_t wholeBytes =
       src.isWhole() ? src.axes.numAllocated() * elementBytes : 0;
   for (const StridedNest &nest : nests) {
     auto padding = findPadding(nest, fills);
-    Move move = planCopy(nest, padding, elementBytes, srcBytes, wholeBytes);
+    const ElementNest elements = getBytes(nest, srcBytes, elementBytes);
+    Move move = planCopy(elements, padding, elementBytes, wholeBytes);
     if (keepsPadding) {
       move.keepsPadding =
           padding && takeRowPadding(move, *padding, elementBytes);
@@ -471,7 +556,10 @@ static void addMoves(llvm::ArrayRef<StridedNest> nests,
           planFill(fills[padding->fill], elementBytes));
       fills.erase(fills.begin() + padding->fill);
     }
+    findChains(move);
     schedule.moves.push_back(std::move(move));
+    takeGathers(elements, elementBytes, gatherBytes, wholeBytes,
+                schedule.moves);
   }
   if (!keepsPadding)
     for (const StridedNest &nest : fills)
@@ -502,7 +590,8 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
 }
 
 llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
-                                       ElementBits bits, bool fillPadding) {
+                                       ElementBits bits, bool fillPadding,
+                                       int64_t gatherBytes) {
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return unsupportedError(
         "schedule", "at most " + llvm::Twine(kMaxAxes) + " axes", "more");
@@ -525,12 +614,11 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (isOfBytes) {
     int64_t bytes = bits.dst / 8;
     addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding, bytes,
-             src, schedule);
+             src, gatherBytes, schedule);
   } else if (llvm::Error error =
                  addPackedMoves(*nests, fills, bits, schedule.moves)) {
     return std::move(error);
   }
-  llvm::for_each(schedule.moves, findChains);
   return schedule;
 }
 
@@ -724,7 +812,7 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     bool isTranspose = move.kind == Move::Kind::Transpose;
-    move.isStreamed = isLong || isTranspose;
+    move.isStreamed = isLong || isTranspose || move.kind == Move::Kind::Gather;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
@@ -835,7 +923,10 @@ static int64_t countWritten(const Move &move) {
 /// Bytes of a side from the first one that a step of the loop at `depth` moves
 /// to the last one.
 static int64_t getSpan(const Move &move, size_t depth, int64_t Loop::*side) {
-  int64_t span = move.runBytes + (side == &Loop::dst ? move.fillBytes : 0);
+  bool isGathered = move.kind == Move::Kind::Gather && side == &Loop::src;
+  int64_t span =
+      isGathered ? move.gather.srcSpan
+                 : move.runBytes + (side == &Loop::dst ? move.fillBytes : 0);
   auto add = [&](const Loop &loop) {
     span += (loop.count - 1) * std::abs(loop.*side);
   };
@@ -996,6 +1087,8 @@ Kernel *tessera::runtime::getKernel(const KernelTable &kernels, Move::Kind kind,
     return kernels.copy(job);
   case Move::Kind::Transpose:
     return kernels.transpose(job);
+  case Move::Kind::Gather:
+    return kernels.gather(job);
   case Move::Kind::PackBits:
     return kernels.packBits(job);
   case Move::Kind::Fill:
@@ -1025,6 +1118,7 @@ Task tessera::runtime::makeTask(
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
   job.keepsPadding = move.keepsPadding;
+  job.gather = move.gather.getTable();
   job.bytes = move.bytes.data();
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
@@ -1069,6 +1163,8 @@ static llvm::StringRef getKindName(Move::Kind kind) {
     return "copy";
   case Move::Kind::Transpose:
     return "transpose";
+  case Move::Kind::Gather:
+    return "gather";
   case Move::Kind::PackBits:
     return "pack bits";
   case Move::Kind::Fill:
@@ -1107,11 +1203,14 @@ void Move::print(llvm::raw_ostream &os) const {
   if (square > 1)
     os << ", squares of " << square << " by " << square
        << getSidesName(squareSides);
+  if (kind == Kind::Gather)
+    os << ", " << gather.ways << " windows of a "
+       << (gather.isShared ? "register" : "lane");
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : llvm::ArrayRef(loops).drop_front(numShared))
     printLoop("for", loop, os);
-  if (kind == Kind::Copy || kind == Kind::Fill)
+  if (kind == Kind::Copy || kind == Kind::Fill || kind == Kind::Gather)
     return;
   printLoop("rows", rows, os);
   if (moreRows.count > 1)

@@ -39,9 +39,23 @@ struct StreamedBytes {
   int64_t transposes, others;
 };
 
+/// What a GatherTable points to.
+struct Gather {
+  GatherTable getTable() const {
+    return {ways, isShared, places.data(), numbers.data()};
+  }
+
+  int64_t ways = 0;
+  bool isShared = true;
+  std::vector<int64_t> places;
+  std::vector<uint8_t> numbers;
+  /// Bytes of the source between which all of a block lies.
+  int64_t srcSpan = 0;
+};
+
 /// A nest with its kernel; distances in bytes.
 struct Move {
-  enum class Kind : uint8_t { Copy, Transpose, PackBits, Fill };
+  enum class Kind : uint8_t { Copy, Transpose, Gather, PackBits, Fill };
 
   Move() = default;
   Move(Move &&) = default;
@@ -71,6 +85,7 @@ struct Move {
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
   int signedBits = 0;
+  Gather gather;
 
   /// Whether `fillBytes` are those behind the last column.
   bool isFilledBehindColumns() const {
@@ -110,7 +125,8 @@ public:
   /// Strides of `src`, where it has any, are bytes. Error: *unsupported* where
   /// there are no strided nests.
   static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
-                                      ElementBits bits, bool fillPadding);
+                                      ElementBits bits, bool fillPadding,
+                                      int64_t gatherBytes);
 
   /// Bytes that are written.
   int64_t numBytes() const;

@@ -318,6 +318,42 @@ TEST(Runtime, ShortDimensions) {
   }
 }
 
+// Blocks of the destination that are put together from a few places of the
+// source: of elements of each width, of less than a register and of several,
+// with what is left of a loop, and with padding behind them.
+TEST(Runtime, Gathers) {
+  Runner runner(testSeed());
+  for (auto [array, source, destination] :
+       {std::tuple("u8[70,3,40]", "", "{1,2,0}"),
+        {"u8[90,5,7]", "", "{1,2,0}"},
+        {"u8[40,12,13]", "", "{1,2,0}"},
+        {"u8[3,1031]", "", "{0,1}"},
+        {"u8[3,53,41]", "", "{0,2,1}"},
+        {"u8[20,100,3]", "", "{1,2,0}"},
+        {"u8[50,3,7]", "", "{1,2,0:PD(50,3,8)}"},
+        {"u8[30,5,7]", "", "{1,2,0:PD(30,6,7)}"},
+        {"u8[3,8,30]", "{1,2,0:PD(3,8,33)}", "{2,0,1}"},
+        {"u8[2,3,4,5,6]", "", "{1,2,3,4,0}"},
+        {"bf16[30,3,40]", "", "{1,2,0}"},
+        {"bf16[29,5,7]", "", "{1,2,0}"},
+        {"bf16[64,3,130]", "{0,1,2:T(8,128)(2,1)}", "{2,1,0}"},
+        {"f32[30,3,7]", "", "{1,2,0}"},
+        {"f64[19,3,3]", "", "{1,2,0}"},
+        {"u8[13,160,5]", "{1,0,2:T(8,128)(4,1)}", "{2,1,0}"},
+        {"u8[7,40,130]", "{2,1,0:T(8,128)(4,1)}", "{0,1,2}"},
+        {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"}})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+      Shape from = parse(array + std::string(source));
+      Shape to = parse(array + std::string(destination));
+      for (int i = 0; i < testCount(40); ++i) {
+        runner.check(from, to, streamedBytes);
+        runner.check(to, from, streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+    }
+}
+
 // Tiles that pack another dimension on the other side, which is one of those of
 // the lines there, or is not; whole words and squares, and parts of some.
 TEST(Runtime, OtherDimensionsPacked) {
@@ -611,9 +647,16 @@ TEST(Runtime, StridedSources) {
   overlapping.strides = {2, 1000, 4};
   overlapping.offset = 0;
   overlapping.bytes = 4 * 2 + 7 * 1000 + 127 * 4 + 2;
+  // Windows of a gather that goes backwards begin with its last element.
+  Shape colours = parse("u8[9,3,40]{1,2,0}");
+  RandomStrides backwards(colours.dimensions(), 1, runner);
+  backwards.strides = {-300, 90, -2};
+  backwards.offset = 8 * 300 + 39 * 2;
+  backwards.bytes = backwards.offset + 2 * 90 + 1;
   for (int i = 0; i < 8; ++i) {
     checkStrided(pairsOfRows, everyOther, runner);
     checkStrided(windows, overlapping, runner);
+    checkStrided(colours, backwards, runner);
   }
 }
 
@@ -675,6 +718,42 @@ TEST(Runtime, OrderOfTiles) {
                   .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
               std::string::npos);
   }
+}
+
+// Small blocks are gathered, where there is an instruction that picks bytes by
+// number: from windows of all of a register, or of each lane.
+TEST(Runtime, GatheredBlocks) {
+  struct {
+    const char *source, *destination, *text;
+  } cases[] = {
+      {"u8[2000,3,40]", "u8[2000,3,40]{1,2,0}",
+       "gather of 120 bytes, src 0 dst 0, 3 windows of a register\n"
+       "  for 2000  src 120 dst 120\n"},
+      {"u8[2000,40,3]", "u8[2000,40,3]{1,2,0}", " windows of a lane\n"},
+      // What is left of a loop.
+      {"u8[3,1031]", "u8[3,1031]{0,1}",
+       "  for 16  src 64 dst 192\n"
+       "gather of 21 bytes, src 1024 dst 3072, 3 windows of a register\n"},
+      // A row that would be no whole block.
+      {"u8[70,100,3]", "u8[70,100,3]{1,2,0}",
+       "gather of 100 bytes, src 0 dst 0, 3 windows of a lane\n"
+       "  for 70  src 300 dst 300\n"
+       "  for 3  src 1 dst 100\n"},
+      // All of a line is read at once.
+      {"u8[7,40,384]{2,1,0:T(8,128)(4,1)}", "u8[7,40,384]{0,1,2}",
+       "  for 128  src 4 dst 280\n"},
+      // Rows and columns that fill registers are none.
+      {"u8[20,40,40]", "u8[20,40,40]{1,2,0}", "transpose of 1 byte"},
+      {"f32[3,1000]", "f32[3,1000]{0,1}", "transpose of 4 bytes"},
+  };
+  for (const auto &[source, destination, text] : cases)
+    for (int64_t vectorBytes : {32, 64}) {
+      std::string moves = printMoves(source, destination, vectorBytes,
+                                     /*streamedBytes=*/int64_t(1) << 40);
+      if (moves.find("AVX") == std::string::npos)
+        GTEST_SKIP() << "no registers of 32 bytes";
+      EXPECT_NE(moves.find(text), std::string::npos) << moves;
+    }
 }
 
 // Past the caches, rows are interleaved in the order that is faster on this

@@ -1,0 +1,250 @@
+//===- Gathers.cpp - Plans of gathers -------------------------------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gathers.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+static constexpr int64_t kWindowBytes = 16, kMostRegisterBytes = 32;
+static constexpr int64_t kMostElementBytes = 8;
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// How many of `count` steps of `bytes` make a block, so that the fewest
+/// registers are written.
+static int64_t chooseSteps(int64_t count, int64_t bytes,
+                           int64_t registerBytes) {
+  constexpr int64_t kRestRegisters = 4; // What another move costs.
+  auto countRegisters = [=](int64_t steps) {
+    auto inBlock = [=](int64_t steps) {
+      return llvm::divideCeil(steps * bytes, registerBytes);
+    };
+    int64_t rest = count % steps;
+    return count / steps * inBlock(steps) +
+           (rest > 0 ? inBlock(rest) + kRestRegisters : 0);
+  };
+  int64_t most = std::min(count, kMostGatheredBytes / bytes);
+  int64_t best = bytes < registerBytes ? most : 1;
+  int64_t least = countRegisters(best);
+  for (int64_t steps = most; steps > most / 2; --steps)
+    if (int64_t registers = countRegisters(steps); registers < least) {
+      least = registers;
+      best = steps;
+    }
+  return best;
+}
+
+/// The first loop whose steps are so far apart in the destination.
+static Loop *findStep(ElementNest &nest, int64_t bytes) {
+  return llvm::find_if(nest.loops,
+                       [=](const Loop &loop) { return loop.dst == bytes; });
+}
+
+/// The last steps of a loop of `nest`, with the loops of `block` within.
+static ElementNest getLast(const ElementNest &nest, const Loop &loop,
+                           int64_t steps, llvm::ArrayRef<Loop> block) {
+  ElementNest last = nest;
+  int64_t begin = loop.count - steps;
+  last.srcOffset += begin * loop.src;
+  last.dstOffset += begin * loop.dst;
+  Loop *own = last.loops.begin() + (&loop - nest.loops.begin());
+  own->count = steps;
+  if (steps == 1)
+    last.loops.erase(own);
+  last.loops.append(block.rbegin(), block.rend());
+  return last;
+}
+
+/// Takes the loops of a block from a nest, innermost first: all of those whose
+/// elements follow one another in the destination, and a part of the last one,
+/// as there is room.
+static llvm::SmallVector<Loop, 6> takeBlock(ElementNest &nest,
+                                            int64_t elementBytes,
+                                            int64_t registerBytes,
+                                            std::optional<ElementNest> &rest) {
+  llvm::SmallVector<Loop, 6> block;
+  int64_t bytes = elementBytes;
+  while (2 * bytes <= kMostGatheredBytes) {
+    Loop *loop = findStep(nest, bytes);
+    if (loop == nest.loops.end())
+      break;
+    int64_t steps = chooseSteps(loop->count, bytes, registerBytes);
+    if (steps == 1)
+      break;
+    if (int64_t left = loop->count % steps)
+      rest = getLast(nest, *loop, left, block);
+    block.push_back({steps, loop->src, loop->dst});
+    bytes *= steps;
+    int64_t blocks = loop->count / steps;
+    *loop = {blocks, steps * loop->src, steps * loop->dst};
+    if (blocks > 1)
+      break;
+    nest.loops.erase(loop);
+    if (rest)
+      break;
+  }
+  return block;
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Bytes of the source, and the number that each byte of a register, or of a
+/// lane, has among them.
+struct Window {
+  int64_t place;
+  std::array<uint8_t, kMostRegisterBytes> numbers;
+};
+
+/// Where the elements of a block come from, in the order of the destination.
+struct Sources {
+  Sources(llvm::ArrayRef<Loop> block, int64_t elementBytes);
+
+  int64_t numBytes() const { return elementBytes * elements.size(); }
+  /// The windows of so many bytes of the block, from `begin` on.
+  llvm::SmallVector<Window, 4> getWindows(int64_t begin, int64_t bytes) const;
+
+  int64_t elementBytes;
+  std::vector<int64_t> elements;
+  int64_t begin, end;
+};
+} // namespace
+
+Sources::Sources(llvm::ArrayRef<Loop> block, int64_t elementBytes)
+    : elementBytes(elementBytes), elements(1) {
+  for (const Loop &loop : block) {
+    size_t inner = elements.size();
+    for (size_t i = inner; i < inner * loop.count; ++i)
+      elements.push_back(elements[i - inner] + loop.src);
+  }
+  auto [first, last] = std::minmax_element(elements.begin(), elements.end());
+  begin = *first;
+  end = *last + elementBytes;
+}
+
+llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin,
+                                                 int64_t bytes) const {
+  struct Element {
+    int64_t src, at;
+  };
+  llvm::SmallVector<Element, kMostRegisterBytes> sorted;
+  for (int64_t at = 0; at < bytes; at += elementBytes)
+    sorted.push_back({elements[(begin + at) / elementBytes], at});
+  llvm::sort(sorted,
+             [](const Element &a, const Element &b) { return a.src < b.src; });
+  llvm::SmallVector<Window, 4> windows;
+  for (const Element &element : sorted) {
+    bool isWithin = !windows.empty() && element.src + elementBytes <=
+                                            windows.back().place + kWindowBytes;
+    if (!isWithin) {
+      // The last one ends where the source does.
+      windows.push_back({std::min(element.src, end - kWindowBytes), {}});
+      windows.back().numbers.fill(GatherTable::kNone);
+    }
+    Window &window = windows.back();
+    for (int64_t i = 0; i < elementBytes; ++i)
+      window.numbers[element.at + i] = element.src - window.place + i;
+  }
+  return windows;
+}
+
+/// The table of registers of `width` bytes, whose windows are those of `part`
+/// bytes. Nothing for more than `mostWays`.
+static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
+                                        int64_t part, int64_t mostWays) {
+  Gather gather;
+  std::vector<llvm::SmallVector<Window, 4>> parts;
+  int64_t bytes = sources.numBytes();
+  for (int64_t at = 0; at < bytes; at += width)
+    for (int64_t i = 0; i < width; i += part) {
+      parts.push_back(
+          sources.getWindows(std::min(at, bytes - width) + i, part));
+      gather.ways = std::max<int64_t>(gather.ways, parts.back().size());
+      if (gather.ways > mostWays)
+        return std::nullopt;
+    }
+  // Parts of fewer windows read the first one again, of which they pick none.
+  size_t numParts = width / part, ways = gather.ways;
+  gather.isShared = numParts == 1;
+  gather.places.resize(parts.size() * ways);
+  gather.numbers.assign(parts.size() * ways * part, GatherTable::kNone);
+  for (auto [i, windows] : llvm::enumerate(parts))
+    for (size_t k = 0; k < ways; ++k) {
+      const Window &window = windows[k < windows.size() ? k : 0];
+      size_t to = (i / numParts * ways + k) * numParts + i % numParts;
+      gather.places[to] = window.place;
+      if (k < windows.size())
+        std::copy_n(window.numbers.begin(), part,
+                    gather.numbers.begin() + to * part);
+    }
+  gather.srcSpan = sources.end - sources.begin;
+  return gather;
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+/// Makes the loop the innermost one whose steps read from the same lines.
+static void putNearestLast(llvm::MutableArrayRef<Loop> loops) {
+  auto isNearer = [](const Loop &a, const Loop &b) {
+    return std::abs(a.src) < std::abs(b.src);
+  };
+  Loop *nearest = std::min_element(loops.begin(), loops.end(), isNearer);
+  if (nearest != loops.end() && std::abs(nearest->src) < kLineBytes &&
+      isNearer(*nearest, loops.back()))
+    std::rotate(nearest, nearest + 1, loops.end());
+}
+
+std::optional<Move>
+tessera::runtime::planGather(ElementNest nest, int64_t elementBytes,
+                             int64_t registerBytes, int64_t mostCycles,
+                             std::optional<ElementNest> &rest) {
+  // Half cycles: a register is stored; for each way, a window is loaded and
+  // picked from. Those of lanes are put together before.
+  constexpr int64_t kStore = 6, kShared = 3, kSeparate = 4;
+  auto getMostWays = [=](int64_t perWay, int64_t most) {
+    return std::min((2 * mostCycles - kStore) / perWay, most);
+  };
+  int64_t mostShared = getMostWays(kShared, kMostGatherWays);
+  if (mostShared < 1 || elementBytes > kMostElementBytes)
+    return std::nullopt;
+  llvm::SmallVector<Loop, 6> block =
+      takeBlock(nest, elementBytes, registerBytes, rest);
+  Sources sources(block, elementBytes);
+  int64_t bytes = sources.numBytes();
+  if (bytes < kWindowBytes || sources.end - sources.begin < kWindowBytes)
+    return std::nullopt;
+  int64_t width = bytes < registerBytes ? kWindowBytes : registerBytes;
+  std::optional<Gather> gather = makeGather(sources, width, width, mostShared);
+  int64_t mostSeparate = getMostWays(kSeparate, kMostSeparateWays);
+  if (gather)
+    mostSeparate = std::min(mostSeparate, gather->ways * kShared / kSeparate);
+  if (width > kWindowBytes && mostSeparate > 0)
+    if (auto separate = makeGather(sources, width, kWindowBytes, mostSeparate))
+      gather = std::move(separate);
+  if (!gather)
+    return std::nullopt;
+  Move move;
+  move.kind = Move::Kind::Gather;
+  move.srcOffset = nest.srcOffset;
+  move.dstOffset = nest.dstOffset;
+  move.runBytes = bytes;
+  move.loops = std::move(nest.loops);
+  move.gather = std::move(*gather);
+  putNearestLast(move.loops);
+  return move;
+}
