@@ -87,8 +87,11 @@ struct GatherTable {
   /// For each register and way, the number that each byte has in its window.
   const uint8_t *numbers;
 };
+/// The most windows of a register, and of a lane; and the bytes of a block: its
+/// last register may be one that overlaps the one before, and its table is soon
+/// made.
 constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;
-constexpr int64_t kMostGatheredBytes = 256; ///< Of a block.
+constexpr int64_t kMostGatheredBytes = 256;
 
 /// The loops of one call of a kernel, outermost first, and what each step of
 /// them moves.

@@ -471,28 +471,33 @@ static Move planPackedFill(const PackedNest &nest) {
 // Gathers
 //===----------------------------------------------------------------------===//
 
-/// The cycles, about, in which a move writes as much as a register has if it
-/// has few rows or columns; 0 for others, which registers suit. Measured on
-/// Zen 3.
-static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
-  constexpr int64_t kElement = 3, kBlock = 40;
-  int64_t run = move.runBytes, runs = registerBytes / run;
-  bool isPlain =
-      move.fillBytes == 0 && !move.keepsPadding && run <= kMaxInterleavedBytes;
-  if (move.kind == Move::Kind::Copy) {
-    if (!isPlain || move.loops.empty())
-      return 0;
-    // Blocks read all of a line at once.
-    auto isWithinLine = [](const Loop &loop) {
-      return std::abs(loop.src) < kLineBytes;
-    };
-    bool jumps = !isWithinLine(move.loops.back()) &&
-                 llvm::any_of(move.loops, isWithinLine);
-    return runs * (jumps ? kElement : 1);
-  }
-  if (!isPlain || !isTiled(move) || move.square > 1 || isDividedRun(move))
+/// Element by element, a run takes about so many cycles; those that follow one
+/// another take one each.
+static constexpr int64_t kRunCycles = 3;
+
+/// The cycles, about, in which a copy of short runs writes as much as a
+/// register has; 0 for others.
+static int64_t getShortCopyCycles(const Move &move, int64_t registerBytes) {
+  if (move.loops.empty() || move.runBytes > kMaxInterleavedBytes)
     return 0;
-  int64_t inLane = kMaxTransposedBytes / run, rounds = llvm::Log2_64(inLane);
+  // What comes next in a line is read when the line has been evicted.
+  auto isWithinLine = [](const Loop &loop) {
+    return std::abs(loop.src) < kLineBytes;
+  };
+  bool jumps = !isWithinLine(move.loops.back()) &&
+               llvm::any_of(move.loops, isWithinLine);
+  return registerBytes / move.runBytes * (jumps ? kRunCycles : 1);
+}
+
+/// The same of a transpose of few rows or columns; 0 for others, which
+/// registers suit. Measured on Zen 3.
+static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
+  constexpr int64_t kBlockCycles = 40;
+  if (!isTiled(move) || move.square > 1 || isDividedRun(move) ||
+      move.runBytes > kMaxInterleavedBytes)
+    return 0;
+  int64_t runs = registerBytes / move.runBytes;
+  int64_t inLane = kMaxTransposedBytes / move.runBytes;
   int64_t rows = move.rows.count, columns = move.columns.count;
   bool hasFewRows = rows * move.moreRows.count < inLane;
   bool hasFewColumns = columns * move.moreColumns.count < inLane;
@@ -500,13 +505,14 @@ static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
     return 0;
   // Less than a register goes element by element.
   if ((hasFewRows && columns < runs) || (hasFewColumns && rows < runs))
-    return runs * kElement;
+    return runs * kRunCycles;
   // Registers of all rows or columns of a lane are unpacked in rounds; columns
   // of few rows are stored one by one.
+  int64_t rounds = llvm::Log2_64(inLane);
   int64_t cycles = hasFewColumns
                        ? inLane * rounds / columns + 2
                        : llvm::divideCeil(runs, rows) * 2 * (rounds - 1);
-  return cycles + kBlock * runs / (rows * columns);
+  return cycles + kBlockCycles * runs / (rows * columns);
 }
 
 /// Replaces the last one of `moves`, which moves `elements`, with gathers where
@@ -514,9 +520,13 @@ static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
 static void takeGathers(const ElementNest &elements, int64_t elementBytes,
                         int64_t registerBytes, int64_t wholeBytes,
                         std::vector<Move> &moves) {
-  if (registerBytes == 0)
+  const Move &planned = moves.back();
+  if (registerBytes == 0 || planned.numBytes() == 0 || planned.fillBytes > 0 ||
+      planned.keepsPadding)
     return;
-  int64_t mostCycles = getFewCycles(moves.back(), registerBytes);
+  int64_t mostCycles = planned.kind == Move::Kind::Copy
+                           ? getShortCopyCycles(planned, registerBytes)
+                           : getFewCycles(planned, registerBytes);
   std::optional<ElementNest> rest = elements;
   while (rest) {
     ElementNest nest = std::move(*rest);
