@@ -15,7 +15,6 @@ using namespace tessera;
 using namespace tessera::runtime;
 
 static constexpr int64_t kWindowBytes = 16, kMostRegisterBytes = 32;
-static constexpr int64_t kMostElementBytes = 8;
 
 //===----------------------------------------------------------------------===//
 // Blocks
@@ -45,12 +44,6 @@ static int64_t chooseSteps(int64_t count, int64_t bytes,
   return best;
 }
 
-/// The first loop whose steps are so far apart in the destination.
-static Loop *findStep(ElementNest &nest, int64_t bytes) {
-  return llvm::find_if(nest.loops,
-                       [=](const Loop &loop) { return loop.dst == bytes; });
-}
-
 /// The last steps of a loop of `nest`, with the loops of `block` within.
 static ElementNest getLast(const ElementNest &nest, const Loop &loop,
                            int64_t steps, llvm::ArrayRef<Loop> block) {
@@ -76,7 +69,8 @@ static llvm::SmallVector<Loop, 6> takeBlock(ElementNest &nest,
   llvm::SmallVector<Loop, 6> block;
   int64_t bytes = elementBytes;
   while (2 * bytes <= kMostGatheredBytes) {
-    Loop *loop = findStep(nest, bytes);
+    Loop *loop = llvm::find_if(
+        nest.loops, [=](const Loop &loop) { return loop.dst == bytes; });
     if (loop == nest.loops.end())
       break;
     int64_t steps = chooseSteps(loop->count, bytes, registerBytes);
@@ -114,6 +108,8 @@ struct Sources {
   Sources(llvm::ArrayRef<Loop> block, int64_t elementBytes);
 
   int64_t numBytes() const { return elementBytes * elements.size(); }
+  /// Bytes of the source between which they lie.
+  int64_t span() const { return end - begin; }
   /// The windows of so many bytes of the block, from `begin` on.
   llvm::SmallVector<Window, 4> getWindows(int64_t begin, int64_t bytes) const;
 
@@ -190,8 +186,32 @@ static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
         std::copy_n(window.numbers.begin(), part,
                     gather.numbers.begin() + to * part);
     }
-  gather.srcSpan = sources.end - sources.begin;
+  gather.srcSpan = sources.span();
   return gather;
+}
+
+/// The table that takes the least time: of windows of registers, or of those of
+/// lanes where they are fewer. Nothing for more than `mostCycles` a register.
+static std::optional<Gather> chooseGather(const Sources &sources,
+                                          int64_t registerBytes,
+                                          int64_t mostCycles) {
+  // Half cycles: a register is stored; for each way, a window is loaded and
+  // picked from. Those of lanes are put together before.
+  constexpr int64_t kStore = 6, kShared = 3, kSeparate = 4;
+  int64_t bytes = sources.numBytes();
+  if (bytes < kWindowBytes || sources.span() < kWindowBytes)
+    return std::nullopt;
+  int64_t width = bytes < registerBytes ? kWindowBytes : registerBytes;
+  int64_t left = 2 * mostCycles - kStore;
+  auto shared = makeGather(sources, width, width,
+                           std::min(left / kShared, kMostGatherWays));
+  if (width == kWindowBytes)
+    return shared;
+  if (shared)
+    left = std::min(left, shared->ways * kShared);
+  auto separate = makeGather(sources, width, kWindowBytes,
+                             std::min(left / kSeparate, kMostSeparateWays));
+  return separate ? std::move(separate) : std::move(shared);
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,36 +233,19 @@ std::optional<Move>
 tessera::runtime::planGather(ElementNest nest, int64_t elementBytes,
                              int64_t registerBytes, int64_t mostCycles,
                              std::optional<ElementNest> &rest) {
-  // Half cycles: a register is stored; for each way, a window is loaded and
-  // picked from. Those of lanes are put together before.
-  constexpr int64_t kStore = 6, kShared = 3, kSeparate = 4;
-  auto getMostWays = [=](int64_t perWay, int64_t most) {
-    return std::min((2 * mostCycles - kStore) / perWay, most);
-  };
-  int64_t mostShared = getMostWays(kShared, kMostGatherWays);
-  if (mostShared < 1 || elementBytes > kMostElementBytes)
+  if (mostCycles == 0)
     return std::nullopt;
   llvm::SmallVector<Loop, 6> block =
       takeBlock(nest, elementBytes, registerBytes, rest);
   Sources sources(block, elementBytes);
-  int64_t bytes = sources.numBytes();
-  if (bytes < kWindowBytes || sources.end - sources.begin < kWindowBytes)
-    return std::nullopt;
-  int64_t width = bytes < registerBytes ? kWindowBytes : registerBytes;
-  std::optional<Gather> gather = makeGather(sources, width, width, mostShared);
-  int64_t mostSeparate = getMostWays(kSeparate, kMostSeparateWays);
-  if (gather)
-    mostSeparate = std::min(mostSeparate, gather->ways * kShared / kSeparate);
-  if (width > kWindowBytes && mostSeparate > 0)
-    if (auto separate = makeGather(sources, width, kWindowBytes, mostSeparate))
-      gather = std::move(separate);
+  auto gather = chooseGather(sources, registerBytes, mostCycles);
   if (!gather)
     return std::nullopt;
   Move move;
   move.kind = Move::Kind::Gather;
   move.srcOffset = nest.srcOffset;
   move.dstOffset = nest.dstOffset;
-  move.runBytes = bytes;
+  move.runBytes = sources.numBytes();
   move.loops = std::move(nest.loops);
   move.gather = std::move(*gather);
   putNearestLast(move.loops);

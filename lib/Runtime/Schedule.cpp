@@ -537,8 +537,7 @@ static void takeGathers(const ElementNest &elements, int64_t elementBytes,
       return;
     moves.back() = std::move(*gather);
     if (rest)
-      moves.push_back(
-          planCopy(*rest, /*padding=*/std::nullopt, elementBytes, wholeBytes));
+      moves.push_back(planElements(*rest, elementBytes, wholeBytes));
   }
 }
 
@@ -822,7 +821,10 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     bool isTranspose = move.kind == Move::Kind::Transpose;
-    move.isStreamed = isLong || isTranspose || move.kind == Move::Kind::Gather;
+    // Lines that others write in part go through the caches.
+    bool isMost =
+        move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
+    move.isStreamed = isLong || isTranspose || isMost;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));

@@ -754,6 +754,18 @@ TEST(Runtime, GatheredBlocks) {
         GTEST_SKIP() << "no registers of 32 bytes";
       EXPECT_NE(moves.find(text), std::string::npos) << moves;
     }
+  // They bypass the caches unless other moves write parts of their lines.
+  for (auto [array, order, isStreamed] :
+       {std::tuple("u8[2000,3,40]", "{1,2,0}", true),
+        {"u8[3,4001]", "{0,1}", true},
+        {"bf16[24,768,3]", "{1,2,0:T(16,128)(2,1)}", false}}) {
+    std::string destination = array + std::string(order);
+    std::string moves = printMoves(array, destination.c_str(),
+                                   /*vectorBytes=*/32, /*streamedBytes=*/1);
+    EXPECT_NE(moves.find("gather of"), std::string::npos) << moves;
+    EXPECT_EQ(moves.find(", streamed") != std::string::npos, isStreamed)
+        << moves;
+  }
 }
 
 // Past the caches, rows are interleaved in the order that is faster on this
