@@ -114,6 +114,14 @@ private:
   V firstValue, value, lastValue;
 };
 
+template <int Bytes, bool IsStreamed>
+TESSERA_INLINE void writeFixed(const char *src, char *dst) {
+  constexpr int kStep = Bytes < kVectorBytes ? Bytes : kVectorBytes;
+  TESSERA_UNROLL
+  for (int i = 0; i < Bytes; i += kStep)
+    write<IsStreamed>(dst + i, load<Vector<8, kStep>>(src + i));
+}
+
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
   using V = Vector<8, kVectorBytes>;
@@ -255,6 +263,85 @@ void copyFixedRuns(const Job &job, const char *src, char *dst) {
        [](const char *src, char *dst) { copyFixed<Bytes>(src, dst); });
 }
 
+/// The loops over runs of a line or half of one: the innermost one, `rows`,
+/// puts them one behind another in the destination, the one around it,
+/// `columns`, takes them so from the source. Where there is no such loop, it
+/// has one step.
+struct ShortRuns {
+  Loop rows = {1, 0, 0}, columns = {1, 0, 0};
+  size_t numOthers;
+
+  explicit ShortRuns(const Job &job) : numOthers(job.numLoops) {
+    if (numOthers > 0 && job.loops[numOthers - 1].dst == job.runBytes)
+      rows = job.loops[--numOthers];
+    if (numOthers > 0 && job.loops[numOthers - 1].src == job.runBytes)
+      columns = job.loops[--numOthers];
+  }
+
+  /// Whether all are whole lines of the destination, from `dst` on.
+  bool areWholeLines(const Job &job, const char *dst) const {
+    bool isWhole = bytesToLine(dst) == 0 && isOnLine(columns.dst) &&
+                   isOnLine(rows.count * job.runBytes);
+    for (size_t i = 0; i < numOthers; ++i)
+      isWhole &= isOnLine(job.loops[i].dst);
+    return isWhole;
+  }
+};
+
+/// Some lines of each row at a time, and as many rows as make a line:
+///
+///   source           destination
+///   a0 a1 a2 ...     a0 b0 | c0 ...
+///   b0 b1 b2 ...     a1 b1 | c1 ...
+///   c0 ...
+template <int Bytes, bool IsStreamed>
+TESSERA_INLINE void copyShortRows(const ShortRuns &runs, const char *src,
+                                  char *dst) {
+  constexpr int64_t kInLine = kLineBytes / Bytes;
+  constexpr int64_t kColumns = 4 * kInLine, kAhead = 2 * kInLine;
+  const Loop rows = runs.rows, columns = runs.columns;
+  bool isFar = rows.src > kShortRow || rows.src < -kShortRow;
+  auto copyRows = [=](auto numRows, int64_t r, int64_t c) {
+    constexpr int64_t kRows = decltype(numRows)::kCount;
+    const char *from = src + r * rows.src + c * Bytes;
+    char *to = dst + r * Bytes + c * columns.dst;
+    for (int64_t i = 0; isFar && i < kRows; ++i)
+      for (int64_t k = 0; k < kColumns * Bytes; k += kLineBytes)
+        __builtin_prefetch(from + (kAhead + i) * rows.src + k);
+    for (int64_t k = least(kColumns, columns.count - c); k > 0; --k) {
+      TESSERA_UNROLL
+      for (int64_t i = 0; i < kRows; ++i)
+        writeFixed<Bytes, IsStreamed>(from + i * rows.src, to + i * Bytes);
+      from += Bytes;
+      to += columns.dst;
+    }
+  };
+  for (int64_t c = 0; c < columns.count; c += kColumns) {
+    int64_t r = 0;
+    for (; r + kInLine <= rows.count; r += kInLine)
+      copyRows(Constant<kInLine>(), r, c);
+    if (r < rows.count)
+      copyRows(Constant<1>(), r, c);
+  }
+}
+
+template <int Bytes>
+void copyShortRuns(const Job &job, const char *src, char *dst) {
+  const ShortRuns runs(job);
+  if (job.isStreamed && runs.areWholeLines(job, dst))
+    return walk(job.loops, runs.numOthers, src, dst,
+                [=](const char *src, char *dst) {
+                  copyShortRows<Bytes, true>(runs, src, dst);
+                });
+  // A few rows are each read from end to end.
+  if (runs.columns.count > 1 && runs.rows.count > kCacheWays)
+    return walk(job.loops, runs.numOthers, src, dst,
+                [=](const char *src, char *dst) {
+                  copyShortRows<Bytes, false>(runs, src, dst);
+                });
+  copyFixedRuns<Bytes>(job, src, dst);
+}
+
 void copyAnyRuns(const Job &job, const char *src, char *dst) {
   int64_t size = job.runBytes;
   if (size > kLongRun)
@@ -390,9 +477,9 @@ Kernel *chooseCopy(const Job &job) {
   case 16:
     return copyFixedRuns<16>;
   case 32:
-    return copyFixedRuns<32>;
+    return copyShortRuns<32>;
   case 64:
-    return copyFixedRuns<64>;
+    return copyShortRuns<64>;
   case 128:
     return copyFixedRuns<128>;
   case 256:

@@ -790,6 +790,30 @@ static void loopOverBlocks(Move &move) {
   move.moreRows.count = groups;
 }
 
+/// Whether runs of a line or half of one make whole lines of the destination,
+/// if that begins with one, by the innermost loop.
+static bool isOfShortRuns(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.fillBytes > 0 ||
+      (move.runBytes != kLineBytes && move.runBytes != kLineBytes / 2) ||
+      move.loops.empty())
+    return false;
+  const Loop &rows = move.loops.back();
+  return rows.dst == move.runBytes && rows.count * rows.dst % kLineBytes == 0 &&
+         llvm::all_of(llvm::drop_end(move.loops), [](const Loop &loop) {
+           return loop.dst % kLineBytes == 0;
+         });
+}
+
+/// Puts the loop over runs that are contiguous in the source around the
+/// innermost one.
+static void orderShortRuns(Move &move) {
+  auto *end = std::prev(move.loops.end());
+  auto *columns = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  if (columns < end)
+    std::rotate(columns, std::next(columns), end);
+}
+
 /// How many times as much of the caches a transpose takes as it has bytes: sets
 /// between columns that lie powers of two apart stay empty.
 static int64_t getSpread(const Move &move) {
@@ -820,11 +844,12 @@ void Schedule::streamStores(const StreamedBytes &least,
       continue;
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
+    bool isShort = isOfShortRuns(move);
     bool isTranspose = move.kind == Move::Kind::Transpose;
     // Lines that others write in part go through the caches.
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
-    move.isStreamed = isLong || isTranspose || isMost;
+    move.isStreamed = isLong || isShort || isTranspose || isMost;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
@@ -836,6 +861,8 @@ void Schedule::streamStores(const StreamedBytes &least,
       loopOverBlocks(move);
     if (isRead || isTall || isChained(move))
       orderBySource(move.loops);
+    if (isShort)
+      orderShortRuns(move);
   }
 }
 

@@ -131,8 +131,9 @@ public:
   /// Bytes that are written.
   int64_t numBytes() const;
 
-  /// Lets moves of long runs and transposes bypass the caches where the
-  /// destination has at least as many bytes; with registers shorter than a line
+  /// Lets moves of long runs, of shorter ones that make whole lines, and
+  /// transposes bypass the caches where the destination has at least as many
+  /// bytes; with registers shorter than a line
   /// twice as many where runs are divided among few columns. Moves of long runs
   /// and transposes of tiles follow the source, but with such registers those
   /// that read fewer runs side by side than they would write the destination.

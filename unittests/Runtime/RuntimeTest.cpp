@@ -354,6 +354,32 @@ TEST(Runtime, Gathers) {
     }
 }
 
+// Runs of a line or half of one, of which rows become columns: whole lines and
+// parts of some, few rows and many, more columns than are taken at a time.
+TEST(Runtime, ShortRuns) {
+  Runner runner(testSeed());
+  for (auto [array, source, destination] :
+       {std::tuple("f32[260,136]", "", "{1,0:T(128,8)}"),
+        {"f32[131,77]", "", "{1,0:T(128,8)}"},
+        {"f32[256,160]", "", "{1,0:T(32,16)}"},
+        {"bf16[3,20,13,16]", "", "{3,1,2,0}"},
+        {"bf16[2,17,11,32]", "", "{3,1,2,0}"},
+        {"u8[18,11,32]", "", "{2,0,1}"},
+        {"u8[5,21,64]", "", "{2,0,1}"},
+        {"u8[18,11,40]", "{2,1,0:PD(18,11,64)}", "{2,0,1:T(*,32)PV(one)}"},
+        {"f64[40,30,4]", "", "{2,0,1}"}})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+      Shape from = parse(array + std::string(source));
+      Shape to = parse(array + std::string(destination));
+      for (int i = 0; i < testCount(10); ++i) {
+        runner.check(from, to, streamedBytes);
+        runner.check(to, from, streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+    }
+}
+
 // Tiles that pack another dimension on the other side, which is one of those of
 // the lines there, or is not; whole words and squares, and parts of some.
 TEST(Runtime, OtherDimensionsPacked) {
@@ -896,6 +922,27 @@ TEST(Runtime, StreamedRunsFollowASide) {
       EXPECT_NE(moves.find(loops), std::string::npos) << moves;
     }
   }
+}
+
+// Past the caches, halves of lines go in pairs where they make whole lines, the
+// loop over the source's runs around the one over the destination's.
+TEST(Runtime, StreamedShortRuns) {
+  for (auto [source, destination, text] :
+       {std::tuple("f32[256,1024]", "f32[256,1024]{1,0:T(128,8)}",
+                   "copy of 32 bytes, src 0 dst 0, streamed\n"
+                   "  for 2  src 524288 dst 524288\n"
+                   "  for 128  src 32 dst 4096\n  for 128  src 4096 dst 32\n"),
+        {"f32[3,2,256,9,16]{4,3,2,1,0}", "f32[3,2,256,9,16]{4,2,0,3,1}",
+         "  for 3  src 294912 dst 16384\n  for 9  src 64 dst 49152\n"
+         "  for 256  src 576 dst 64\n"},
+        // Rows of an odd number of halves begin anywhere in a line.
+        {"f32[131,72]{1,0:T(128,8)}", "f32[131,72]",
+         "copy of 32 bytes, src 0 dst 0\n"}})
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves =
+          printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
+      EXPECT_NE(moves.find(text), std::string::npos) << moves;
+    }
 }
 
 // Past the caches, what goes on in other tiles follows the source; the loops in
