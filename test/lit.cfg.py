@@ -104,6 +104,9 @@ if cpuinfo.exists() and "avx512bw" in cpuinfo.read_text():
 cross_libraries = ("/usr/aarch64-linux-gnu/lib/libc.a", "/usr/lib/gcc-cross/aarch64-linux-gnu")
 if shutil.which("qemu-aarch64") and all(map(os.path.exists, cross_libraries)):
     config.available_features.add("aarch64-emulator")
+# LLVM writes code for NVIDIA's GPUs.
+if "NVPTX" in config.llvm_targets.split(";"):
+    config.available_features.add("nvptx")
 clang_format = os.path.join(config.llvm_tools_dir, "clang-format")
 if os.path.exists(clang_format):
     config.available_features.add("clang-format")
