@@ -12,7 +12,7 @@ import numpy as np
 
 COMPARISONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
                "gt": operator.gt, "ge": operator.ge, "ltu": operator.lt, "gtu": operator.gt}
-BITWISE = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+BINARY = {"and": operator.and_, "or": operator.or_, "xor": operator.xor, "min": np.minimum, "max": np.maximum}
 # Buffers lie so far apart that no offset leads from one into another.
 DISTANCE = 1 << 44
 
@@ -156,8 +156,8 @@ class Kernel:
         if code == "selp":
             a, b = (self.read(operand, kind) for operand in operands[:2])
             return np.where(self.read(operands[2], "pred"), a, b)
-        if code in BITWISE:
-            return BITWISE[code](*(self.read(operand, kind) for operand in operands))
+        if code in BINARY:
+            return BINARY[code](*(self.read(operand, kind) for operand in operands))
         if code == "not":
             return ~self.read(operands[0], kind)
         if code in ("shl", "shr"):
