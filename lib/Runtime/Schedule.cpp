@@ -250,10 +250,28 @@ static bool isOfWords(const Move &move) {
          isApart(move.moreRows.dst, move.runBytes);
 }
 
+/// Whether each column takes a part of a line alone, as where a dimension of
+/// few elements is padded to lanes.
+static bool isSparse(const Move &move) {
+  if (move.kind != Move::Kind::Transpose || isOfWords(move))
+    return false;
+  int64_t bytes = move.rows.count * move.runBytes;
+  // A loop that continues the rows, or one whose steps are in other lines.
+  auto suits = [&](const Loop &loop) {
+    bool goesOn = loop.dst == bytes;
+    if (goesOn)
+      bytes *= loop.count;
+    return goesOn || loop.count == 1 || std::abs(loop.dst) >= kLineBytes;
+  };
+  return suits(move.moreRows) && suits(move.moreColumns) &&
+         llvm::all_of(move.loops, suits) && bytes < kLineBytes &&
+         std::abs(move.columns.dst) >= kLineBytes;
+}
+
 /// Whether runs of the source are divided among a few columns.
 static bool isDividedAmongFew(const Move &move) {
   return move.kind == Move::Kind::Transpose && !isOfWords(move) &&
-         move.columns.count * move.moreColumns.count <= 4;
+         !isSparse(move) && move.columns.count * move.moreColumns.count <= 4;
 }
 
 /// Makes loops follow the source.
@@ -308,7 +326,7 @@ static bool isTiled(const Move &move) {
 /// Takes the loops that continue rows or columns of less than a line, or of few
 /// lines, as those of tiles do: else a step would read or write these alone.
 static void findChains(Move &move) {
-  if (!isTiled(move))
+  if (!isTiled(move) && !(isSparse(move) && move.fillBytes > 0))
     return;
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
@@ -364,7 +382,25 @@ static bool takeRowPadding(Move &move, const RunPadding &padding,
   return true;
 }
 
-/// The same, and padding behind runs that it copies or interleaves.
+/// Takes the loop that continues rows, if there is one, so that padding lies
+/// behind the rows of each column, which has less than a line of them.
+static bool takeSparseRows(Move &move, const RunPadding &padding,
+                           int64_t elementBytes) {
+  if (move.runBytes != elementBytes || move.square > 1 || !isSparse(move) ||
+      padding.run * elementBytes >= kLineBytes)
+    return false;
+  if (move.rows.count == padding.run)
+    return true;
+  Loop *more = findLoop(move, &Loop::dst, move.rows.count * elementBytes);
+  if (more == move.loops.end() || move.rows.count * more->count != padding.run)
+    return false;
+  move.moreRows = *more;
+  move.loops.erase(more);
+  return true;
+}
+
+/// The same, and padding behind runs that it copies or interleaves, or behind
+/// columns of less than a line.
 static bool takePadding(Move &move, const RunPadding &padding,
                         int64_t elementBytes) {
   int64_t pitch = (padding.run + padding.count) * elementBytes;
@@ -373,7 +409,8 @@ static bool takePadding(Move &move, const RunPadding &padding,
                      !isApart(pitch, elementBytes);
   bool isBehindColumns = move.runBytes == elementBytes && isInterleave(move) &&
                          move.rows.count * move.columns.count == padding.run;
-  if (!isBehindRun && !isBehindColumns)
+  if (!isBehindRun && !isBehindColumns &&
+      !takeSparseRows(move, padding, elementBytes))
     return takeRowPadding(move, padding, elementBytes);
   move.fillBytes = padding.count * elementBytes;
   return true;
@@ -831,21 +868,35 @@ static int64_t getSpread(const Move &move) {
   return std::max<int64_t>(step / size, 1);
 }
 
+/// Bytes that a move writes, those behind its runs or columns included.
+static int64_t countWritten(const Move &move) {
+  int64_t filled = move.fillBytes;
+  if (move.kind == Move::Kind::Transpose && !move.isFilledBehindColumns())
+    filled *= move.columns.count * (isOfWords(move) ? move.moreRows.count : 1);
+  for (const Loop &loop : move.loops)
+    filled *= loop.count;
+  return move.numBytes() + filled;
+}
+
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
-  int64_t bytes = numBytes();
+  int64_t bytes = 0;
+  for (const Move &move : moves)
+    bytes += isSparse(move) ? countWritten(move) : move.numBytes();
   for (Move &move : moves) {
     // Short registers have no masks, and go by turns to few columns.
     bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
     int64_t taken = bytes / (paysLater ? 2 : 1);
-    if (isTiled(move) ? taken * getSpread(move) < least.transposes
-                      : taken < least.others)
+    if (isTiled(move) || isSparse(move)
+            ? taken * getSpread(move) < least.transposes
+            : taken < least.others)
       continue;
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     bool isShort = isOfShortRuns(move);
-    bool isTranspose = move.kind == Move::Kind::Transpose;
+    bool isTranspose = move.kind == Move::Kind::Transpose &&
+                       (!isSparse(move) || move.fillBytes > 0);
     // Lines that others write in part go through the caches.
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
@@ -859,7 +910,7 @@ void Schedule::streamStores(const StreamedBytes &least,
       move.blocks = chooseBlocks(move, target);
     if (move.moreRows.count > 1 && move.moreColumns.count > 1)
       loopOverBlocks(move);
-    if (isRead || isTall || isChained(move))
+    if (isRead || isTall || (isChained(move) && !isSparse(move)))
       orderBySource(move.loops);
     if (isShort)
       orderShortRuns(move);
@@ -941,22 +992,6 @@ static bool isSmaller(const Move &a, const Move &b) {
     return move.kind == Move::Kind::Fill ? 0 : move.numBytes();
   };
   return getSize(a) < getSize(b);
-}
-
-/// Bytes that a move writes, those behind its runs or columns included.
-static int64_t countWritten(const Move &move) {
-  if (move.fillBytes == 0)
-    return move.numBytes();
-  int64_t count = move.runBytes;
-  if (move.kind == Move::Kind::Transpose)
-    count = isOfWords(move)
-                ? move.columns.count * move.moreRows.count * move.moreRows.dst
-                : move.columns.count * move.columns.dst;
-  if (move.kind == Move::Kind::Copy || move.isFilledBehindColumns())
-    count += move.fillBytes;
-  for (const Loop &loop : move.loops)
-    count *= loop.count;
-  return count;
 }
 
 /// Bytes of a side from the first one that a step of the loop at `depth` moves

@@ -11,6 +11,7 @@
 
 #include "ChainKernels.h"
 #include "DenseColumns.h"
+#include "SparseColumns.h"
 #include "WordKernels.h"
 
 namespace tessera::runtime {
@@ -64,6 +65,8 @@ TESSERA_INLINE void transposeCached(const Block &block) {
 
 template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
+  if (SparseColumns<RunBytes>::suits(job))
+    return transposeSparse<RunBytes>(job, src, dst);
   if (!job.isStreamed)
     return walkBlocks(job, src, dst, [](const Block &block) {
       transposeCached<RunBytes>(block);
@@ -98,6 +101,8 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
     kernel = chooseTurns<RunBytes, 4>(job);
   if (kernel)
     return kernel;
+  if (job.fillBytes > 0 && SparseColumns<RunBytes>::suits(job))
+    return transposeAndFill<RunBytes>;
   if (job.moreRows.count > 1 || job.moreColumns.count > 1)
     return transposeChains<RunBytes, AsTheyAre>;
   if constexpr (RunBytes <= 8) {

@@ -380,6 +380,37 @@ TEST(Runtime, ShortRuns) {
     }
 }
 
+// Columns of less than a line, with the padding behind them and without: whole
+// groups of some and the rest, chains of rows and of columns, lines that begin
+// anywhere.
+TEST(Runtime, SparseColumns) {
+  Runner runner(testSeed());
+  for (auto [array, source, destination] :
+       {std::tuple("f32[4,30,3,37]", "{3,1,0,2}", "{0,1,3,2:T(8,128)}"),
+        {"f32[9,51,2]", "{0,1,2}", "{2,1,0:T(1,128)}"},
+        {"f64[3,18,21]", "", "{0,1,2:T(2,8)}"},
+        {"f64[3,18,21]", "", "{0,1,2:PD(11,18,21)}"},
+        {"bf16[12,1,4,50]", "{3,2,1,0:T(8,128)(2,1)}",
+         "{1,0,2,3:T(8,128)(2,1)}"},
+        {"bf16[7,5,131]", "", "{1,0,2:T(8,128)(2,1)}"},
+        {"bf16[25,77,3]", "{1,0,2}", "{2,1,0:PD(100,77,25)}"},
+        {"u8[3,9,20,40]", "{3,2,1,0:T(32,128)(4,1)}",
+         "{0,3,2,1:T(32,128)(4,1)}"},
+        {"u8[8,21,12,16]", "", "{2,0,3,1:T(32,128)(4,1)}"},
+        {"u8[12,24,9,8]", "{0,1,3,2:T(32,128)(4,1)}",
+         "{3,2,1,0:T(32,128)(4,1)}"},
+        {"u8[17,30,40]", "", "{0,2,1:T(1,128)PV(one)}"}})
+    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
+      Shape from = parse(array + std::string(source));
+      Shape to = parse(array + std::string(destination));
+      for (int i = 0; i < testCount(20); ++i) {
+        runner.check(from, to, streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
+    }
+}
+
 // Tiles that pack another dimension on the other side, which is one of those of
 // the lines there, or is not; whole words and squares, and parts of some.
 TEST(Runtime, OtherDimensionsPacked) {
@@ -924,6 +955,31 @@ TEST(Runtime, StreamedRunsFollowASide) {
   }
 }
 
+// They go in the order of the destination, and past the caches if padding makes
+// whole lines of them.
+TEST(Runtime, OrderOfSparseColumns) {
+  const char *source = "f32[4,30,3,40]{3,1,0,2}";
+  const char *sparse = "f32[4,30,3,40]{0,1,3,2:T(8,128)}";
+  std::string loops = "  for 3  src 19200 dst 655360\n"
+                      "  for 30  src 160 dst 512\n"
+                      "  rows 4  src 4800 dst 4\n"
+                      "  columns 40  src 4 dst 16384\n";
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    std::string moves =
+        printMoves(source, sparse, vectorBytes, /*streamedBytes=*/1);
+    EXPECT_NE(moves.find("transpose of 4 bytes, src 0 dst 0\n" + loops),
+              std::string::npos)
+        << moves;
+    std::string filled = std::string(sparse);
+    filled.insert(filled.size() - 1, "PV(zero)");
+    moves = printMoves(source, filled.c_str(), vectorBytes,
+                       /*streamedBytes=*/1);
+    EXPECT_NE(moves.find("streamed, padding behind it\n" + loops),
+              std::string::npos)
+        << moves;
+  }
+}
+
 // Past the caches, halves of lines go in pairs where they make whole lines, the
 // loop over the source's runs around the one over the destination's.
 TEST(Runtime, StreamedShortRuns) {
@@ -1058,26 +1114,26 @@ TEST(Runtime, TurnsWithinTurns) {
 
 // A fill that comes first leads the others along the source.
 TEST(Runtime, FillsLeadTurns) {
-  EXPECT_EQ(checkMoves("f32[3,8,21]{1,2,0}",
-                       "f32[3,8,21]{0,2,1:T(32,128)(4,1)PV(zero)}"),
-            "2016 bytes to 131072, by baseline\n"
+  EXPECT_EQ(checkMoves("f32[5,8,21]{1,2,0}",
+                       "f32[5,8,21]{0,2,1:T(32,128)(4,1)PV(zero)}"),
+            "3360 bytes to 131072, by baseline\n"
             "transpose of 4 bytes, src 0 dst 0\n"
             "  for 5  src 128 dst 2048\n"
             "  rows 4  src 32 dst 4\n"
-            "  more rows 3  src 672 dst 16\n"
+            "  more rows 5  src 672 dst 16\n"
             "  columns 8  src 4 dst 16384\n"
-            "fill of 2000 bytes, src 0 dst 48\n"
+            "fill of 1968 bytes, src 0 dst 80\n"
             "  for 8  src 4 dst 16384\n"
             "  for 5  src 0 dst 2048\n"
             "and copy of 4 bytes, src 640 dst 10240\n"
-            "  for 3  src 672 dst 16\n"
-            "and fill of 2000 bytes, src 0 dst 10288\n"
+            "  for 5  src 672 dst 16\n"
+            "and fill of 1968 bytes, src 0 dst 10320\n"
             "  for 3  src 0 dst 2048\n"
-            "and fill of 48 bytes, src 0 dst 12288\n"
+            "and fill of 80 bytes, src 0 dst 12288\n"
             "  for 2  src 0 dst 2048\n"
             "fill of 12 bytes, src 0 dst 10244\n"
             "  for 8  src 0 dst 16384\n"
-            "  for 3  src 0 dst 16\n");
+            "  for 5  src 0 dst 16\n");
 }
 
 // Padding that keeps its bytes is written back between the rows of a column.
