@@ -234,11 +234,14 @@ static void takeSpreadRow(Move &move) {
   (isRow ? move.columns : move.rows) = {1, move.runBytes, move.runBytes};
 }
 
-/// The same of rows, which are read faster with what lies between.
+/// The same of rows that fill a register, which are read faster with what lies
+/// between.
 static void findSpreadRow(Move &move) {
-  if (move.kind == Move::Kind::Copy && !move.loops.empty() &&
-      move.loops.back().dst == move.runBytes &&
-      isApart(move.loops.back().src, move.runBytes))
+  if (move.kind != Move::Kind::Copy || move.loops.empty())
+    return;
+  const Loop &row = move.loops.back();
+  if (row.dst == move.runBytes && isApart(row.src, move.runBytes) &&
+      row.count * move.runBytes >= kMaxTransposedBytes)
     takeSpreadRow(move);
 }
 
