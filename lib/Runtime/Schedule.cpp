@@ -884,6 +884,7 @@ static int64_t countWritten(const Move &move) {
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
+  // Sparse columns write padding for the most part.
   int64_t bytes = 0;
   for (const Move &move : moves)
     bytes += isSparse(move) ? countWritten(move) : move.numBytes();
@@ -898,9 +899,10 @@ void Schedule::streamStores(const StreamedBytes &least,
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
     bool isShort = isOfShortRuns(move);
+    // Lines that are not filled, or that others write in part, go through the
+    // caches.
     bool isTranspose = move.kind == Move::Kind::Transpose &&
                        (!isSparse(move) || move.fillBytes > 0);
-    // Lines that others write in part go through the caches.
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
     move.isStreamed = isLong || isShort || isTranspose || isMost;

@@ -133,10 +133,10 @@ public:
 
   /// Lets moves of long runs, of shorter ones that make whole lines, and
   /// transposes bypass the caches where the destination has at least as many
-  /// bytes; with registers shorter than a line
-  /// twice as many where runs are divided among few columns. Moves of long runs
-  /// and transposes of tiles follow the source, but with such registers those
-  /// that read fewer runs side by side than they would write the destination.
+  /// bytes; with registers shorter than a line twice as many where runs are
+  /// divided among few columns. Moves of long runs and transposes of tiles
+  /// follow the source, but with such registers those that read fewer runs side
+  /// by side than they would write the destination.
   /// Others get the order and the blocks that suit the costs of `target`.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 

@@ -100,7 +100,7 @@ void transposeSparse(const Job &job, const char *src, char *dst) {
       });
 }
 
-/// So many of the columns of `job`, a line each.
+/// The job of so many columns of `job`, which take a line each.
 inline Job getLines(const Job &job, int64_t columns) {
   Job lines = job;
   lines.isStreamed = false;
