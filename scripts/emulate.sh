@@ -126,4 +126,6 @@ emulator=$!
 trap 'kill -- -$emulator 2>/dev/null || true' EXIT
 # tail is ended by a signal when nobody reads any more.
 tail -n +1 -f --pid=$emulator $folder/console.txt | sed -u '/^status: /q' || true
-grep -q $'^status: 0\r' $folder/console.txt # A console ends lines by both characters.
+# A console ends lines by both characters.
+grep -q $'^status: 0\r' $folder/console.txt ||
+  fail "the tests failed, or $model did not run them: see $folder/console.txt and $folder/bochs.log"

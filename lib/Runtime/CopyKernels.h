@@ -114,22 +114,19 @@ private:
   V firstValue, value, lastValue;
 };
 
-template <int Bytes, bool IsStreamed>
-TESSERA_INLINE void writeFixed(const char *src, char *dst) {
+/// Registers, or a shorter one, past the caches.
+template <int Bytes>
+TESSERA_INLINE void streamFixed(const char *src, char *dst) {
   constexpr int kStep = Bytes < kVectorBytes ? Bytes : kVectorBytes;
   TESSERA_UNROLL
   for (int i = 0; i < Bytes; i += kStep)
-    write<IsStreamed>(dst + i, load<Vector<8, kStep>>(src + i));
+    stream(dst + i, load<Vector<8, kStep>>(src + i));
 }
 
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
-  using V = Vector<8, kVectorBytes>;
-  for (int64_t i = 0; i < size; i += kLineBytes) {
-    TESSERA_UNROLL
-    for (int64_t k = i; k < i + kLineBytes; k += kVectorBytes)
-      stream(dst + k, load<V>(src + k));
-  }
+  for (int64_t i = 0; i < size; i += kLineBytes)
+    streamFixed<kLineBytes>(src + i, dst + i);
 }
 
 /// A run past the caches, but for parts of lines at the ends.
@@ -277,16 +274,17 @@ struct ShortRuns {
     if (numOthers > 0 && job.loops[numOthers - 1].src == job.runBytes)
       columns = job.loops[--numOthers];
   }
-
-  /// Whether all are whole lines of the destination, from `dst` on.
-  bool areWholeLines(const Job &job, const char *dst) const {
-    bool isWhole = bytesToLine(dst) == 0 && isOnLine(columns.dst) &&
-                   isOnLine(rows.count * job.runBytes);
-    for (size_t i = 0; i < numOthers; ++i)
-      isWhole &= isOnLine(job.loops[i].dst);
-    return isWhole;
-  }
 };
+
+/// Whether the steps of the innermost loop make whole lines of the destination,
+/// one behind another.
+inline bool makeWholeLines(const Job &job, const char *dst) {
+  if (job.numLoops == 0 || job.loops[job.numLoops - 1].dst != job.runBytes)
+    return areWholeLines(job, dst);
+  Job rows = job;
+  rows.runBytes *= job.loops[--rows.numLoops].count;
+  return areWholeLines(rows, dst);
+}
 
 /// Some lines of each row at a time, and as many rows as make a line:
 ///
@@ -311,7 +309,10 @@ TESSERA_INLINE void copyShortRows(const ShortRuns &runs, const char *src,
     for (int64_t k = least(kColumns, columns.count - c); k > 0; --k) {
       TESSERA_UNROLL
       for (int64_t i = 0; i < kRows; ++i)
-        writeFixed<Bytes, IsStreamed>(from + i * rows.src, to + i * Bytes);
+        if constexpr (IsStreamed)
+          streamFixed<Bytes>(from + i * rows.src, to + i * Bytes);
+        else
+          copyFixed<Bytes>(from + i * rows.src, to + i * Bytes);
       from += Bytes;
       to += columns.dst;
     }
@@ -328,7 +329,7 @@ TESSERA_INLINE void copyShortRows(const ShortRuns &runs, const char *src,
 template <int Bytes>
 void copyShortRuns(const Job &job, const char *src, char *dst) {
   const ShortRuns runs(job);
-  if (job.isStreamed && runs.areWholeLines(job, dst))
+  if (job.isStreamed && makeWholeLines(job, dst))
     return walk(job.loops, runs.numOthers, src, dst,
                 [=](const char *src, char *dst) {
                   copyShortRows<Bytes, true>(runs, src, dst);

@@ -889,12 +889,12 @@ void Schedule::streamStores(const StreamedBytes &least,
   for (const Move &move : moves)
     bytes += isSparse(move) ? countWritten(move) : move.numBytes();
   for (Move &move : moves) {
+    bool isInParts = isSparse(move);
     // Short registers have no masks, and go by turns to few columns.
     bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
     int64_t taken = bytes / (paysLater ? 2 : 1);
-    if (isTiled(move) || isSparse(move)
-            ? taken * getSpread(move) < least.transposes
-            : taken < least.others)
+    if (isTiled(move) || isInParts ? taken * getSpread(move) < least.transposes
+                                   : taken < least.others)
       continue;
     bool isLong =
         move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
@@ -902,7 +902,7 @@ void Schedule::streamStores(const StreamedBytes &least,
     // Lines that are not filled, or that others write in part, go through the
     // caches.
     bool isTranspose = move.kind == Move::Kind::Transpose &&
-                       (!isSparse(move) || move.fillBytes > 0);
+                       (!isInParts || move.fillBytes > 0);
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
     move.isStreamed = isLong || isShort || isTranspose || isMost;
@@ -915,7 +915,7 @@ void Schedule::streamStores(const StreamedBytes &least,
       move.blocks = chooseBlocks(move, target);
     if (move.moreRows.count > 1 && move.moreColumns.count > 1)
       loopOverBlocks(move);
-    if (isRead || isTall || (isChained(move) && !isSparse(move)))
+    if (isRead || isTall || (isChained(move) && !isInParts))
       orderBySource(move.loops);
     if (isShort)
       orderShortRuns(move);

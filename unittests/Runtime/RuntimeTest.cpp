@@ -318,97 +318,86 @@ TEST(Runtime, ShortDimensions) {
   }
 }
 
-// Blocks of the destination that are put together from a few places of the
-// source: of elements of each width, of less than a register and of several,
-// with what is left of a loop, and with padding behind them.
-TEST(Runtime, Gathers) {
+namespace {
+/// The same array in two layouts.
+struct LayoutPair {
+  const char *array, *source, *destination;
+};
+} // namespace
+
+// Both ways, past the caches and through them, `count` times each.
+static void checkPairs(int count, llvm::ArrayRef<LayoutPair> pairs) {
   Runner runner(testSeed());
-  for (auto [array, source, destination] :
-       {std::tuple("u8[70,3,40]", "", "{1,2,0}"),
-        {"u8[90,5,7]", "", "{1,2,0}"},
-        {"u8[40,12,13]", "", "{1,2,0}"},
-        {"u8[3,1031]", "", "{0,1}"},
-        {"u8[3,53,41]", "", "{0,2,1}"},
-        {"u8[20,100,3]", "", "{1,2,0}"},
-        {"u8[50,3,7]", "", "{1,2,0:PD(50,3,8)}"},
-        {"u8[30,5,7]", "", "{1,2,0:PD(30,6,7)}"},
-        {"u8[3,8,30]", "{1,2,0:PD(3,8,33)}", "{2,0,1}"},
-        {"u8[2,3,4,5,6]", "", "{1,2,3,4,0}"},
-        {"bf16[30,3,40]", "", "{1,2,0}"},
-        {"bf16[29,5,7]", "", "{1,2,0}"},
-        {"bf16[64,3,130]", "{0,1,2:T(8,128)(2,1)}", "{2,1,0}"},
-        {"f32[30,3,7]", "", "{1,2,0}"},
-        {"f64[19,3,3]", "", "{1,2,0}"},
-        {"u8[13,160,5]", "{1,0,2:T(8,128)(4,1)}", "{2,1,0}"},
-        {"u8[7,40,130]", "{2,1,0:T(8,128)(4,1)}", "{0,1,2}"},
-        {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"}})
+  for (const auto &[array, source, destination] : pairs)
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
-      Shape from = parse(array + std::string(source));
-      Shape to = parse(array + std::string(destination));
-      for (int i = 0; i < testCount(40); ++i) {
+      Shape from = parse(std::string(array) + source);
+      Shape to = parse(std::string(array) + destination);
+      for (int i = 0; i < testCount(count); ++i) {
         runner.check(from, to, streamedBytes);
         runner.check(to, from, streamedBytes);
-        if (HasFatalFailure())
+        if (testing::Test::HasFatalFailure())
           return;
       }
     }
 }
 
+// Blocks of the destination that are put together from a few places of the
+// source: of elements of each width, of less than a register and of several,
+// with what is left of a loop, and with padding behind them.
+TEST(Runtime, Gathers) {
+  checkPairs(40, {{"u8[70,3,40]", "", "{1,2,0}"},
+                  {"u8[90,5,7]", "", "{1,2,0}"},
+                  {"u8[40,12,13]", "", "{1,2,0}"},
+                  {"u8[3,1031]", "", "{0,1}"},
+                  {"u8[3,53,41]", "", "{0,2,1}"},
+                  {"u8[20,100,3]", "", "{1,2,0}"},
+                  {"u8[50,3,7]", "", "{1,2,0:PD(50,3,8)}"},
+                  {"u8[30,5,7]", "", "{1,2,0:PD(30,6,7)}"},
+                  {"u8[3,8,30]", "{1,2,0:PD(3,8,33)}", "{2,0,1}"},
+                  {"u8[2,3,4,5,6]", "", "{1,2,3,4,0}"},
+                  {"bf16[30,3,40]", "", "{1,2,0}"},
+                  {"bf16[29,5,7]", "", "{1,2,0}"},
+                  {"bf16[64,3,130]", "{0,1,2:T(8,128)(2,1)}", "{2,1,0}"},
+                  {"f32[30,3,7]", "", "{1,2,0}"},
+                  {"f64[19,3,3]", "", "{1,2,0}"},
+                  {"u8[13,160,5]", "{1,0,2:T(8,128)(4,1)}", "{2,1,0}"},
+                  {"u8[7,40,130]", "{2,1,0:T(8,128)(4,1)}", "{0,1,2}"},
+                  {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"}});
+}
+
 // Runs of a line or half of one, of which rows become columns: whole lines and
 // parts of some, few rows and many, more columns than are taken at a time.
 TEST(Runtime, ShortRuns) {
-  Runner runner(testSeed());
-  for (auto [array, source, destination] :
-       {std::tuple("f32[260,136]", "", "{1,0:T(128,8)}"),
-        {"f32[131,77]", "", "{1,0:T(128,8)}"},
-        {"f32[256,160]", "", "{1,0:T(32,16)}"},
-        {"bf16[3,20,13,16]", "", "{3,1,2,0}"},
-        {"bf16[2,17,11,32]", "", "{3,1,2,0}"},
-        {"u8[18,11,32]", "", "{2,0,1}"},
-        {"u8[5,21,64]", "", "{2,0,1}"},
-        {"u8[18,11,40]", "{2,1,0:PD(18,11,64)}", "{2,0,1:T(*,32)PV(one)}"},
-        {"f64[40,30,4]", "", "{2,0,1}"}})
-    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
-      Shape from = parse(array + std::string(source));
-      Shape to = parse(array + std::string(destination));
-      for (int i = 0; i < testCount(10); ++i) {
-        runner.check(from, to, streamedBytes);
-        runner.check(to, from, streamedBytes);
-        if (HasFatalFailure())
-          return;
-      }
-    }
+  checkPairs(
+      10, {{"f32[260,136]", "", "{1,0:T(128,8)}"},
+           {"f32[131,77]", "", "{1,0:T(128,8)}"},
+           {"f32[256,160]", "", "{1,0:T(32,16)}"},
+           {"bf16[3,20,13,16]", "", "{3,1,2,0}"},
+           {"bf16[2,17,11,32]", "", "{3,1,2,0}"},
+           {"u8[18,11,32]", "", "{2,0,1}"},
+           {"u8[5,21,64]", "", "{2,0,1}"},
+           {"u8[18,11,40]", "{2,1,0:PD(18,11,64)}", "{2,0,1:T(*,32)PV(one)}"},
+           {"f64[40,30,4]", "", "{2,0,1}"}});
 }
 
 // Columns of less than a line, with the padding behind them and without: whole
 // groups of some and the rest, chains of rows and of columns, lines that begin
 // anywhere.
 TEST(Runtime, SparseColumns) {
-  Runner runner(testSeed());
-  for (auto [array, source, destination] :
-       {std::tuple("f32[4,30,3,37]", "{3,1,0,2}", "{0,1,3,2:T(8,128)}"),
-        {"f32[9,51,2]", "{0,1,2}", "{2,1,0:T(1,128)}"},
-        {"f64[3,18,21]", "", "{0,1,2:T(2,8)}"},
-        {"f64[3,18,21]", "", "{0,1,2:PD(11,18,21)}"},
-        {"bf16[12,1,4,50]", "{3,2,1,0:T(8,128)(2,1)}",
-         "{1,0,2,3:T(8,128)(2,1)}"},
-        {"bf16[7,5,131]", "", "{1,0,2:T(8,128)(2,1)}"},
-        {"bf16[25,77,3]", "{1,0,2}", "{2,1,0:PD(100,77,25)}"},
-        {"u8[3,9,20,40]", "{3,2,1,0:T(32,128)(4,1)}",
-         "{0,3,2,1:T(32,128)(4,1)}"},
-        {"u8[8,21,12,16]", "", "{2,0,3,1:T(32,128)(4,1)}"},
-        {"u8[12,24,9,8]", "{0,1,3,2:T(32,128)(4,1)}",
-         "{3,2,1,0:T(32,128)(4,1)}"},
-        {"u8[17,30,40]", "", "{0,2,1:T(1,128)PV(one)}"}})
-    for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40}) {
-      Shape from = parse(array + std::string(source));
-      Shape to = parse(array + std::string(destination));
-      for (int i = 0; i < testCount(20); ++i) {
-        runner.check(from, to, streamedBytes);
-        if (HasFatalFailure())
-          return;
-      }
-    }
+  checkPairs(20, {{"f32[4,30,3,37]", "{3,1,0,2}", "{0,1,3,2:T(8,128)}"},
+                  {"f32[9,51,2]", "{0,1,2}", "{2,1,0:T(1,128)}"},
+                  {"f64[3,18,21]", "", "{0,1,2:T(2,8)}"},
+                  {"f64[3,18,21]", "", "{0,1,2:PD(11,18,21)}"},
+                  {"bf16[12,1,4,50]", "{3,2,1,0:T(8,128)(2,1)}",
+                   "{1,0,2,3:T(8,128)(2,1)}"},
+                  {"bf16[7,5,131]", "", "{1,0,2:T(8,128)(2,1)}"},
+                  {"bf16[25,77,3]", "{1,0,2}", "{2,1,0:PD(100,77,25)}"},
+                  {"u8[3,9,20,40]", "{3,2,1,0:T(32,128)(4,1)}",
+                   "{0,3,2,1:T(32,128)(4,1)}"},
+                  {"u8[8,21,12,16]", "", "{2,0,3,1:T(32,128)(4,1)}"},
+                  {"u8[12,24,9,8]", "{0,1,3,2:T(32,128)(4,1)}",
+                   "{3,2,1,0:T(32,128)(4,1)}"},
+                  {"u8[17,30,40]", "", "{0,2,1:T(1,128)PV(one)}"}});
 }
 
 // Tiles that pack another dimension on the other side, which is one of those of
