@@ -329,7 +329,8 @@ static bool isTiled(const Move &move) {
 /// Takes the loops that continue rows or columns of less than a line, or of few
 /// lines, as those of tiles do: else a step would read or write these alone.
 static void findChains(Move &move) {
-  if (!isTiled(move) && !(isSparse(move) && move.fillBytes > 0))
+  bool isFilled = isSparse(move) && move.fillBytes > 0;
+  if (!isTiled(move) && !isFilled)
     return;
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
