@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Prints random pairs of shapes as programs for TPUs have them, a line each:
+name, source, destination. For TesseraRuntimeBenchmarks --pairs.
+
+  random_pairs.py [--seed N] [--count N] [--least BYTES] [--most BYTES]
+"""
+
+import argparse
+import math
+import random
+
+# Of arrays of types this wide, in bytes: the tiles that compilers for TPUs and
+# GPUs and hand-written kernels choose, most of the time those of TPUs.
+TILES = {
+    1: ["T(8,128)(4,1)", "T(32,128)(4,1)", "T(32,128)(4,1)", "T(32,128)"],
+    2: ["T(8,128)(2,1)", "T(8,128)(2,1)", "T(16,128)(2,1)", "T(128,8)"],
+    4: ["T(8,128)", "T(8,128)", "T(1,128)", "T(128,8)"],
+    8: ["T(8,128)", "T(1024)"],
+}
+TYPES = [("s8", 1), ("u8", 1), ("bf16", 2), ("bf16", 2), ("f32", 4), ("s32", 4), ("f64", 8)]
+
+# Batches and channels, heads, pixels and their odd kin.
+SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 27, 32, 40, 49, 56, 64, 77, 96, 100,
+         112, 128, 160, 196, 200, 224, 256, 320, 384, 512, 768, 1000, 1024, 2048,
+         3072, 4096, 9318]
+
+
+def random_layout(rng, width, dims, tiled):
+    """A layout's text, and its bytes with padding."""
+    order = list(range(len(dims)))[::-1]
+    if rng.random() < 0.6:
+        rng.shuffle(order)
+    tile = rng.choice(TILES[width]) if tiled else ""
+    padded = [dims[i] for i in order]
+    if tile:
+        sizes = [int(size) for size in tile[2:].split(")")[0].split(",")]
+        for i, size in enumerate(sizes[::-1][:len(dims)]):
+            padded[i] = -(-padded[i] // size) * size
+    text = "{" + ",".join(map(str, order)) + (":" + tile if tile else "") + "}"
+    return text, width * math.prod(padded)
+
+
+def random_pair(rng, least, most):
+    """A pair whose elements take `least` bytes at least, and whose buffers take
+    `most` bytes at most."""
+    while True:
+        name, width = rng.choice(TYPES)
+        dims = [rng.choice(SIZES) for _ in range(rng.choice([2, 2, 3, 3, 3, 4, 4, 5]))]
+        if width * math.prod(dims) < least:
+            continue
+        tiled = rng.choice([(False, True), (True, False), (False, False), (True, True)])
+        (source, source_bytes), (destination, destination_bytes) = (
+            random_layout(rng, width, dims, side) for side in tiled)
+        if source != destination and max(source_bytes, destination_bytes) <= most:
+            text = f"{name}[{','.join(map(str, dims))}]"
+            return text + source, text + destination
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--least", type=int, default=64 << 10, metavar="BYTES")
+    parser.add_argument("--most", type=int, default=8 << 20, metavar="BYTES")
+    arguments = parser.parse_args()
+    rng = random.Random(arguments.seed)
+    for i in range(arguments.count):
+        print(f"p{i}", *random_pair(rng, arguments.least, arguments.most))
+
+
+if __name__ == "__main__":
+    main()
