@@ -216,14 +216,24 @@ public:
     bool isFlat = !isTall && Turn::kSquareBytes == 0 && rows.more.count <= 1 &&
                   columns.inner.count >= kLaneRuns;
     int64_t row = 0;
-    if (isTall && isWide && isOnLines && bytesToLine(dst) == 0)
+    if (isTall && isWide && isOnLines && bytesToLine(dst) == 0) {
       row = streamBands(src, dst);
+      // Longer registers would write the end of streamed lines again.
+      int64_t left = rows.count() - row;
+      if (left >= kLaneRuns && left < kTileRows)
+        return moveBands<kLaneRuns, kLaneRuns>(src, dst, row);
+    }
     if (isTall && isWide && !isCrowded)
       return moveBands<kTileRows, kLine>(src, dst, row);
     bool isNarrow = columns.count() < kLaneRuns;
     if constexpr (kLaneRuns > 2)
       if (isTall && isNarrow)
         return moveFewColumns(src, dst);
+    constexpr bool kHasHalf = kVectorBytes > 32 && Turn::kSquareBytes == 0 &&
+                              RunBytes > 1 && RunBytes < kLaneBytes;
+    if constexpr (kHasHalf)
+      if (!isTall && isWide && rows.count() >= kTileRows / 2)
+        return moveBands<kTileRows / 2, kLine>(src, dst, row);
     if (isNarrow || rows.count() < kLaneRuns || isFlat)
       return runGroups(src, dst);
     if (isTall)
@@ -358,10 +368,12 @@ private:
             if (number >= numMoved)
               write(number, column);
           });
+    else if constexpr (NumRows < kTileRows)
+      transposeLine<RunBytes, NumRows * RunBytes, Turn>(read, write);
     else if (kIsInParts && isGathered)
       transposeGatheredLine<RunBytes, Turn>(read, write);
     else
-      transposeLine<RunBytes, Turn>(read, write);
+      transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
   }
 
   /// Columns of less than a lane: rows are copied to where there are bytes

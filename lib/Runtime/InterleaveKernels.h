@@ -55,20 +55,30 @@ TESSERA_INLINE void deinterleaveTile(const char *src, char *dst,
   }
 }
 
-/// Calls `move` at every `Step` bytes of at least so many, and for a rest that
-/// is shorter at the last `Step` bytes.
-template <int64_t Step, typename Move>
+/// Calls `move` with the size of registers for every `Step` bytes of `size`, at
+/// least so many. What is left goes by the last `Step` bytes, which overlap
+/// others, or by half registers: most that are a line long lie across two.
+template <int Bytes, int64_t Step = Bytes, typename Move>
 TESSERA_INLINE void forPieces(int64_t size, const Move &move) {
+  constexpr Constant<Bytes> kWhole;
   int64_t i = 0;
   for (; i + 4 * Step <= size; i += 4 * Step) {
     TESSERA_UNROLL
     for (int64_t k = 0; k < 4; ++k)
-      move(i + k * Step);
+      move(kWhole, i + k * Step);
   }
   for (; i + Step <= size; i += Step)
-    move(i);
-  if (i < size)
-    move(size - Step);
+    move(kWhole, i);
+  if (i >= size)
+    return;
+  if constexpr (Bytes > 32) {
+    constexpr Constant<Bytes / 2> kHalf;
+    if (size - i > Bytes / 2)
+      move(kHalf, i);
+    move(kHalf, size - Bytes / 2);
+  } else {
+    move(kWhole, size - Step);
+  }
 }
 
 /// Rows of at least a register.
@@ -77,9 +87,10 @@ TESSERA_INLINE void interleaveTiles(const Block &block) {
   const char *src = block.src;
   char *dst = block.dst;
   int64_t pitch = block.srcPitch;
-  forPieces<Bytes>(block.columns * RunBytes, [=](int64_t i) {
-    interleaveTile<RunBytes, Bytes, Ways, IsStreamed>(src + i, pitch,
-                                                      dst + i * Ways);
+  forPieces<Bytes>(block.columns * RunBytes, [=](auto bytes, int64_t i) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    interleaveTile<RunBytes, kBytes, Ways, IsStreamed>(src + i, pitch,
+                                                       dst + i * Ways);
   });
 }
 
@@ -89,9 +100,10 @@ TESSERA_INLINE void deinterleaveTiles(const Block &block) {
   char *dst = block.dst;
   int64_t pitch = block.dstPitch;
   constexpr int64_t kPiece = Bytes * kPieces<Bytes, IsStreamed>;
-  forPieces<kPiece>(block.rows * RunBytes, [=](int64_t i) {
-    deinterleaveTile<RunBytes, Bytes, Ways, IsStreamed>(src + i * Ways, dst + i,
-                                                        pitch);
+  forPieces<Bytes, kPiece>(block.rows * RunBytes, [=](auto bytes, int64_t i) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    deinterleaveTile<RunBytes, kBytes, Ways, IsStreamed>(src + i * Ways,
+                                                         dst + i, pitch);
   });
 }
 
@@ -149,10 +161,6 @@ TESSERA_INLINE void interleaveShort(const Block &block) {
   int64_t size = block.columns * RunBytes;
   if (size >= kLaneBytes)
     return interleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
-#if defined(__AVX512BW__)
-  static constexpr uint8_t kNone[kFillerBytes] = {};
-  interleaveRest<RunBytes, Ways, false>(block, 0, size * Ways, Filler(kNone));
-#else
   if constexpr (RunBytes <= 4)
     if (size >= 8)
       return interleaveTiles<RunBytes, 8, Ways, false>(block);
@@ -161,7 +169,6 @@ TESSERA_INLINE void interleaveShort(const Block &block) {
       return interleaveTiles<RunBytes, 4, Ways, false>(block);
   for (int64_t c = 0; c < block.columns; ++c)
     interleaveColumn<RunBytes, Ways>(block, c, Ways, /*filler=*/nullptr);
-#endif
 }
 
 template <int RunBytes, int Ways>
@@ -287,9 +294,6 @@ TESSERA_INLINE void deinterleaveShort(const Block &block) {
   int64_t size = block.rows * RunBytes;
   if (size >= kLaneBytes)
     return deinterleaveTiles<RunBytes, kLaneBytes, Ways, false>(block);
-#if defined(__AVX512BW__)
-  deinterleaveRest<RunBytes, Ways>(block, 0);
-#else
   if constexpr (RunBytes <= 4)
     if (size >= 8)
       return deinterleaveTiles<RunBytes, 8, Ways, false>(block);
@@ -303,7 +307,6 @@ TESSERA_INLINE void deinterleaveShort(const Block &block) {
       copyFixed<RunBytes>(src + k * RunBytes,
                           block.dst + k * block.dstPitch + r * RunBytes);
   }
-#endif
 }
 
 template <int RunBytes, int Ways>
@@ -322,41 +325,50 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
 //===----------------------------------------------------------------------===//
 
 /// Runs of a row of a tile, in most layouts: loops over so many have no end to
-/// look for.
+/// look for, which takes a part of the time with registers of 32 bytes.
 constexpr int64_t kTileRuns = 128;
+constexpr bool kHasTileLoops = kVectorBytes == 32;
 
 template <int RunBytes, int Ways>
 void interleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
-  if (!isStreamed && job.columns.count == kTileRuns)
+  if (kHasTileLoops && !isStreamed && job.columns.count == kTileRuns)
     return walkBlocks(job, src, dst, [](Block block) {
       block.columns = kTileRuns;
       interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
-  if (!isStreamed && job.columns.count * RunBytes >= kVectorBytes)
-    return walkBlocks(job, src, dst, [](const Block &block) {
-      interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  bool isMoved =
+      !isStreamed && withWidest<RunBytes>(job.columns.count, [&](auto bytes) {
+        walkBlocks(job, src, dst, [](const Block &block) {
+          constexpr int kBytes = decltype(bytes)::kCount;
+          interleaveTiles<RunBytes, kBytes, Ways, false>(block);
+        });
+      });
+  if (!isMoved)
+    walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+      interleave<RunBytes, Ways>(block, isStreamed);
     });
-  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
-    interleave<RunBytes, Ways>(block, isStreamed);
-  });
 }
 
 template <int RunBytes, int Ways>
 void deinterleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
-  if (!isStreamed && job.rows.count == kTileRuns)
+  if (kHasTileLoops && !isStreamed && job.rows.count == kTileRuns)
     return walkBlocks(job, src, dst, [](Block block) {
       block.rows = kTileRuns;
       deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
-  if (!isStreamed && job.rows.count * RunBytes >= kVectorBytes)
-    return walkBlocks(job, src, dst, [](const Block &block) {
-      deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
+  bool isMoved =
+      !isStreamed && withWidest<RunBytes>(job.rows.count, [&](auto bytes) {
+        walkBlocks(job, src, dst, [](const Block &block) {
+          constexpr int kBytes = decltype(bytes)::kCount;
+          deinterleaveTiles<RunBytes, kBytes, Ways, false>(block);
+        });
+      });
+  if (!isMoved)
+    walkBlocks(job, src, dst, [isStreamed](const Block &block) {
+      deinterleave<RunBytes, Ways>(block, isStreamed);
     });
-  walkBlocks(job, src, dst, [isStreamed](const Block &block) {
-    deinterleave<RunBytes, Ways>(block, isStreamed);
-  });
 }
 
 /// Interleaves of rows and padding, which lies behind the rows of each column,
@@ -413,10 +425,10 @@ template <int RunBytes, int Ways>
 TESSERA_INLINE void interleaveKept(const Block &block, const char *masks) {
   int64_t size = block.columns * RunBytes;
   auto interleaveAll = [&](auto bytes) {
-    constexpr int kBytes = decltype(bytes)::kCount;
-    using V = Vector<RunBytes, kBytes>;
-    const auto mask = load<V>(masks);
-    forPieces<kBytes>(size, [&](int64_t i) {
+    forPieces<decltype(bytes)::kCount>(size, [&](auto bytes, int64_t i) {
+      constexpr int kBytes = decltype(bytes)::kCount;
+      using V = Vector<RunBytes, kBytes>;
+      const auto mask = load<V>(masks);
       V rows[Ways];
       TESSERA_UNROLL
       for (int k = 0; k < Ways; ++k)

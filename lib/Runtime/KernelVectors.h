@@ -27,11 +27,14 @@ namespace tessera::runtime {
 namespace {
 
 #define TESSERA_INLINE __attribute__((always_inline)) inline
-// Loops over registers, which have to stay in registers.
+// Loops over registers, which have to stay in registers; and loops whose code
+// is long.
 #if defined(__clang__)
 #define TESSERA_UNROLL _Pragma("clang loop unroll(full)")
+#define TESSERA_NO_UNROLL _Pragma("clang loop unroll(disable)")
 #else
 #define TESSERA_UNROLL _Pragma("GCC unroll 64")
+#define TESSERA_NO_UNROLL _Pragma("GCC unroll 1")
 #endif
 
 constexpr int kVectorBytes = TESSERA_VECTOR_BYTES;

@@ -935,7 +935,7 @@ static bool evictsColumns(const Move &move, int64_t most) {
 /// Whether copies are faster in the order of the source. There, runs that
 /// follow one another go to some places by turns, as the rows of a tile do; in
 /// the order of the destination they come from some.
-static bool isCopiedBySource(const Move &move, int64_t mostInOneSet) {
+static bool isCopiedBySource(const Move &move) {
   if (move.kind != Move::Kind::Copy || move.loops.empty())
     return false;
   const Loop *to = llvm::find_if(
@@ -944,10 +944,12 @@ static bool isCopiedBySource(const Move &move, int64_t mostInOneSet) {
     return false;
   const Loop &from = move.loops.back();
   bool isRun = from.dst == move.runBytes;
-  // Parts of lines stay in the cache until the other parts come.
+  // Parts of lines stay in the caches, if not in the first one, until the other
+  // parts come.
+  constexpr int64_t kMost = 2 * kCacheWays;
   if (move.runBytes < kLineBytes)
-    return isRun && evictsLines(from.count, from.src, mostInOneSet) &&
-           !evictsLines(to->count, to->dst, mostInOneSet);
+    return isRun && evictsLines(from.count, from.src, kMost) &&
+           !evictsLines(to->count, to->dst, kMost);
   if (move.runBytes < kMinStreamedRun || to->count > kMaxSideBySide)
     return false;
   if (!isRun)
@@ -963,7 +965,7 @@ void Schedule::orderDivided(int64_t mostInOneSet) {
     bool isDivided = isDividedAmongFew(move) || (isCached && isOfWords(move));
     bool followsSource =
         isDivided && !(isCached && evictsColumns(move, mostInOneSet));
-    if (followsSource || (isCached && isCopiedBySource(move, mostInOneSet)))
+    if (followsSource || (isCached && isCopiedBySource(move)))
       orderBySource(move.loops);
   }
 }

@@ -130,7 +130,8 @@ private:
       if (isGathered)
         transposeGathered(r + i, c, to + i * RunBytes);
       else
-        transposeLine<RunBytes, Turn>(rows, storeTo(to + i * RunBytes));
+        transposeLine<RunBytes, kVectorBytes, Turn>(rows,
+                                                    storeTo(to + i * RunBytes));
     }
   }
 

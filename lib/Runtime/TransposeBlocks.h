@@ -24,56 +24,84 @@ TESSERA_INLINE int64_t countLanes(int64_t count, int64_t size, int64_t pitch) {
   return pitch <= 0 ? 0 : count - (kLaneBytes - size + pitch - 1) / pitch;
 }
 
+/// Calls `move` with the size of the widest registers that so many runs fill,
+/// at most `Most` bytes. Returns whether they fill any.
+template <int RunBytes, int Most = kVectorBytes, typename Move>
+TESSERA_INLINE bool withWidest(int64_t runs, const Move &move) {
+  if constexpr (Most == kVectorBytes)
+    if (runs * RunBytes >= kVectorBytes)
+      return move(Constant<kVectorBytes>()), true;
+  if constexpr (kVectorBytes > 32)
+    if (runs * RunBytes >= 32)
+      return move(Constant<32>()), true;
+  if constexpr (kVectorBytes > kLaneBytes)
+    if (runs * RunBytes >= kLaneBytes)
+      return move(Constant<kLaneBytes>()), true;
+  return false;
+}
+
+/// A lane of each of as many rows as `Bytes` of a column hold; the first ones
+/// of these columns are written.
+template <int RunBytes, int Bytes>
+TESSERA_INLINE void transposeFirstColumns(const char *src, const Pitch &from,
+                                          char *dst, const Pitch &to,
+                                          int64_t columns) {
+  constexpr int kColumns = kLaneBytes / RunBytes, kRows = Bytes / RunBytes;
+  const Rows<const char, kRows> read(src, from);
+  const Rows<char, kColumns> written(dst, to);
+  Vector<RunBytes, Bytes> tile[kColumns];
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k)
+    tile[k] = loadRows<RunBytes, Bytes, kLaneBytes, kColumns>(read, k);
+  unpackRegisters<kColumns, kRows>(tile);
+  TESSERA_UNROLL
+  for (int k = 0; k < kColumns; ++k)
+    if (k < columns)
+      store(written[k], tile[k]);
+}
+
 /// Columns of less than a lane: what comes behind rows is loaded with them, and
 /// not stored.
 template <int RunBytes>
 __attribute__((noinline)) void
 transposeFewColumns(const char *src, char *dst, int64_t rows, int64_t columns,
                     int64_t srcPitch, int64_t dstPitch) {
-  constexpr int kColumns = kLaneBytes / RunBytes;
-  constexpr int64_t kRows = kVectorBytes / RunBytes;
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
-  const Pitch from(srcPitch), to(dstPitch);
-  int64_t whole =
-      countLanes(block.rows, block.columns * RunBytes, block.srcPitch);
-  for (int64_t row = 0; row < whole && whole >= kRows; row += kRows) {
-    int64_t r = least(row, whole - kRows);
-    const Rows<const char, kRows> read(src + r * srcPitch, from);
-    const Rows<char, kColumns> written(dst + r * RunBytes, to);
-    Vector<RunBytes, kVectorBytes> tile[kColumns];
-    TESSERA_UNROLL
-    for (int k = 0; k < kColumns; ++k)
-      tile[k] = loadRows<RunBytes, kVectorBytes, kLaneBytes, kColumns>(read, k);
-    unpackRegisters<kColumns, kRows>(tile);
-    TESSERA_UNROLL
-    for (int k = 0; k < kColumns; ++k)
-      if (k < columns)
-        store(written[k], tile[k]);
-  }
+  int64_t whole = countLanes(rows, columns * RunBytes, srcPitch);
+  bool isWide = withWidest<RunBytes>(whole, [=](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRows = kBytes / RunBytes;
+    const Pitch from(srcPitch), to(dstPitch);
+    for (int64_t row = 0; row < whole; row += kRows) {
+      int64_t r = least(row, whole - kRows);
+      transposeFirstColumns<RunBytes, kBytes>(src + r * srcPitch, from,
+                                              dst + r * RunBytes, to, columns);
+    }
+  });
   Block rest = block;
-  int64_t done = whole >= kRows ? whole : 0;
+  int64_t done = isWide ? whole : 0;
   rest.rows -= done;
-  rest.src += done * block.srcPitch;
+  rest.src += done * srcPitch;
   rest.dst += done * RunBytes;
   callApart(transposeOneByOne<RunBytes>, rest);
 }
 
-/// Columns from a register of each of few rows on, a lane each.
-template <int RunBytes>
+/// Columns from `Bytes` of each of few rows on, a lane each.
+template <int RunBytes, int Bytes>
 TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
-                                Bytes16 (&columns)[kVectorBytes / RunBytes]) {
+                                Bytes16 (&columns)[Bytes / RunBytes]) {
   constexpr int kColumns = kLaneBytes / RunBytes;
-  constexpr int kLanes = kVectorBytes / kLaneBytes;
-  using V = Vector<RunBytes, kVectorBytes>;
+  constexpr int kLanes = Bytes / kLaneBytes;
+  using V = Vector<RunBytes, Bytes>;
   V tile[kColumns];
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k)
     tile[k] = load<V>(block.src + column * RunBytes +
                       (k < block.rows ? k * block.srcPitch : 0));
-  unpackRegisters<kColumns, kVectorBytes / RunBytes>(tile);
+  unpackRegisters<kColumns, Bytes / RunBytes>(tile);
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {
-    Bytes16 lanes[kLanes];
+    alignas(kLineBytes) Bytes16 lanes[kLanes];
     store(reinterpret_cast<char *>(lanes), tile[k]);
     TESSERA_UNROLL
     for (int i = 0; i < kLanes; ++i)
@@ -87,28 +115,36 @@ template <int RunBytes>
 __attribute__((noinline)) void
 transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
                  int64_t srcPitch, int64_t dstPitch) {
-  constexpr int64_t kRuns = kVectorBytes / RunBytes;
   const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
-  int64_t size = block.rows * RunBytes;
-  bool isRun = block.dstPitch == size;
+  int64_t size = rows * RunBytes;
+  bool isRun = dstPitch == size;
   int64_t whole = isRun ? countLanes(columns, size, size) : columns;
-  for (int64_t column = 0; column < whole && whole >= kRuns; column += kRuns) {
-    int64_t c = least(column, whole - kRuns);
-    Bytes16 lanes[kRuns];
-    loadColumns<RunBytes>(block, c, lanes);
-    char *to = dst + c * dstPitch;
-    for (int64_t i = 0; i < kRuns; ++i)
-      if (isRun)
-        store(to + i * size, lanes[i]);
-      else
+  // Lanes of more columns would not fit into the registers.
+  constexpr int kMost = kVectorBytes > 32 && RunBytes == 1 ? 32 : kVectorBytes;
+  bool isWide = withWidest<RunBytes, kMost>(whole, [=](auto bytes) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    constexpr int64_t kRuns = kBytes / RunBytes;
+    for (int64_t column = 0; column < whole; column += kRuns) {
+      int64_t c = least(column, whole - kRuns);
+      alignas(kLineBytes) Bytes16 lanes[kRuns];
+      loadColumns<RunBytes, kBytes>(block, c, lanes);
+      char *to = dst + c * dstPitch;
+      if (isRun) {
+        for (int64_t i = 0; i < kRuns; ++i)
+          store(to + i * size, lanes[i]);
+        continue;
+      }
+      TESSERA_NO_UNROLL
+      for (int64_t i = 0; i < kRuns; ++i)
         copyRun(reinterpret_cast<const char *>(&lanes[i]), to + i * dstPitch,
                 size);
-  }
+    }
+  });
   Block rest = block;
-  int64_t done = whole >= kRuns ? whole : 0;
+  int64_t done = isWide ? whole : 0;
   rest.columns -= done;
   rest.src += done * RunBytes;
-  rest.dst += done * block.dstPitch;
+  rest.dst += done * dstPitch;
   callApart(transposeOneByOne<RunBytes>, rest);
 }
 
@@ -117,19 +153,25 @@ transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
 //===----------------------------------------------------------------------===//
 
 /// By the widest tiles that there is room for.
-template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &block) {
+template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
   if constexpr (RunBytes < kLaneBytes) {
-    if (block.columns * RunBytes < kLaneBytes)
-      return callApart(transposeFewColumns<RunBytes>, block);
-    if (block.rows * RunBytes < kLaneBytes)
-      return callApart(transposeFewRows<RunBytes>, block);
+    if (whole.columns * RunBytes < kLaneBytes)
+      return callApart(transposeFewColumns<RunBytes>, whole);
+    if (whole.rows * RunBytes < kLaneBytes)
+      return callApart(transposeFewRows<RunBytes>, whole);
   }
-  if (block.rows * RunBytes >= kVectorBytes)
-    return callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
-  if constexpr (kVectorBytes > 32)
-    if (block.rows * RunBytes >= 32)
-      return callApart(transposeTiles<RunBytes, 32, false>, block);
-  callApart(transposeTiles<RunBytes, kLaneBytes, false>, block);
+  Block block = whole;
+  if constexpr (RunBytes == 1 && kVectorBytes > 32)
+    if (int64_t last = countHalfRows<RunBytes, kVectorBytes>(whole.rows)) {
+      block.rows -= last;
+      callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
+      block.rows = kVectorBytes / 2;
+      block.src += (whole.rows - block.rows) * block.srcPitch;
+      block.dst += whole.rows - block.rows;
+    }
+  withWidest<RunBytes>(block.rows, [&block](auto bytes) {
+    callApart(transposeTiles<RunBytes, decltype(bytes)::kCount, false>, block);
+  });
 }
 
 /// Rows of which lines next to those in use wait in the second-level cache,

@@ -174,14 +174,14 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
   return size;
 }
 
-/// A line of each row of a tile, in registers of a column each: `write(k,
-/// runs)` gets column k.
-template <int RunBytes, typename Turn, typename Rows, typename Write>
+/// A line of each row of a tile, in registers of `Bytes` of a column each:
+/// `write(k, runs)` gets column k.
+template <int RunBytes, int Bytes, typename Turn, typename Rows, typename Write>
 TESSERA_INLINE void transposeLine(const Rows &rows, const Write &write) {
-  constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
+  constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
   TESSERA_UNROLL
   for (int i = 0; i < kLineBytes; i += kLoad)
-    transposeTile<RunBytes, kVectorBytes, kLoad, Turn>(
+    transposeTile<RunBytes, Bytes, kLoad, Turn>(
         rows.from(i), /*prefetch=*/0,
         [&](int k, auto runs) { write(i / RunBytes + k, runs); });
 }
@@ -197,14 +197,25 @@ TESSERA_INLINE void transposeGatheredLine(const Tile &rows,
   for (int i = 0; i < kRows; ++i)
     copyFixed<kLineBytes>(rows[i], lines + i * kLineBytes);
   const Pitch pitch(kLineBytes);
-  transposeLine<RunBytes, Turn>(Rows<const char, kRows>(lines, pitch), write);
+  transposeLine<RunBytes, kVectorBytes, Turn>(
+      Rows<const char, kRows>(lines, pitch), write);
+}
+
+/// How many of the last rows half of the longest registers hold, where whole
+/// ones would hold few of them or some that were moved before; 0: they do not.
+template <int RunBytes, int Bytes>
+TESSERA_INLINE int64_t countHalfRows(int64_t rows) {
+  constexpr int64_t kRows = Bytes / RunBytes;
+  int64_t last = rows % kRows;
+  return Bytes > 32 && rows > kRows && last <= kRows / 2 ? last : 0;
 }
 
 /// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
 /// those before where rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
-TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
-                                  const Pitch &dstPitch) {
+TESSERA_INLINE void transposeWholeRows(const Block &block,
+                                       const Pitch &srcPitch,
+                                       const Pitch &dstPitch) {
   constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
@@ -215,6 +226,30 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
           src + i * LoadBytes, srcPitch,
           dst + i * kColumns * dstPitch.getBytes(), dstPitch);
   }
+}
+
+/// The same, the last rows by half registers where these do.
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
+TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
+                                  const Pitch &dstPitch) {
+  // Tiles of single bytes need all registers: transposeBlock divides these.
+  constexpr bool kHasHalf = Bytes > 32 && !IsStreamed && RunBytes > 1;
+  int64_t last = kHasHalf ? countHalfRows<RunBytes, Bytes>(block.rows) : 0;
+  Block part = block;
+  part.rows -= last;
+  transposeWholeRows<RunBytes, Bytes, LoadBytes, IsStreamed, Tiles>(
+      part, srcPitch, dstPitch);
+  if constexpr (kHasHalf)
+    if (last > 0) {
+      constexpr int kHalf = Bytes / 2;
+      constexpr int kLoad = LoadBytes < kHalf ? LoadBytes : kHalf;
+      part.rows = kHalf / RunBytes;
+      int64_t r = block.rows - part.rows;
+      part.src += r * srcPitch.getBytes();
+      part.dst += r * RunBytes;
+      transposeWholeRows<RunBytes, kHalf, kLoad, IsStreamed,
+                         Tiles * LoadBytes / kLoad>(part, srcPitch, dstPitch);
+    }
 }
 
 /// Columns of `LoadBytes` of each row, from `column` on; the last ones overlap
