@@ -81,6 +81,15 @@ public:
       runtime::stream(dst + i, value);
   }
 
+  /// `size` bytes, whole lines past the caches.
+  TESSERA_INLINE void streamLines(char *dst, int64_t size) const {
+    int64_t head = least(bytesToLine(dst), size);
+    int64_t end = size - (size - head) % kLineBytes;
+    write(dst, head);
+    stream(dst + head, end - head, head);
+    write(dst + end, size - end, end);
+  }
+
 private:
   const char *bytes;
 };
@@ -399,12 +408,7 @@ Kernel *chooseCopyAndFill(const Job &) { return copyAndFillRuns; }
 TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
                                   int64_t padding, const Filler &filler) {
   streamRun(src, dst, size);
-  dst += size;
-  int64_t head = least(bytesToLine(dst), padding);
-  int64_t end = padding - (padding - head) % kLineBytes;
-  filler.write(dst, head);
-  filler.stream(dst + head, end - head, head);
-  filler.write(dst + end, padding - end, end);
+  filler.streamLines(dst + size, padding);
 }
 
 /// Whole registers of a run, then those of `padding`, which begins with the

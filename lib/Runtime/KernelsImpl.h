@@ -39,8 +39,19 @@ void fillRuns(const Job &job, const char *src, char *dst) {
        [&filler, size](const char *, char *dst) { filler.write(dst, size); });
 }
 
+void streamFill(const Job &job, const char *src, char *dst) {
+  const Filler filler(job.filler);
+  int64_t size = job.runBytes;
+  walk(job.loops, job.numLoops, src, dst,
+       [&filler, size](const char *, char *dst) {
+         filler.streamLines(dst, size);
+       });
+}
+
 Kernel *chooseFill(const Job &job) {
-  return job.mask != 0xFF ? fillBits : fillRuns;
+  if (job.mask != 0xFF)
+    return fillBits;
+  return job.isStreamed ? streamFill : fillRuns;
 }
 
 } // namespace

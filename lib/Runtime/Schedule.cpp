@@ -882,13 +882,42 @@ static int64_t countWritten(const Move &move) {
   return move.numBytes() + filled;
 }
 
+/// Whether a move fills lines that bypass the caches. Of columns with padding
+/// behind their rows, short registers do not.
+static bool streamsLines(const Move &move, bool hasLineRegisters) {
+  int64_t column = move.rows.count * move.moreRows.count * move.runBytes;
+  bool isOfTurns = hasLineRegisters ? isApart(move.columns.dst, move.runBytes)
+                                    : isInterleave(move);
+  return move.isStreamed &&
+         (move.kind != Move::Kind::Transpose || column >= kLineBytes ||
+          isOfTurns || isSparse(move));
+}
+
+/// Long fills follow the moves between them: lines that are read to be written
+/// come fastest one behind the other, without gaps.
+static void streamFills(std::vector<Move> &moves, bool hasLineRegisters) {
+  int64_t written = 0, streamed = 0;
+  for (const Move &move : moves) {
+    int64_t bytes = move.kind == Move::Kind::Fill ? 0 : countWritten(move);
+    written += bytes;
+    streamed += streamsLines(move, hasLineRegisters) ? bytes : 0;
+  }
+  if (streamed <= written / 8 * 7)
+    return;
+  for (Move &move : moves)
+    if (move.kind == Move::Kind::Fill && move.mask == 0xFF)
+      move.isStreamed = move.runBytes >= kMinStreamedRun;
+}
+
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
-  // Sparse columns write padding for the most part.
+  // Short registers write lines in which runs end through the caches, so that
+  // padding behind these gains less.
   int64_t bytes = 0;
   for (const Move &move : moves)
-    bytes += isSparse(move) ? countWritten(move) : move.numBytes();
+    bytes += hasLineRegisters || isSparse(move) ? countWritten(move)
+                                                : move.numBytes();
   for (Move &move : moves) {
     bool isInParts = isSparse(move);
     // Short registers have no masks, and go by turns to few columns.
@@ -897,8 +926,11 @@ void Schedule::streamStores(const StreamedBytes &least,
     if (isTiled(move) || isInParts ? taken * getSpread(move) < least.transposes
                                    : taken < least.others)
       continue;
-    bool isLong =
-        move.kind == Move::Kind::Copy && move.runBytes >= kMinStreamedRun;
+    // What fills the rest of a line is written with a run by one register, if
+    // that is a line.
+    int64_t run = move.runBytes + (hasLineRegisters ? move.fillBytes : 0);
+    bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun &&
+                  (move.runBytes >= kMinStreamedRun || run % kLineBytes == 0);
     bool isShort = isOfShortRuns(move);
     // Lines that are not filled, or that others write in part, go through the
     // caches.
@@ -921,6 +953,7 @@ void Schedule::streamStores(const StreamedBytes &least,
     if (isShort)
       orderShortRuns(move);
   }
+  streamFills(moves, hasLineRegisters);
 }
 
 /// Whether the columns of a tile, in the order of the source, evict each other.
@@ -1111,6 +1144,17 @@ static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
   orderGroups(moves, groups);
 }
 
+/// The same fill at another place.
+static Move makeLike(const Move &fill, int64_t dstOffset) {
+  Move result;
+  result.kind = fill.kind;
+  result.runBytes = fill.runBytes;
+  result.dstOffset = dstOffset;
+  result.loops = fill.loops;
+  result.isStreamed = fill.isStreamed;
+  return result;
+}
+
 /// Splits the last steps off fills that have more of them than the largest
 /// move, as do the rows behind those of the last tiles.
 static void splitFills(std::vector<Move> &moves) {
@@ -1127,16 +1171,56 @@ static void splitFills(std::vector<Move> &moves) {
                    fill.dstOffset >= begin && fill.dstOffset < end;
     if (!hasMore)
       continue;
-    Move rest;
-    rest.kind = fill.kind;
-    rest.runBytes = fill.runBytes;
-    rest.dstOffset = fill.dstOffset + loop.count * loop.dst;
-    rest.loops = fill.loops;
+    Move rest = makeLike(fill, fill.dstOffset + loop.count * loop.dst);
     rest.loops.front().count -= loop.count;
     if (rest.loops.front().count == 1)
       rest.loops.erase(rest.loops.begin());
     fill.loops.front().count = loop.count;
     moves.push_back(std::move(rest));
+  }
+}
+
+/// A loop of a fill, within the outermost one, of whose few steps each is worth
+/// a call, and between which other moves begin.
+static auto findDivided(llvm::ArrayRef<Move> moves, Move &fill) {
+  constexpr int64_t kMostSteps = 4, kMinWritten = 256;
+  int64_t written = fill.runBytes;
+  auto outermost = std::prev(fill.loops.rend());
+  for (auto loop = fill.loops.rbegin(); loop != outermost; ++loop) {
+    int64_t first = fill.dstOffset;
+    int64_t last = first + (loop->count - 1) * loop->dst;
+    bool isBetween = llvm::any_of(moves, [=](const Move &move) {
+      return move.kind != Move::Kind::Fill && move.dstOffset > first &&
+             move.dstOffset < last;
+    });
+    if (isBetween && written >= kMinWritten && loop->count <= kMostSteps)
+      return std::prev(loop.base());
+    written *= loop->count;
+  }
+  return fill.loops.end();
+}
+
+/// Makes such steps moves of their own, so that all moves that take turns with
+/// the largest one go in the order of the destination.
+static void divideFills(std::vector<Move> &moves) {
+  auto largest = llvm::max_element(moves, isSmaller);
+  if (largest->loops.empty())
+    return;
+  const Loop shared = largest->loops.front();
+  for (size_t i = 0, count = moves.size(); i < count; ++i) {
+    if (moves[i].kind != Move::Kind::Fill || moves[i].mask != 0xFF)
+      continue;
+    Move step = makeLike(moves[i], moves[i].dstOffset);
+    if (!takeLoop(step, /*depth=*/0, shared))
+      continue;
+    auto divided = findDivided(moves, step);
+    if (divided == step.loops.end())
+      continue;
+    const Loop loop = *divided;
+    step.loops.erase(divided);
+    for (int64_t k = 1; k < loop.count; ++k)
+      moves.push_back(makeLike(step, step.dstOffset + k * loop.dst));
+    moves[i] = std::move(step);
   }
 }
 
@@ -1146,6 +1230,7 @@ void Schedule::findTogether() {
   if (moves.empty() || moves.size() > kMostMoves)
     return;
   splitFills(moves);
+  divideFills(moves);
   shareLoops(moves, /*depth=*/0, /*steps=*/1);
 }
 

@@ -137,7 +137,8 @@ public:
   /// divided among few columns. Moves of long runs and transposes of tiles
   /// follow the source, but with such registers those that read fewer runs side
   /// by side than they would write the destination.
-  /// Others get the order and the blocks that suit the costs of `target`.
+  /// Others get the order and the blocks that suit the costs of `target`. Long
+  /// fills bypass the caches where what lies between them does.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
   /// Lets moves that divide runs of the source among few columns, or exchange

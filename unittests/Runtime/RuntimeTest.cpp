@@ -990,6 +990,29 @@ TEST(Runtime, StreamedShortRuns) {
     }
 }
 
+// Long fills bypass the caches if what lies between them does. Short registers
+// write runs of less than a line, and what is behind them, through the caches.
+TEST(Runtime, StreamedFills) {
+  auto print = [](llvm::StringRef array, int64_t vectorBytes) {
+    std::string tiled = (array + "{2,1,0:T(32,128)PV(zero)}").str();
+    return printMoves(array.str().c_str(), tiled.c_str(), vectorBytes,
+                      /*streamedBytes=*/1);
+  };
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    std::string moves = print("s8[3,12,256]", vectorBytes);
+    EXPECT_NE(moves.find("fill of 2560 bytes, src 0 dst 1536, streamed"),
+              std::string::npos)
+        << moves;
+    moves = print("s8[3,12,40]", vectorBytes);
+    bool isWhole = moves.find("by AVX-512") != std::string::npos;
+    EXPECT_EQ(moves.find("streamed") != std::string::npos, isWhole) << moves;
+    EXPECT_EQ(moves.find("fill of 2560 bytes, src 0 dst 1536, streamed") !=
+                  std::string::npos,
+              isWhole)
+        << moves;
+  }
+}
+
 // Past the caches, what goes on in other tiles follows the source; the loops in
 // the order of the destination would be the other way round.
 TEST(Runtime, TilesFollowTheSource) {
@@ -1181,6 +1204,20 @@ TEST(Runtime, PaddingBeyondRows) {
             "  for 2  src 0 dst 512\n"
             "and fill of 128 bytes, src 0 dst 25984\n"
             "  for 2  src 0 dst 512\n");
+}
+
+// A fill that is in two tiles by turns is two moves: all that take turns follow
+// the destination.
+TEST(Runtime, FillsBetweenMoves) {
+  EXPECT_EQ(checkMoves("s8[5,17,129]", "s8[5,17,129]{2,1,0:T(32,128)PV(zero)}"),
+            "10965 bytes to 40960, by baseline\n"
+            "copy of 128 bytes, src 0 dst 0\n"
+            "  for 5  src 2193 dst 8192\n"
+            "  for 17  src 129 dst 128\n"
+            "and fill of 1920 bytes, src 0 dst 2176\n"
+            "and copy of 1 byte, src 128 dst 4096, padding behind it\n"
+            "  for 17  src 129 dst 128\n"
+            "and fill of 1920 bytes, src 0 dst 6272\n");
 }
 
 TEST(Runtime, StructsAreTexts) {
