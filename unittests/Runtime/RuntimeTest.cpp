@@ -1119,9 +1119,9 @@ TEST(Runtime, TurnsWithinTurns) {
       "and copy of 512 bytes, src 170560 dst 335872\n"
       "  for 5  src 520 dst 512\n"
       "and fill of 1536 bytes, src 0 dst 338432\n"
-      "  for 2  src 0 dst 4096\n"
       "and copy of 8 bytes, src 171072 dst 339968, padding behind it\n"
-      "  for 5  src 520 dst 512\n");
+      "  for 5  src 520 dst 512\n"
+      "and fill of 1536 bytes, src 0 dst 342528\n");
 }
 
 // A fill that comes first leads the others along the source.
