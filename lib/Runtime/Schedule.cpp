@@ -1182,7 +1182,7 @@ static void splitFills(std::vector<Move> &moves) {
 
 /// A loop of a fill, within the outermost one, of whose few steps each is worth
 /// a call, and between which other moves begin.
-static auto findDivided(llvm::ArrayRef<Move> moves, Move &fill) {
+static Loop *findDivided(llvm::ArrayRef<Move> moves, Move &fill) {
   constexpr int64_t kMostSteps = 4, kMinWritten = 256;
   int64_t written = fill.runBytes;
   auto outermost = std::prev(fill.loops.rend());
@@ -1213,7 +1213,7 @@ static void divideFills(std::vector<Move> &moves) {
     Move step = makeLike(moves[i], moves[i].dstOffset);
     if (!takeLoop(step, /*depth=*/0, shared))
       continue;
-    auto divided = findDivided(moves, step);
+    Loop *divided = findDivided(moves, step);
     if (divided == step.loops.end())
       continue;
     const Loop loop = *divided;
