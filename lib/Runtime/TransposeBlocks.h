@@ -28,15 +28,20 @@ TESSERA_INLINE int64_t countLanes(int64_t count, int64_t size, int64_t pitch) {
 /// at most `Most` bytes. Returns whether they fill any.
 template <int RunBytes, int Most = kVectorBytes, typename Move>
 TESSERA_INLINE bool withWidest(int64_t runs, const Move &move) {
+  auto tryMove = [&](auto bytes) {
+    if (runs * RunBytes < decltype(bytes)::kCount)
+      return false;
+    move(bytes);
+    return true;
+  };
   if constexpr (Most == kVectorBytes)
-    if (runs * RunBytes >= kVectorBytes)
-      return move(Constant<kVectorBytes>()), true;
+    if (tryMove(Constant<kVectorBytes>()))
+      return true;
   if constexpr (kVectorBytes > 32)
-    if (runs * RunBytes >= 32)
-      return move(Constant<32>()), true;
+    if (tryMove(Constant<32>()))
+      return true;
   if constexpr (kVectorBytes > kLaneBytes)
-    if (runs * RunBytes >= kLaneBytes)
-      return move(Constant<kLaneBytes>()), true;
+    return tryMove(Constant<kLaneBytes>());
   return false;
 }
 

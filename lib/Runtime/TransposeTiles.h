@@ -201,8 +201,8 @@ TESSERA_INLINE void transposeGatheredLine(const Tile &rows,
       Rows<const char, kRows>(lines, pitch), write);
 }
 
-/// How many of the last rows half of the longest registers hold, where whole
-/// ones would hold few of them or some that were moved before; 0: they do not.
+/// How many rows are left behind those that fill registers of 64 bytes, if half
+/// a register holds them; otherwise 0.
 template <int RunBytes, int Bytes>
 TESSERA_INLINE int64_t countHalfRows(int64_t rows) {
   constexpr int64_t kRows = Bytes / RunBytes;
