@@ -39,6 +39,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
+#include <optional>
 #include <random>
 #include <sys/mman.h>
 
@@ -60,6 +61,12 @@ struct Runtime {
       tesseraRuntimeRelayoutDestroy;
 };
 } // namespace
+
+/// Ends the program with a message.
+[[noreturn]] static void fail(const llvm::Twine &message) {
+  llvm::errs() << message << "\n";
+  std::exit(2);
+}
 
 static double getMicroseconds(Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
@@ -132,17 +139,16 @@ static TesseraRuntimeRelayout *create(const Runtime &runtime, const Case &pair,
                                       const TesseraRuntimeOptions &options) {
   TesseraRuntimeRelayout *relayout = nullptr;
   if (TesseraError *error = runtime.create(
-          pair.source.c_str(), pair.destination.c_str(), &options, &relayout)) {
-    llvm::errs() << pair.name << ": " << tesseraErrorGetMessage(error) << "\n";
-    std::exit(1);
-  }
+          pair.source.c_str(), pair.destination.c_str(), &options, &relayout))
+    fail(pair.name + ": " + tesseraErrorGetMessage(error));
   return relayout;
 }
 
 static TesseraRuntimeRelayout *createOther(const Case &pair,
                                            const Settings &settings) {
   TesseraRuntimeOptions options = settings.options;
-  options.vectorBytes = settings.otherVectorBytes;
+  if (settings.otherVectorBytes)
+    options.vectorBytes = settings.otherVectorBytes;
   return create(*settings.other, pair, options);
 }
 
@@ -214,12 +220,6 @@ static void measure(const Case &pair, const Settings &settings) {
     settings.other->destroy(otherRelayout);
 }
 
-/// Ends the program with a message.
-[[noreturn]] static void fail(const llvm::Twine &message) {
-  llvm::errs() << message << "\n";
-  std::exit(2);
-}
-
 /// The functions of the library in a file. Its own calls stay within it.
 static Runtime loadRuntime(const std::string &path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
@@ -242,7 +242,8 @@ static Runtime loadRuntime(const std::string &path) {
 static std::vector<Case> readCases(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    fail(path + ": " + buffer.getError().message());
+    fail("invalid --pairs: expected a file that can be read, found `" + path +
+         "`: " + buffer.getError().message());
   std::unique_ptr<llvm::MemoryBuffer> file = std::move(*buffer);
   std::vector<Case> cases;
   for (llvm::line_iterator line(*file, /*SkipBlanks=*/true, '#');
@@ -293,13 +294,22 @@ int main(int argc, char **argv) {
       settings.offset = readNumber(option, value, /*least=*/0);
     else if (option == "--pairs")
       pairs = value.str();
+    else if (word.starts_with("--"))
+      fail(
+          "invalid option: expected one that the head of RuntimeBenchmarks.cpp "
+          "names, found `" +
+          word + "`");
     else
       words.push_back(word);
   }
   if (settings.otherVectorBytes && !settings.other)
     settings.other.emplace();
+  if (words.size() % 3 != 0)
+    fail(
+        "invalid pairs: expected name, source and destination of each, found " +
+        llvm::Twine(words.size()) + " words");
   std::vector<Case> cases;
-  for (size_t i = 0; i + 3 <= words.size(); i += 3)
+  for (size_t i = 0; i < words.size(); i += 3)
     cases.push_back({words[i].str(), words[i + 1].str(), words[i + 2].str()});
   if (cases.empty())
     cases = readCases(pairs);

@@ -2,12 +2,15 @@
 """Prints random pairs of shapes as programs for TPUs have them, a line each:
 name, source, destination. For TesseraRuntimeBenchmarks --pairs.
 
-  random_pairs.py [--seed N] [--count N] [--least BYTES] [--most BYTES]
+  PYTHONPATH=build/release/python_packages random_pairs.py [--seed N] [--count N]
+      [--least BYTES] [--most BYTES]
 """
 
 import argparse
 import math
 import random
+
+import tessera as ts
 
 # Of arrays of types this wide, in bytes: the tiles that compilers for TPUs and
 # GPUs and hand-written kernels choose, most of the time those of TPUs.
@@ -26,18 +29,12 @@ SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 27, 32, 40, 49, 56, 64, 77, 96, 100,
 
 
 def random_layout(rng, width, dims, tiled):
-    """A layout's text, and its bytes with padding."""
+    """A layout's text."""
     order = list(range(len(dims)))[::-1]
     if rng.random() < 0.6:
         rng.shuffle(order)
     tile = rng.choice(TILES[width]) if tiled else ""
-    padded = [dims[i] for i in order]
-    if tile:
-        sizes = [int(size) for size in tile[2:].split(")")[0].split(",")]
-        for i, size in enumerate(sizes[::-1][:len(dims)]):
-            padded[i] = -(-padded[i] // size) * size
-    text = "{" + ",".join(map(str, order)) + (":" + tile if tile else "") + "}"
-    return text, width * math.prod(padded)
+    return "{" + ",".join(map(str, order)) + (":" + tile if tile else "") + "}"
 
 
 def random_pair(rng, least, most):
@@ -49,11 +46,12 @@ def random_pair(rng, least, most):
         if width * math.prod(dims) < least:
             continue
         tiled = rng.choice([(False, True), (True, False), (False, False), (True, True)])
-        (source, source_bytes), (destination, destination_bytes) = (
-            random_layout(rng, width, dims, side) for side in tiled)
-        if source != destination and max(source_bytes, destination_bytes) <= most:
-            text = f"{name}[{','.join(map(str, dims))}]"
-            return text + source, text + destination
+        text = f"{name}[{','.join(map(str, dims))}]"
+        source, destination = (
+            text + random_layout(rng, width, dims, side) for side in tiled)
+        if source != destination and all(
+                ts.Shape(side).bytes <= most for side in (source, destination)):
+            return source, destination
 
 
 def main():

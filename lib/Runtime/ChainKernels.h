@@ -229,6 +229,8 @@ public:
     if constexpr (kLaneRuns > 2)
       if (isTall && isNarrow)
         return moveFewColumns(src, dst);
+    // Tiles of single bytes gain nothing by half registers, and runs of a lane
+    // are moved one by one.
     constexpr bool kHasHalf = kVectorBytes > 32 && Turn::kSquareBytes == 0 &&
                               RunBytes > 1 && RunBytes < kLaneBytes;
     if constexpr (kHasHalf)

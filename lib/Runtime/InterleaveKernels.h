@@ -174,7 +174,7 @@ TESSERA_INLINE void interleaveShort(const Block &block) {
 template <int RunBytes, int Ways>
 TESSERA_INLINE void interleave(const Block &block, bool isStreamed) {
   int64_t size = block.columns * RunBytes;
-  // A run of whole lines is streamed; others end in a register that overlaps.
+  // A run of whole lines is streamed; others end in registers that may overlap.
   if (isStreamed && size % kVectorBytes == 0 && bytesToLine(block.dst) == 0 &&
       isOnLine(size * Ways))
     return interleaveTiles<RunBytes, kVectorBytes, Ways, true>(block);
@@ -329,6 +329,16 @@ TESSERA_INLINE void deinterleave(const Block &block, bool isStreamed) {
 constexpr int64_t kTileRuns = 128;
 constexpr bool kHasTileLoops = kVectorBytes == 32;
 
+/// Calls `move` for each block, with the size of the widest registers that
+/// `runs` of it fill. Returns whether they fill any.
+template <int RunBytes, typename Move>
+TESSERA_INLINE bool walkWidest(const Job &job, int64_t runs, const char *src,
+                               char *dst, const Move &move) {
+  return withWidest<RunBytes>(runs, [&](auto bytes) {
+    walkBlocks(job, src, dst, [=](const Block &block) { move(bytes, block); });
+  });
+}
+
 template <int RunBytes, int Ways>
 void interleaveRuns(const Job &job, const char *src, char *dst) {
   bool isStreamed = job.isStreamed;
@@ -337,14 +347,12 @@ void interleaveRuns(const Job &job, const char *src, char *dst) {
       block.columns = kTileRuns;
       interleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
-  bool isMoved =
-      !isStreamed && withWidest<RunBytes>(job.columns.count, [&](auto bytes) {
-        walkBlocks(job, src, dst, [](const Block &block) {
-          constexpr int kBytes = decltype(bytes)::kCount;
-          interleaveTiles<RunBytes, kBytes, Ways, false>(block);
-        });
-      });
-  if (!isMoved)
+  auto moveCached = [](auto bytes, const Block &block) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    interleaveTiles<RunBytes, kBytes, Ways, false>(block);
+  };
+  if (isStreamed ||
+      !walkWidest<RunBytes>(job, job.columns.count, src, dst, moveCached))
     walkBlocks(job, src, dst, [isStreamed](const Block &block) {
       interleave<RunBytes, Ways>(block, isStreamed);
     });
@@ -358,14 +366,12 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
       block.rows = kTileRuns;
       deinterleaveTiles<RunBytes, kVectorBytes, Ways, false>(block);
     });
-  bool isMoved =
-      !isStreamed && withWidest<RunBytes>(job.rows.count, [&](auto bytes) {
-        walkBlocks(job, src, dst, [](const Block &block) {
-          constexpr int kBytes = decltype(bytes)::kCount;
-          deinterleaveTiles<RunBytes, kBytes, Ways, false>(block);
-        });
-      });
-  if (!isMoved)
+  auto moveCached = [](auto bytes, const Block &block) {
+    constexpr int kBytes = decltype(bytes)::kCount;
+    deinterleaveTiles<RunBytes, kBytes, Ways, false>(block);
+  };
+  if (isStreamed ||
+      !walkWidest<RunBytes>(job, job.rows.count, src, dst, moveCached))
     walkBlocks(job, src, dst, [isStreamed](const Block &block) {
       deinterleave<RunBytes, Ways>(block, isStreamed);
     });

@@ -926,11 +926,11 @@ void Schedule::streamStores(const StreamedBytes &least,
     if (isTiled(move) || isInParts ? taken * getSpread(move) < least.transposes
                                    : taken < least.others)
       continue;
-    // What fills the rest of a line is written with a run by one register, if
-    // that is a line.
-    int64_t run = move.runBytes + (hasLineRegisters ? move.fillBytes : 0);
-    bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun &&
-                  (move.runBytes >= kMinStreamedRun || run % kLineBytes == 0);
+    // Registers of a line write the end of a run and what fills its line.
+    int64_t run = move.runBytes;
+    if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
+      run += move.fillBytes;
+    bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun;
     bool isShort = isOfShortRuns(move);
     // Lines that are not filled, or that others write in part, go through the
     // caches.
