@@ -1011,6 +1011,23 @@ TEST(Runtime, StreamedFills) {
               isWhole)
         << moves;
   }
+  // Fills that begin and end within lines, and padding of short runs.
+  Runner runner(testSeed());
+  for (auto [array, layout] :
+       {std::pair("f32[3,5,200]", "{2,1,0:T(16,100)PV(zero)}"),
+        {"s8[3,12,40]", "{2,1,0:T(32,128)PV(zero)}"},
+        {"bf16[5,17,129]", "{2,1,0:T(16,128)(2,1)PV(zero)}"},
+        {"f64[7,3,77]{1,0,2}", "{2,1,0:T(1024)PV(zero)}"},
+        {"s8[4099]", "{0:T(32,128)(4,1)PV(zero)}"}}) {
+    Shape source = parse(array);
+    llvm::StringRef dims = llvm::StringRef(array).split('{').first;
+    Shape destination = parse((dims + layout).str());
+    for (int i = 0; i < testCount(20); ++i) {
+      runner.check(source, destination, /*streamedBytes=*/1);
+      if (HasFatalFailure())
+        return;
+    }
+  }
 }
 
 // Past the caches, what goes on in other tiles follows the source; the loops in
