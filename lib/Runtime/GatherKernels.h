@@ -11,75 +11,132 @@
 
 #include "CopyKernels.h"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
 namespace tessera::runtime {
 namespace {
 
-/// Bytes of each lane that are picked by number, or zero for a number of
-/// `GatherTable::kNone`. Registers have at most `kGatherBytes`; 0: there is no
-/// such instruction.
-#if defined(__AVX2__)
-constexpr int kGatherBytes = 32;
-TESSERA_INLINE Vector<8, 32> pickBytes(Vector<8, 32> from,
-                                       Vector<8, 32> numbers) {
-  return reinterpret_cast<Vector<8, 32>>(_mm256_shuffle_epi8(
-      reinterpret_cast<__m256i>(from), reinterpret_cast<__m256i>(numbers)));
-}
-TESSERA_INLINE Bytes16 pickBytes(Bytes16 from, Bytes16 numbers) {
-  return reinterpret_cast<Bytes16>(_mm_shuffle_epi8(
-      reinterpret_cast<__m128i>(from), reinterpret_cast<__m128i>(numbers)));
-}
+/// Registers have at most `kGatherBytes`; 0: no instruction picks bytes by
+/// number. Windows have `kWindowBytes`, or as many as a register that has
+/// fewer.
+#if defined(__AVX512VBMI__)
+constexpr int kGatherBytes = 64, kWindowBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kGatherBytes = 32, kWindowBytes = kLaneBytes;
 #elif defined(__aarch64__)
-constexpr int kGatherBytes = 16;
-TESSERA_INLINE Bytes16 pickBytes(Bytes16 from, Bytes16 numbers) {
-  return reinterpret_cast<Bytes16>(
-      vqtbl1q_u8(reinterpret_cast<uint8x16_t>(from),
-                 reinterpret_cast<uint8x16_t>(numbers)));
-}
+constexpr int kGatherBytes = 16, kWindowBytes = kLaneBytes;
 #else
-constexpr int kGatherBytes = 0;
+constexpr int kGatherBytes = 0, kWindowBytes = kLaneBytes;
+#endif
+
+/// The bytes of a register that come from one window.
+#if defined(__AVX512VBMI__)
+template <int Bytes> class Picks {
+  using V = Vector<8, Bytes>;
+
+public:
+  TESSERA_INLINE explicit Picks(const uint8_t *from)
+      : numbers(load<V>(reinterpret_cast<const char *>(from))),
+        isOwn(hideMask(~getHighBits(numbers))) {}
+
+  TESSERA_INLINE V addTo(V others, V window) const {
+    if constexpr (Bytes == 64)
+      return reinterpret_cast<V>(
+          _mm512_mask_permutexvar_epi8(reinterpret_cast<__m512i>(others), isOwn,
+                                       reinterpret_cast<__m512i>(numbers),
+                                       reinterpret_cast<__m512i>(window)));
+    else if constexpr (Bytes == 32)
+      return reinterpret_cast<V>(
+          _mm256_mask_permutexvar_epi8(reinterpret_cast<__m256i>(others), isOwn,
+                                       reinterpret_cast<__m256i>(numbers),
+                                       reinterpret_cast<__m256i>(window)));
+    else
+      return reinterpret_cast<V>(
+          _mm_mask_permutexvar_epi8(reinterpret_cast<__m128i>(others), isOwn,
+                                    reinterpret_cast<__m128i>(numbers),
+                                    reinterpret_cast<__m128i>(window)));
+  }
+
+private:
+  static_assert(GatherTable::kNone == 0x80, "the high bit of a number");
+  static TESSERA_INLINE auto getHighBits(V numbers) {
+    if constexpr (Bytes == 64)
+      return _mm512_movepi8_mask(reinterpret_cast<__m512i>(numbers));
+    else if constexpr (Bytes == 32)
+      return _mm256_movepi8_mask(reinterpret_cast<__m256i>(numbers));
+    else
+      return _mm_movepi8_mask(reinterpret_cast<__m128i>(numbers));
+  }
+
+  /// The same mask, of which the compiler knows nothing: it would make two
+  /// instructions of each pick otherwise.
+  template <typename Mask> static TESSERA_INLINE Mask hideMask(Mask mask) {
+    __asm__("" : "+k"(mask));
+    return mask;
+  }
+
+  V numbers;
+  decltype(getHighBits(V())) isOwn;
+};
+#else
+template <int Bytes> class Picks {
+  using V = Vector<8, Bytes>;
+
+public:
+  TESSERA_INLINE explicit Picks(const uint8_t *from)
+      : numbers(load<V>(reinterpret_cast<const char *>(from))) {}
+
+  TESSERA_INLINE V addTo(V others, V window) const {
+    return others | pickInLanes(window, numbers);
+  }
+
+private:
+  V numbers;
+};
 #endif
 
 /// Blocks that are gathered register by register of all of them: what the table
 /// says of one stays in registers.
 constexpr int64_t kGatheredBlocks = 8;
 
+template <int Bytes, int Ways> struct PicksOfAll {
+  Picks<Bytes> of[Ways];
+};
+template <int Bytes, int... I>
+TESSERA_INLINE PicksOfAll<Bytes, sizeof...(I)> makePicks(const uint8_t *numbers,
+                                                         Indices<I...>) {
+  return {{Picks<Bytes>(numbers + I * Bytes)...}};
+}
+
 /// Register number `r` of some blocks.
 template <int Bytes, int Ways, bool IsShared>
 TESSERA_INLINE void gatherRegister(const GatherTable &table, int64_t r,
                                    const char *src, char *dst,
                                    const Loop &blocks) {
-  constexpr int kLanes = Bytes / kLaneBytes;
-  constexpr int kPlaces = IsShared ? Ways : Ways * kLanes;
+  constexpr int kPart = Bytes < kWindowBytes ? Bytes : kWindowBytes;
+  constexpr int kParts = Bytes / kPart;
+  constexpr int kPlaces = IsShared ? Ways : Ways * kParts;
   using V = Vector<8, Bytes>;
   int64_t places[kPlaces];
-  V numbers[Ways];
   TESSERA_UNROLL
   for (int k = 0; k < kPlaces; ++k)
     places[k] = table.places[r * kPlaces + k];
-  TESSERA_UNROLL
-  for (int k = 0; k < Ways; ++k)
-    numbers[k] = load<V>(reinterpret_cast<const char *>(table.numbers) +
-                         (r * Ways + k) * Bytes);
-  for (int64_t i = 0; i < blocks.count; ++i) {
+  const uint8_t *numbers = table.numbers + r * Ways * Bytes;
+  const auto picks = makePicks<Bytes>(numbers, FirstIndices<Ways>());
+  const Loop loop = blocks;
+  for (int64_t i = loop.count; i > 0; --i) {
     V all = {};
     TESSERA_UNROLL
     for (int k = 0; k < Ways; ++k) {
-      Bytes16 lanes[kLanes];
+      Vector<8, kPart> parts[kParts];
       TESSERA_UNROLL
-      for (int l = 0; l < kLanes; ++l)
-        lanes[l] = load<Bytes16>(src + places[IsShared ? k : k * kLanes + l]);
-      V window = load<V>(reinterpret_cast<const char *>(lanes));
-      all |= pickBytes(window, numbers[k]);
+      for (int l = 0; l < kParts; ++l)
+        parts[l] =
+            load<Vector<8, kPart>>(src + places[IsShared ? k : k * kParts + l]);
+      V window = load<V>(reinterpret_cast<const char *>(parts));
+      all = picks.of[k].addTo(all, window);
     }
     store(dst, all);
-    src += blocks.src;
-    dst += blocks.dst;
+    src += loop.src;
+    dst += loop.dst;
   }
 }
 
@@ -104,35 +161,59 @@ GatherBlocks *chooseGatherBlocks(int64_t ways) {
   return nullptr;
 }
 
+/// By the widest registers that a block fills.
+template <int Bytes = kGatherBytes>
 GatherBlocks *chooseGatherBlocks(const Job &job) {
-  if constexpr (kGatherBytes > kLaneBytes)
-    if (job.runBytes >= kGatherBytes)
-      return job.gather.isShared
-                 ? chooseGatherBlocks<kGatherBytes, true>(job.gather.ways)
-                 : chooseGatherBlocks<kGatherBytes, false>(job.gather.ways);
-  if constexpr (kGatherBytes > 0)
-    return chooseGatherBlocks<kLaneBytes, true>(job.gather.ways);
+  if constexpr (Bytes > kWindowBytes)
+    if (job.runBytes >= Bytes && !job.gather.isShared)
+      return chooseGatherBlocks<Bytes, false>(job.gather.ways);
+  if constexpr (Bytes >= kLaneBytes)
+    return job.runBytes >= Bytes
+               ? chooseGatherBlocks<Bytes, true>(job.gather.ways)
+               : chooseGatherBlocks<Bytes / 2>(job);
   return nullptr;
 }
 
-/// Calls `move(src, dst, blocks)` with some blocks at a time.
+/// Calls `move(src, dst, blocks)` with some blocks of a loop at a time.
+template <typename Move>
+TESSERA_INLINE void forSomeBlocks(const char *src, char *dst, const Loop &loop,
+                                  const Move &move) {
+  for (int64_t i = 0; i < loop.count; i += kGatheredBlocks)
+    move(src + i * loop.src, dst + i * loop.dst,
+         Loop{least(kGatheredBlocks, loop.count - i), loop.src, loop.dst});
+}
+
+/// The same for all blocks, a loop at a time.
 template <typename Move>
 TESSERA_INLINE void forBlocks(const Job &job, const char *src, char *dst,
                               const Move &move) {
   constexpr Loop kOnce = {1, 0, 0};
-  bool hasLoop = job.numLoops > 0;
-  const Loop all = hasLoop ? job.loops[job.numLoops - 1] : kOnce;
-  walk(job.loops, job.numLoops - hasLoop, src, dst,
-       [=](const char *src, char *dst) {
-         for (int64_t i = 0; i < all.count; i += kGatheredBlocks)
-           move(src + i * all.src, dst + i * all.dst,
-                Loop{least(kGatheredBlocks, all.count - i), all.src, all.dst});
-       });
+  size_t numOuter = job.numLoops > 0 ? job.numLoops - 1 : 0;
+  const Loop loop = job.numLoops > 0 ? job.loops[numOuter] : kOnce;
+  walk(job.loops, numOuter, src, dst, [=](const char *src, char *dst) {
+    forSomeBlocks(src, dst, loop, move);
+  });
+}
+
+/// The same, those of the two innermost loops by turns: the innermost one has
+/// few steps.
+template <typename Move>
+TESSERA_INLINE void forFewBlocks(const Job &job, const char *src, char *dst,
+                                 const Move &move) {
+  size_t numOuter = job.numLoops - 2;
+  const Loop outer = job.loops[numOuter], inner = job.loops[numOuter + 1];
+  auto moveInner = [=](const char *src, char *dst, const Loop &blocks) {
+    for (int64_t i = 0; i < inner.count; ++i)
+      move(src + i * inner.src, dst + i * inner.dst, blocks);
+  };
+  walk(job.loops, numOuter, src, dst, [=](const char *src, char *dst) {
+    forSomeBlocks(src, dst, outer, moveInner);
+  });
 }
 
 /// Blocks go through a buffer, so that lines are written from end to end.
 void streamGathered(const Job &job, const char *src, char *dst) {
-  GatherBlocks *const gather = chooseGatherBlocks(job);
+  GatherBlocks *const gather = chooseGatherBlocks<>(job);
   const GatherTable table = job.gather;
   int64_t size = job.runBytes;
   forBlocks(job, src, dst, [=](const char *src, char *dst, Loop blocks) {
@@ -146,12 +227,18 @@ void streamGathered(const Job &job, const char *src, char *dst) {
 }
 
 void gatherRuns(const Job &job, const char *src, char *dst) {
-  GatherBlocks *const gather = chooseGatherBlocks(job);
+  GatherBlocks *const gather = chooseGatherBlocks<>(job);
   const GatherTable table = job.gather;
   int64_t size = job.runBytes;
-  forBlocks(job, src, dst, [=](const char *src, char *dst, Loop blocks) {
+  auto move = [=](const char *src, char *dst, const Loop &blocks) {
     gather(table, size, src, dst, blocks);
-  });
+  };
+  size_t numLoops = job.numLoops;
+  bool areFew = numLoops > 1 && job.loops[numLoops - 1].count < kGatheredBlocks;
+  if (areFew && job.loops[numLoops - 2].count > job.loops[numLoops - 1].count)
+    forFewBlocks(job, src, dst, move);
+  else
+    forBlocks(job, src, dst, move);
 }
 
 Kernel *chooseGather(const Job &job) {

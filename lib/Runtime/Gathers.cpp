@@ -14,7 +14,8 @@
 using namespace tessera;
 using namespace tessera::runtime;
 
-static constexpr int64_t kWindowBytes = 16, kMostRegisterBytes = 32;
+static constexpr int64_t kLeastBytes = 16, kMostRegisterBytes = 64;
+static constexpr int64_t kMostShortBytes = 32;
 
 //===----------------------------------------------------------------------===//
 // Blocks
@@ -111,7 +112,8 @@ struct Sources {
   /// Bytes of the source between which they lie.
   int64_t span() const { return end - begin; }
   /// The windows of so many bytes of the block, from `begin` on.
-  llvm::SmallVector<Window, 4> getWindows(int64_t begin, int64_t bytes) const;
+  llvm::SmallVector<Window, 4> getWindows(int64_t begin, int64_t bytes,
+                                          int64_t windowBytes) const;
 
   int64_t elementBytes;
   std::vector<int64_t> elements;
@@ -131,8 +133,8 @@ Sources::Sources(llvm::ArrayRef<Loop> block, int64_t elementBytes)
   end = *last + elementBytes;
 }
 
-llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin,
-                                                 int64_t bytes) const {
+llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin, int64_t bytes,
+                                                 int64_t windowBytes) const {
   struct Element {
     int64_t src, at;
   };
@@ -144,10 +146,10 @@ llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin,
   llvm::SmallVector<Window, 4> windows;
   for (const Element &element : sorted) {
     bool isWithin = !windows.empty() && element.src + elementBytes <=
-                                            windows.back().place + kWindowBytes;
+                                            windows.back().place + windowBytes;
     if (!isWithin) {
       // The last one ends where the source does.
-      windows.push_back({std::min(element.src, end - kWindowBytes), {}});
+      windows.push_back({std::min(element.src, end - windowBytes), {}});
       windows.back().numbers.fill(GatherTable::kNone);
     }
     Window &window = windows.back();
@@ -157,17 +159,18 @@ llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin,
   return windows;
 }
 
-/// The table of registers of `width` bytes, whose windows are those of `part`
-/// bytes. Nothing for more than `mostWays`.
+/// The table of registers of `width` bytes, of which each `part` has its own
+/// windows of `windowBytes`. Nothing for more than `mostWays`.
 static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
-                                        int64_t part, int64_t mostWays) {
+                                        int64_t part, int64_t windowBytes,
+                                        int64_t mostWays) {
   Gather gather;
   std::vector<llvm::SmallVector<Window, 4>> parts;
   int64_t bytes = sources.numBytes();
   for (int64_t at = 0; at < bytes; at += width)
     for (int64_t i = 0; i < width; i += part) {
-      parts.push_back(
-          sources.getWindows(std::min(at, bytes - width) + i, part));
+      parts.push_back(sources.getWindows(std::min(at, bytes - width) + i, part,
+                                         windowBytes));
       gather.ways = std::max<int64_t>(gather.ways, parts.back().size());
       if (gather.ways > mostWays)
         return std::nullopt;
@@ -191,25 +194,32 @@ static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
 }
 
 /// The table that takes the least time: of windows of registers, or of those of
-/// lanes where they are fewer. Nothing for more than `mostCycles` a register.
+/// parts where they are fewer. Nothing for more than `mostCycles` a register.
 static std::optional<Gather> chooseGather(const Sources &sources,
-                                          int64_t registerBytes,
+                                          const GatherRegisters &registers,
                                           int64_t mostCycles) {
   // Half cycles: a register is stored; for each way, a window is loaded and
-  // picked from. Those of lanes are put together before.
-  constexpr int64_t kStore = 6, kShared = 3, kSeparate = 4;
+  // picked from. Those of parts are put together before; long ones lie across
+  // two lines, most of them.
+  constexpr int64_t kStore = 6, kShared = 3, kLong = 6, kSeparate = 4;
   int64_t bytes = sources.numBytes();
-  if (bytes < kWindowBytes || sources.span() < kWindowBytes)
+  if (bytes < kLeastBytes)
     return std::nullopt;
-  int64_t width = bytes < registerBytes ? kWindowBytes : registerBytes;
+  int64_t width = registers.bytes;
+  while (width > bytes)
+    width /= 2;
+  int64_t windowBytes = std::min(registers.windowBytes, width);
+  if (sources.span() < windowBytes)
+    return std::nullopt;
   int64_t left = 2 * mostCycles - kStore;
-  auto shared = makeGather(sources, width, width,
-                           std::min(left / kShared, kMostGatherWays));
-  if (width == kWindowBytes)
+  int64_t perWindow = windowBytes > kMostShortBytes ? kLong : kShared;
+  auto shared = makeGather(sources, width, width, windowBytes,
+                           std::min(left / perWindow, kMostGatherWays));
+  if (width == windowBytes)
     return shared;
   if (shared)
     left = std::min(left, shared->ways * kShared);
-  auto separate = makeGather(sources, width, kWindowBytes,
+  auto separate = makeGather(sources, width, windowBytes, windowBytes,
                              std::min(left / kSeparate, kMostSeparateWays));
   return separate ? std::move(separate) : std::move(shared);
 }
@@ -229,16 +239,15 @@ static void putNearestLast(llvm::MutableArrayRef<Loop> loops) {
     std::rotate(nearest, nearest + 1, loops.end());
 }
 
-std::optional<Move>
-tessera::runtime::planGather(ElementNest nest, int64_t elementBytes,
-                             int64_t registerBytes, int64_t mostCycles,
-                             std::optional<ElementNest> &rest) {
+std::optional<Move> tessera::runtime::planGather(
+    ElementNest nest, int64_t elementBytes, const GatherRegisters &registers,
+    int64_t mostCycles, std::optional<ElementNest> &rest) {
   if (mostCycles == 0)
     return std::nullopt;
   llvm::SmallVector<Loop, 6> block =
-      takeBlock(nest, elementBytes, registerBytes, rest);
+      takeBlock(nest, elementBytes, registers.bytes, rest);
   Sources sources(block, elementBytes);
-  auto gather = chooseGather(sources, registerBytes, mostCycles);
+  auto gather = chooseGather(sources, registers, mostCycles);
   if (!gather)
     return std::nullopt;
   Move move;

@@ -32,11 +32,12 @@ struct ElementNest {
   llvm::SmallVector<Loop, 6> loops;
 };
 
-/// The gather of blocks of the destination, by registers of so many bytes.
-/// Nothing where there are no blocks, or where a register would take more than
-/// `mostCycles`. Elements that are no whole block are left in `rest`.
+/// The gather of blocks of the destination. Nothing where there are no blocks,
+/// or where a register would take more than `mostCycles`. Elements that are no
+/// whole block are left in `rest`.
 std::optional<Move> planGather(ElementNest nest, int64_t elementBytes,
-                               int64_t registerBytes, int64_t mostCycles,
+                               const GatherRegisters &registers,
+                               int64_t mostCycles,
                                std::optional<ElementNest> &rest);
 
 } // namespace tessera::runtime

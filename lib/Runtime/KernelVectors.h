@@ -17,10 +17,12 @@
 
 #include "Kernels.h"
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__x86_64__)
 #include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace tessera::runtime {
@@ -223,6 +225,51 @@ template <int N, typename V> TESSERA_INLINE void splitLanes(V (&lanes)[N]) {
   }
 }
 
+/// Lane number `i`.
+template <typename V> TESSERA_INLINE Bytes16 getLane(V value, int i) {
+  return load<Bytes16>(reinterpret_cast<const char *>(&value) + i * kLaneBytes);
+}
+
+/// A register of the same lanes, but for the last one where that is given.
+template <typename V>
+TESSERA_INLINE V repeatLane(const uint8_t *lane,
+                            const uint8_t *last = nullptr) {
+  constexpr int kLanes = sizeof(V) / kLaneBytes;
+  Bytes16 lanes[kLanes];
+  TESSERA_UNROLL
+  for (int i = 0; i < kLanes; ++i)
+    lanes[i] = load<Bytes16>(
+        reinterpret_cast<const char *>(last && i + 1 == kLanes ? last : lane));
+  return load<V>(reinterpret_cast<const char *>(lanes));
+}
+
+/// Bytes of each lane that are picked by number, zeros for numbers of
+/// `GatherTable::kNone`, where there is such an instruction.
+#if defined(__AVX2__) || defined(__aarch64__)
+constexpr bool kHasLanePicks = true;
+#else
+constexpr bool kHasLanePicks = false;
+#endif
+template <typename V> TESSERA_INLINE V pickInLanes(V from, V numbers) {
+#if defined(__AVX512BW__)
+  if constexpr (sizeof(V) == 64)
+    return reinterpret_cast<V>(_mm512_shuffle_epi8(
+        reinterpret_cast<__m512i>(from), reinterpret_cast<__m512i>(numbers)));
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32)
+    return reinterpret_cast<V>(_mm256_shuffle_epi8(
+        reinterpret_cast<__m256i>(from), reinterpret_cast<__m256i>(numbers)));
+  if constexpr (sizeof(V) == 16)
+    return reinterpret_cast<V>(_mm_shuffle_epi8(
+        reinterpret_cast<__m128i>(from), reinterpret_cast<__m128i>(numbers)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<V>(vqtbl1q_u8(reinterpret_cast<uint8x16_t>(from),
+                                        reinterpret_cast<uint8x16_t>(numbers)));
+#endif
+  return from;
+}
+
 /// Whether there is an instruction that shuffles bytes across lanes.
 #if defined(__AVX512VBMI__)
 constexpr bool kHasByteShuffles = true;
@@ -266,6 +313,24 @@ TESSERA_INLINE V pickFrom(V low, V high, int64_t first) {
 #endif
 }
 #endif
+
+/// Runs of a register of 64 bytes by number, where `kHasPicks`.
+template <int RunBytes, typename V>
+TESSERA_INLINE V pickRuns(V from, V numbers) {
+#if defined(__AVX512F__)
+  auto runs = reinterpret_cast<__m512i>(from);
+  auto at = reinterpret_cast<__m512i>(numbers);
+  if constexpr (RunBytes == 4)
+    return reinterpret_cast<V>(_mm512_permutexvar_epi32(at, runs));
+  if constexpr (RunBytes == 2)
+    return reinterpret_cast<V>(_mm512_permutexvar_epi16(at, runs));
+#endif
+#if defined(__AVX512VBMI__)
+  if constexpr (RunBytes == 1)
+    return reinterpret_cast<V>(_mm512_permutexvar_epi8(at, runs));
+#endif
+  return from;
+}
 
 /// Runs of N registers in turns: register k becomes the k-th part of them all.
 /// Bytes are unpacked within lanes, and then lanes, where no instruction does

@@ -71,23 +71,37 @@ constexpr int64_t kMaxWordBytes = 8;
 enum class SquareSides : uint8_t { Both, Source, Destination };
 constexpr int64_t kRunOfSquare = 4;
 
+/// The registers of gathers: the widest ones that a block fills, of at most
+/// `bytes` and half as many down to 16; 0: there are no gathers. Windows have
+/// `windowBytes`, or as many as a register that has fewer.
+struct GatherRegisters {
+  int64_t bytes, windowBytes;
+};
+
+/// Transposes of three or more rows to columns without gaps, and back, have a
+/// kernel of their own. Rows have at least `leastRowBytes`, columns at most
+/// `mostWritten` where they are written, or `mostRead`; 0: there is no kernel.
+struct DenseLimits {
+  int64_t leastRowBytes, mostWritten, mostRead;
+};
+
 /// How the registers of a block of the destination are put together, one behind
-/// another: each of windows of 16 bytes of the source, of which it picks bytes.
-/// The last register ends with the block.
+/// another: each of windows of the source, of which it picks bytes. The last
+/// register ends with the block.
 struct GatherTable {
   /// The number of a byte that comes from another window.
   static constexpr uint8_t kNone = 0x80;
 
-  /// Windows of a register, or of each lane of 16 bytes of it.
+  /// Windows of a register, or of each part of it that is as long as a window.
   int64_t ways;
   bool isShared;
   /// For each register, where these begin, from where the source of the block
-  /// does. For each way, those of all lanes, if they have their own.
+  /// does. For each way, those of all parts, if they have their own.
   const int64_t *places;
   /// For each register and way, the number that each byte has in its window.
   const uint8_t *numbers;
 };
-/// The most windows of a register, and of a lane; and the bytes of a block: its
+/// The most windows of a register, and of a part; and the bytes of a block: its
 /// last register may be one that overlaps the one before, and its table is soon
 /// made.
 constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;
@@ -152,9 +166,8 @@ struct KernelTable {
   KernelChoice *packBits;
   KernelChoice *fill;
   KernelChoice *gather;
-  /// Bytes of the registers of gathers; blocks that are shorter have those of
-  /// 16. 0: there are no gathers.
-  int64_t gatherBytes;
+  GatherRegisters gatherRegisters;
+  DenseLimits dense;
   /// What others must wait for behind moves that bypass the caches.
   void (*fence)();
 };

@@ -56,10 +56,16 @@ Kernel *chooseFill(const Job &job) {
 
 } // namespace
 
-const KernelTable TESSERA_KERNEL_TABLE = {
-    TESSERA_KERNEL_NAME, kVectorBytes,   chooseCopy,
-    chooseTranspose,     choosePackBits, chooseFill,
-    chooseGather,        kGatherBytes,   fence};
+const KernelTable TESSERA_KERNEL_TABLE = {TESSERA_KERNEL_NAME,
+                                          kVectorBytes,
+                                          chooseCopy,
+                                          chooseTranspose,
+                                          choosePackBits,
+                                          chooseFill,
+                                          chooseGather,
+                                          {kGatherBytes, kWindowBytes},
+    kDenseLimits,
+                                          fence};
 
 } // namespace tessera::runtime
 

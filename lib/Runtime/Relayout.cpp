@@ -165,9 +165,12 @@ std::optional<Schedule>
 Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
                        llvm::ArrayRef<Slice> dstBox) const {
   bool isShort = kernels->vectorBytes < kLineBytes;
+  StreamedBytes least = getStreamedBytes();
+  if (options.streamedBytes)
+    least = {options.streamedBytes, options.streamedBytes};
   auto made = Schedule::get(getPlanSide(src, srcAxes, srcBox),
                             getPlanSide(dst, dstAxes, dstBox), bits,
-                            padding.has_value(), kernels->gatherBytes);
+                            padding.has_value(), {*kernels, least.others});
   if (!made) {
     llvm::consumeError(made.takeError());
     return std::nullopt;
@@ -175,9 +178,6 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   if (src.strided)
     for (Move &move : made->moves)
       move.srcOffset += src.strided->offset;
-  StreamedBytes least = getStreamedBytes();
-  if (options.streamedBytes)
-    least = {options.streamedBytes, options.streamedBytes};
   RelayoutTarget target;
   target.vectorBytes = kernels->vectorBytes;
   target.costs = getProcessorCosts();

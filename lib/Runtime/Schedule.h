@@ -110,6 +110,13 @@ struct Task {
   }
 };
 
+/// The kernels that moves are planned for, and bytes from which on these bypass
+/// the caches.
+struct Kernels {
+  const KernelTable &table;
+  int64_t streamedBytes;
+};
+
 /// The task for a move, which must stay where it is. Without `padding` there is
 /// nothing to fill.
 Task makeTask(const Move &move, const KernelTable &kernels,
@@ -126,7 +133,7 @@ public:
   /// there are no strided nests.
   static llvm::Expected<Schedule> get(const PlanSide &src, const PlanSide &dst,
                                       ElementBits bits, bool fillPadding,
-                                      int64_t gatherBytes);
+                                      const Kernels &kernels);
 
   /// Bytes that are written.
   int64_t numBytes() const;

@@ -11,6 +11,7 @@
 
 #include "ChainKernels.h"
 #include "DenseColumns.h"
+#include "DenseRows.h"
 #include "SparseColumns.h"
 #include "WordKernels.h"
 
@@ -110,6 +111,10 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
     if (!kernel)
       kernel = chooseInterleave<RunBytes, 4>(job);
   }
+  if (kernel)
+    return kernel;
+  if (!job.isStreamed && job.fillBytes == 0 && !job.keepsPadding)
+    kernel = chooseDense<RunBytes>(job);
   if (kernel)
     return kernel;
   if (job.isStreamed && DenseColumns<RunBytes>::suits(job))

@@ -365,6 +365,22 @@ TEST(Runtime, Gathers) {
                   {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"}});
 }
 
+// Up to a lane of rows that become columns without gaps, and back: of less than
+// a register, of several, and of rows that lie apart.
+TEST(Runtime, DenseRows) {
+  for (auto [type, bytes] : {std::pair("u8", 1), {"bf16", 2}, {"f32", 4}})
+    for (int rows = 3; rows * bytes <= 16; ++rows)
+      for (int columns : {16 / bytes, 31, 64 / bytes + 1, 64, 200}) {
+        auto array = llvm::formatv("{0}[5,{1},{2}]", type, rows, columns).str();
+        auto apart =
+            llvm::formatv("{{2,1,0:PD(5,{0},{1})}", rows, columns + 3).str();
+        checkPairs(4, {{array.c_str(), "", "{1,2,0}"},
+                       {array.c_str(), apart.c_str(), "{1,2,0}"}});
+        if (HasFatalFailure())
+          return;
+      }
+}
+
 // Runs of a line or half of one, of which rows become columns: whole lines and
 // parts of some, few rows and many, more columns than are taken at a time.
 TEST(Runtime, ShortRuns) {
@@ -767,7 +783,7 @@ TEST(Runtime, OrderOfTiles) {
 }
 
 // Small blocks are gathered, where there is an instruction that picks bytes by
-// number: from windows of all of a register, or of each lane.
+// number: from windows of all of a register, or of each lane of 16 bytes.
 TEST(Runtime, GatheredBlocks) {
   struct {
     const char *source, *destination, *text;
@@ -790,7 +806,10 @@ TEST(Runtime, GatheredBlocks) {
        "  for 128  src 4 dst 280\n"},
       // Rows and columns that fill registers are none.
       {"u8[20,40,40]", "u8[20,40,40]{1,2,0}", "transpose of 1 byte"},
-      {"f32[3,1000]", "f32[3,1000]{0,1}", "transpose of 4 bytes"},
+      {"f32[8,1000]", "f32[8,1000]{0,1}", "transpose of 4 bytes"},
+      // Nor are those of which most places in registers are in use.
+      {"u8[20,7,64]", "u8[20,7,64]{1,2,0}", "transpose of 1 byte"},
+      {"u8[20,64,7]", "u8[20,64,7]{1,2,0}", "transpose of 1 byte"},
   };
   for (const auto &[source, destination, text] : cases)
     for (int64_t vectorBytes : {32, 64}) {
@@ -800,6 +819,14 @@ TEST(Runtime, GatheredBlocks) {
         GTEST_SKIP() << "no registers of 32 bytes";
       EXPECT_NE(moves.find(text), std::string::npos) << moves;
     }
+  // Registers of 64 bytes have windows as long as they are.
+  std::string wide = printMoves("u8[2000,40,3]", "u8[2000,40,3]{1,2,0}",
+                                /*vectorBytes=*/0, int64_t(1) << 40);
+  if (wide.find("VBMI") != std::string::npos)
+    EXPECT_NE(wide.find("gather of 120 bytes, src 0 dst 0, 2 windows of a "
+                        "register\n  for 2000  src 120 dst 120\n"),
+              std::string::npos)
+        << wide;
   // They bypass the caches unless other moves write parts of their lines.
   for (auto [array, order, isStreamed] :
        {std::tuple("u8[2000,3,40]", "{1,2,0}", true),
