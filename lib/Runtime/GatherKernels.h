@@ -14,69 +14,16 @@
 namespace tessera::runtime {
 namespace {
 
-/// Registers have at most `kGatherBytes`; 0: no instruction picks bytes by
-/// number. Windows have `kWindowBytes`, or as many as a register that has
-/// fewer.
-#if defined(__AVX512VBMI__)
-constexpr int kGatherBytes = 64, kWindowBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kGatherBytes = 32, kWindowBytes = kLaneBytes;
-#elif defined(__aarch64__)
-constexpr int kGatherBytes = 16, kWindowBytes = kLaneBytes;
+/// Registers of lanes, and those that bytes are picked from as a whole; 0:
+/// there is no such instruction.
+#if defined(__AVX2__)
+constexpr int kGatherBytes = 32;
 #else
-constexpr int kGatherBytes = 0, kWindowBytes = kLaneBytes;
+constexpr int kGatherBytes = kHasLanePicks ? 16 : 0;
 #endif
+constexpr int kWideGatherBytes = kHasByteShuffles ? 64 : 0;
 
-/// The bytes of a register that come from one window.
-#if defined(__AVX512VBMI__)
-template <int Bytes> class Picks {
-  using V = Vector<8, Bytes>;
-
-public:
-  TESSERA_INLINE explicit Picks(const uint8_t *from)
-      : numbers(load<V>(reinterpret_cast<const char *>(from))),
-        isOwn(hideMask(~getHighBits(numbers))) {}
-
-  TESSERA_INLINE V addTo(V others, V window) const {
-    if constexpr (Bytes == 64)
-      return reinterpret_cast<V>(
-          _mm512_mask_permutexvar_epi8(reinterpret_cast<__m512i>(others), isOwn,
-                                       reinterpret_cast<__m512i>(numbers),
-                                       reinterpret_cast<__m512i>(window)));
-    else if constexpr (Bytes == 32)
-      return reinterpret_cast<V>(
-          _mm256_mask_permutexvar_epi8(reinterpret_cast<__m256i>(others), isOwn,
-                                       reinterpret_cast<__m256i>(numbers),
-                                       reinterpret_cast<__m256i>(window)));
-    else
-      return reinterpret_cast<V>(
-          _mm_mask_permutexvar_epi8(reinterpret_cast<__m128i>(others), isOwn,
-                                    reinterpret_cast<__m128i>(numbers),
-                                    reinterpret_cast<__m128i>(window)));
-  }
-
-private:
-  static_assert(GatherTable::kNone == 0x80, "the high bit of a number");
-  static TESSERA_INLINE auto getHighBits(V numbers) {
-    if constexpr (Bytes == 64)
-      return _mm512_movepi8_mask(reinterpret_cast<__m512i>(numbers));
-    else if constexpr (Bytes == 32)
-      return _mm256_movepi8_mask(reinterpret_cast<__m256i>(numbers));
-    else
-      return _mm_movepi8_mask(reinterpret_cast<__m128i>(numbers));
-  }
-
-  /// The same mask, of which the compiler knows nothing: it would make two
-  /// instructions of each pick otherwise.
-  template <typename Mask> static TESSERA_INLINE Mask hideMask(Mask mask) {
-    __asm__("" : "+k"(mask));
-    return mask;
-  }
-
-  V numbers;
-  decltype(getHighBits(V())) isOwn;
-};
-#else
+/// The bytes of a register that come from one window, or one of each lane.
 template <int Bytes> class Picks {
   using V = Vector<8, Bytes>;
 
@@ -90,6 +37,34 @@ public:
 
 private:
   V numbers;
+};
+
+#if defined(__AVX512VBMI__)
+template <> class Picks<64> {
+  using V = Vector<8, 64>;
+
+public:
+  TESSERA_INLINE explicit Picks(const uint8_t *from)
+      : numbers(_mm512_loadu_si512(from)), isOwn(getOwn(numbers)) {}
+
+  TESSERA_INLINE V addTo(V others, V window) const {
+    return reinterpret_cast<V>(_mm512_mask_permutexvar_epi8(
+        reinterpret_cast<__m512i>(others), isOwn, numbers,
+        reinterpret_cast<__m512i>(window)));
+  }
+
+private:
+  static_assert(GatherTable::kNone == 0x80, "the high bit of a number");
+  /// The compiler knows nothing of the mask: it would make two instructions of
+  /// each pick otherwise.
+  static TESSERA_INLINE __mmask64 getOwn(__m512i numbers) {
+    __mmask64 mask = ~_mm512_movepi8_mask(numbers);
+    __asm__("" : "+k"(mask));
+    return mask;
+  }
+
+  __m512i numbers;
+  __mmask64 isOwn;
 };
 #endif
 
@@ -111,7 +86,7 @@ template <int Bytes, int Ways, bool IsShared>
 TESSERA_INLINE void gatherRegister(const GatherTable &table, int64_t r,
                                    const char *src, char *dst,
                                    const Loop &blocks) {
-  constexpr int kPart = Bytes < kWindowBytes ? Bytes : kWindowBytes;
+  constexpr int kPart = Bytes == kWideGatherBytes ? Bytes : kLaneBytes;
   constexpr int kParts = Bytes / kPart;
   constexpr int kPlaces = IsShared ? Ways : Ways * kParts;
   using V = Vector<8, Bytes>;
@@ -161,16 +136,17 @@ GatherBlocks *chooseGatherBlocks(int64_t ways) {
   return nullptr;
 }
 
-/// By the widest registers that a block fills.
-template <int Bytes = kGatherBytes>
-GatherBlocks *chooseGatherBlocks(const Job &job) {
-  if constexpr (Bytes > kWindowBytes)
-    if (job.runBytes >= Bytes && !job.gather.isShared)
-      return chooseGatherBlocks<Bytes, false>(job.gather.ways);
-  if constexpr (Bytes >= kLaneBytes)
-    return job.runBytes >= Bytes
-               ? chooseGatherBlocks<Bytes, true>(job.gather.ways)
-               : chooseGatherBlocks<Bytes / 2>(job);
+GatherBlocks *chooseGatherBlocks(const GatherTable &table) {
+  if constexpr (kWideGatherBytes > 0)
+    if (table.registerBytes == kWideGatherBytes)
+      return chooseGatherBlocks<kWideGatherBytes, true>(table.ways);
+  if constexpr (kGatherBytes > kLaneBytes)
+    if (table.registerBytes == kGatherBytes)
+      return table.isShared
+                 ? chooseGatherBlocks<kGatherBytes, true>(table.ways)
+                 : chooseGatherBlocks<kGatherBytes, false>(table.ways);
+  if constexpr (kGatherBytes > 0)
+    return chooseGatherBlocks<kLaneBytes, true>(table.ways);
   return nullptr;
 }
 
@@ -213,8 +189,8 @@ TESSERA_INLINE void forFewBlocks(const Job &job, const char *src, char *dst,
 
 /// Blocks go through a buffer, so that lines are written from end to end.
 void streamGathered(const Job &job, const char *src, char *dst) {
-  GatherBlocks *const gather = chooseGatherBlocks<>(job);
   const GatherTable table = job.gather;
+  GatherBlocks *const gather = chooseGatherBlocks(table);
   int64_t size = job.runBytes;
   forBlocks(job, src, dst, [=](const char *src, char *dst, Loop blocks) {
     alignas(kLineBytes) char buffer[kGatheredBlocks * kMostGatheredBytes];
@@ -227,8 +203,8 @@ void streamGathered(const Job &job, const char *src, char *dst) {
 }
 
 void gatherRuns(const Job &job, const char *src, char *dst) {
-  GatherBlocks *const gather = chooseGatherBlocks<>(job);
   const GatherTable table = job.gather;
+  GatherBlocks *const gather = chooseGatherBlocks(table);
   int64_t size = job.runBytes;
   auto move = [=](const char *src, char *dst, const Loop &blocks) {
     gather(table, size, src, dst, blocks);

@@ -14,8 +14,7 @@
 using namespace tessera;
 using namespace tessera::runtime;
 
-static constexpr int64_t kLeastBytes = 16, kMostRegisterBytes = 64;
-static constexpr int64_t kMostShortBytes = 32;
+static constexpr int64_t kMostRegisterBytes = 64;
 
 //===----------------------------------------------------------------------===//
 // Blocks
@@ -159,24 +158,38 @@ llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin, int64_t bytes,
   return windows;
 }
 
-/// The table of registers of `width` bytes, of which each `part` has its own
-/// windows of `windowBytes`. Nothing for more than `mostWays`.
-static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
-                                        int64_t part, int64_t windowBytes,
+namespace {
+/// A way to gather: by registers of `bytes`, of which each part has windows of
+/// its own. A register takes `kStore` half cycles and `perWay` for each window.
+struct GatherMethod {
+  static constexpr int64_t kStore = 6;
+
+  int64_t bytes, partBytes, windowBytes, perWay, mostWays;
+};
+} // namespace
+
+/// The table of a method. Nothing for more than `mostWays`, or where all of the
+/// source is no window.
+static std::optional<Gather> makeGather(const Sources &sources,
+                                        const GatherMethod &method,
                                         int64_t mostWays) {
+  int64_t width = method.bytes, part = method.partBytes;
+  if (sources.numBytes() < width || sources.span() < method.windowBytes)
+    return std::nullopt;
   Gather gather;
   std::vector<llvm::SmallVector<Window, 4>> parts;
   int64_t bytes = sources.numBytes();
   for (int64_t at = 0; at < bytes; at += width)
     for (int64_t i = 0; i < width; i += part) {
       parts.push_back(sources.getWindows(std::min(at, bytes - width) + i, part,
-                                         windowBytes));
+                                         method.windowBytes));
       gather.ways = std::max<int64_t>(gather.ways, parts.back().size());
       if (gather.ways > mostWays)
         return std::nullopt;
     }
   // Parts of fewer windows read the first one again, of which they pick none.
   size_t numParts = width / part, ways = gather.ways;
+  gather.registerBytes = width;
   gather.isShared = numParts == 1;
   gather.places.resize(parts.size() * ways);
   gather.numbers.assign(parts.size() * ways * part, GatherTable::kNone);
@@ -193,35 +206,36 @@ static std::optional<Gather> makeGather(const Sources &sources, int64_t width,
   return gather;
 }
 
-/// The table that takes the least time: of windows of registers, or of those of
-/// parts where they are fewer. Nothing for more than `mostCycles` a register.
+/// The table that takes the least time. Nothing for more than `mostCycles` for
+/// as much as a register of lanes has.
 static std::optional<Gather> chooseGather(const Sources &sources,
                                           const GatherRegisters &registers,
                                           int64_t mostCycles) {
-  // Half cycles: a register is stored; for each way, a window is loaded and
-  // picked from. Those of parts are put together before; long ones lie across
-  // two lines, most of them.
-  constexpr int64_t kStore = 6, kShared = 3, kLong = 6, kSeparate = 4;
-  int64_t bytes = sources.numBytes();
-  if (bytes < kLeastBytes)
-    return std::nullopt;
-  int64_t width = registers.bytes;
-  while (width > bytes)
-    width /= 2;
-  int64_t windowBytes = std::min(registers.windowBytes, width);
-  if (sources.span() < windowBytes)
-    return std::nullopt;
-  int64_t left = 2 * mostCycles - kStore;
-  int64_t perWindow = windowBytes > kMostShortBytes ? kLong : kShared;
-  auto shared = makeGather(sources, width, width, windowBytes,
-                           std::min(left / perWindow, kMostGatherWays));
-  if (width == windowBytes)
-    return shared;
-  if (shared)
-    left = std::min(left, shared->ways * kShared);
-  auto separate = makeGather(sources, width, windowBytes, windowBytes,
-                             std::min(left / kSeparate, kMostSeparateWays));
-  return separate ? std::move(separate) : std::move(shared);
+  // Windows of parts are put together; long ones lie across two lines, most of
+  // them.
+  constexpr int64_t kShared = 3, kSeparate = 4, kLong = 6;
+  constexpr int64_t kWindow = GatherRegisters::kWindowBytes;
+  int64_t wide = registers.wideBytes, lanes = registers.laneBytes;
+  int64_t width = sources.numBytes() < lanes ? kWindow : lanes;
+  const GatherMethod methods[] = {
+      {wide, wide, wide, kLong, kMostGatherWays},
+      {width, width, kWindow, kShared, kMostGatherWays},
+      {width, kWindow, kWindow, kSeparate, kMostSeparateWays}};
+  std::optional<Gather> best;
+  int64_t left = 2 * mostCycles;
+  for (const GatherMethod &method : methods) {
+    if (method.bytes == 0)
+      continue;
+    int64_t scale = method.bytes > lanes ? method.bytes / lanes : 1;
+    int64_t mostWays = (left * scale - GatherMethod::kStore) / method.perWay;
+    auto gather =
+        makeGather(sources, method, std::min(mostWays, method.mostWays));
+    if (!gather)
+      continue;
+    left = (GatherMethod::kStore + method.perWay * gather->ways) / scale - 1;
+    best = std::move(gather);
+  }
+  return best;
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,7 +259,8 @@ std::optional<Move> tessera::runtime::planGather(
   if (mostCycles == 0)
     return std::nullopt;
   llvm::SmallVector<Loop, 6> block =
-      takeBlock(nest, elementBytes, registers.bytes, rest);
+      takeBlock(nest, elementBytes,
+                std::max(registers.wideBytes, registers.laneBytes), rest);
   Sources sources(block, elementBytes);
   auto gather = chooseGather(sources, registers, mostCycles);
   if (!gather)

@@ -71,11 +71,13 @@ constexpr int64_t kMaxWordBytes = 8;
 enum class SquareSides : uint8_t { Both, Source, Destination };
 constexpr int64_t kRunOfSquare = 4;
 
-/// The registers of gathers: the widest ones that a block fills, of at most
-/// `bytes` and half as many down to 16; 0: there are no gathers. Windows have
-/// `windowBytes`, or as many as a register that has fewer.
+/// The registers of gathers. Wide ones pick bytes from windows as long as they
+/// are; each lane of others, of `laneBytes` or of one lane, from windows as
+/// long as a lane. 0: there are none.
 struct GatherRegisters {
-  int64_t bytes, windowBytes;
+  static constexpr int64_t kWindowBytes = 16;
+
+  int64_t wideBytes, laneBytes;
 };
 
 /// Transposes of three or more rows to columns without gaps, and back, have a
@@ -92,16 +94,17 @@ struct GatherTable {
   /// The number of a byte that comes from another window.
   static constexpr uint8_t kNone = 0x80;
 
-  /// Windows of a register, or of each part of it that is as long as a window.
+  int64_t registerBytes;
+  /// Windows of a register, or of each lane of it.
   int64_t ways;
   bool isShared;
   /// For each register, where these begin, from where the source of the block
-  /// does. For each way, those of all parts, if they have their own.
+  /// does. For each way, those of all lanes, if they have their own.
   const int64_t *places;
   /// For each register and way, the number that each byte has in its window.
   const uint8_t *numbers;
 };
-/// The most windows of a register, and of a part; and the bytes of a block: its
+/// The most windows of a register, and of a lane; and the bytes of a block: its
 /// last register may be one that overlaps the one before, and its table is soon
 /// made.
 constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;

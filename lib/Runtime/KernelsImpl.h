@@ -56,16 +56,12 @@ Kernel *chooseFill(const Job &job) {
 
 } // namespace
 
-const KernelTable TESSERA_KERNEL_TABLE = {TESSERA_KERNEL_NAME,
-                                          kVectorBytes,
-                                          chooseCopy,
-                                          chooseTranspose,
-                                          choosePackBits,
-                                          chooseFill,
-                                          chooseGather,
-                                          {kGatherBytes, kWindowBytes},
-    kDenseLimits,
-                                          fence};
+const KernelTable TESSERA_KERNEL_TABLE = {
+    TESSERA_KERNEL_NAME, kVectorBytes,
+    chooseCopy,          chooseTranspose,
+    choosePackBits,      chooseFill,
+    chooseGather,        {kWideGatherBytes, kGatherBytes},
+    kDenseLimits,        fence};
 
 } // namespace tessera::runtime
 

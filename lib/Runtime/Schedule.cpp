@@ -541,17 +541,18 @@ static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
   if (!isTiled(move) || move.square > 1 || move.moreRows.count > 1 ||
       move.moreColumns.count > 1)
     return 0;
-  int64_t run = move.runBytes;
+  int64_t run = move.runBytes, least = kernels.dense.leastRowBytes;
   auto getCycles = [=, &kernels](const Loop &few, const Loop &many,
                                  int64_t mostBytes) -> int64_t {
     int64_t size = many.count * run;
-    if (few.count < 3 || few.count * run > mostBytes ||
-        size < kernels.dense.leastRowBytes)
+    if (few.count < 3 || few.count * run > mostBytes || size < least)
       return 0;
     // Whole registers are moved, also where rows end within one.
-    int64_t bytes = std::min(kernels.gatherRegisters.bytes, floorToPower(size));
+    int64_t unit = kernels.gatherRegisters.laneBytes;
+    int64_t bytes = std::min(std::max(least, unit), floorToPower(size));
     int64_t slots = llvm::PowerOf2Ceil(few.count);
-    return 8 * slots * llvm::alignTo(size, bytes) / (few.count * size);
+    return 8 * slots * unit * llvm::alignTo(size, bytes) /
+           (few.count * size * bytes);
   };
   int64_t cycles = 0;
   if (move.columns.dst == move.rows.count * run)
@@ -597,7 +598,7 @@ static void takeGathers(const ElementNest &elements, int64_t elementBytes,
                         std::vector<Move> &moves) {
   const Move &planned = moves.back();
   const GatherRegisters &registers = kernels.table.gatherRegisters;
-  if (registers.bytes == 0 || planned.numBytes() == 0 ||
+  if (registers.laneBytes == 0 || planned.numBytes() == 0 ||
       planned.fillBytes > 0 || planned.keepsPadding)
     return;
   int64_t mostCycles = 0;
@@ -605,8 +606,8 @@ static void takeGathers(const ElementNest &elements, int64_t elementBytes,
     mostCycles = getDenseCycles(planned, kernels.table);
   if (mostCycles == 0)
     mostCycles = planned.kind == Move::Kind::Copy
-                     ? getShortCopyCycles(planned, registers.bytes)
-                     : getFewCycles(planned, registers.bytes);
+                     ? getShortCopyCycles(planned, registers.laneBytes)
+                     : getFewCycles(planned, registers.laneBytes);
   std::optional<ElementNest> rest = elements;
   while (rest) {
     ElementNest nest = std::move(*rest);

@@ -42,10 +42,10 @@ struct StreamedBytes {
 /// What a GatherTable points to.
 struct Gather {
   GatherTable getTable() const {
-    return {ways, isShared, places.data(), numbers.data()};
+    return {registerBytes, ways, isShared, places.data(), numbers.data()};
   }
 
-  int64_t ways = 0;
+  int64_t registerBytes = 0, ways = 0;
   bool isShared = true;
   std::vector<int64_t> places;
   std::vector<uint8_t> numbers;
