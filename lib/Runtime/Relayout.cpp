@@ -182,6 +182,7 @@ Relayout::makeSchedule(llvm::ArrayRef<Slice> srcBox,
   target.vectorBytes = kernels->vectorBytes;
   target.costs = getProcessorCosts();
   made->streamStores(least, target);
+  made->divideChains(*kernels);
   // Parts of lines that short registers have written wait for the rest of them
   // outside of the first-level cache.
   made->orderDivided(isShort ? 2 * kCacheWays : kCacheWays);

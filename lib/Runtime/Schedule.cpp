@@ -536,10 +536,10 @@ static int64_t floorToPower(int64_t value) {
 }
 
 /// The same of few rows that become columns without gaps, or the other way
-/// round, by a kernel of their own; 0 for others. Measured on Zen 4.
+/// round, by a kernel of their own; 0 for others. Chains are divided. Measured
+/// on Zen 4.
 static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
-  if (!isTiled(move) || move.square > 1 || move.moreRows.count > 1 ||
-      move.moreColumns.count > 1)
+  if (!isTiled(move) || move.square > 1)
     return 0;
   int64_t run = move.runBytes, least = kernels.dense.leastRowBytes;
   auto getCycles = [=, &kernels](const Loop &few, const Loop &many,
@@ -992,6 +992,17 @@ void Schedule::streamStores(const StreamedBytes &least,
       orderShortRuns(move);
   }
   streamFills(moves, hasLineRegisters);
+}
+
+void Schedule::divideChains(const KernelTable &kernels) {
+  for (Move &move : moves) {
+    if (move.isStreamed || move.fillBytes > 0 || move.keepsPadding ||
+        getDenseCycles(move, kernels) == 0)
+      continue;
+    for (Loop *more : {&move.moreColumns, &move.moreRows})
+      if (more->count > 1)
+        move.loops.push_back(std::exchange(*more, {1, 0, 0}));
+  }
 }
 
 /// Whether the columns of a tile, in the order of the source, evict each other.

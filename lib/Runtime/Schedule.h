@@ -148,6 +148,11 @@ public:
   /// fills bypass the caches where what lies between them does.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
+  /// Makes loops of what comes behind the rows and columns of transposes
+  /// through the caches, where `kernels` has one for few rows without gaps: it
+  /// takes less time than that for chains.
+  void divideChains(const KernelTable &kernels);
+
   /// Lets moves that divide runs of the source among few columns, or exchange
   /// words within the caches, follow the source, as it is read fastest from end
   /// to end, unless more columns of a tile than that begin at one set of the
