@@ -202,6 +202,16 @@ void streamGathered(const Job &job, const char *src, char *dst) {
   });
 }
 
+/// Whether the innermost loop has few blocks, and more that lie close follow in
+/// the one around it.
+TESSERA_INLINE bool hasFewBlocks(const Job &job) {
+  if (job.numLoops < 2)
+    return false;
+  const Loop *outer = job.loops + job.numLoops - 2, *inner = outer + 1;
+  return inner->count < kGatheredBlocks && inner->count < outer->count &&
+         outer->src >= -kShortRow && outer->src <= kShortRow;
+}
+
 void gatherRuns(const Job &job, const char *src, char *dst) {
   const GatherTable table = job.gather;
   GatherBlocks *const gather = chooseGatherBlocks(table);
@@ -209,9 +219,7 @@ void gatherRuns(const Job &job, const char *src, char *dst) {
   auto move = [=](const char *src, char *dst, const Loop &blocks) {
     gather(table, size, src, dst, blocks);
   };
-  size_t numLoops = job.numLoops;
-  bool areFew = numLoops > 1 && job.loops[numLoops - 1].count < kGatheredBlocks;
-  if (areFew && job.loops[numLoops - 2].count > job.loops[numLoops - 1].count)
+  if (hasFewBlocks(job))
     forFewBlocks(job, src, dst, move);
   else
     forBlocks(job, src, dst, move);

@@ -994,10 +994,19 @@ void Schedule::streamStores(const StreamedBytes &least,
   streamFills(moves, hasLineRegisters);
 }
 
+/// Whether rows of a lane are read without gaps, and columns have lines: tiles
+/// as they are take no more registers than chains of these.
+static bool readsLanes(const Move &move) {
+  return move.rows.src == kMaxTransposedBytes &&
+         move.columns.count * move.runBytes == kMaxTransposedBytes &&
+         move.rows.count * move.runBytes >= kLineBytes;
+}
+
 void Schedule::divideChains(const KernelTable &kernels) {
   for (Move &move : moves) {
-    if (move.isStreamed || move.fillBytes > 0 || move.keepsPadding ||
-        getDenseCycles(move, kernels) == 0)
+    bool isFilled = move.fillBytes > 0 || move.keepsPadding;
+    if (!isTiled(move) || move.square > 1 || move.isStreamed || isFilled ||
+        (!readsLanes(move) && getDenseCycles(move, kernels) == 0))
       continue;
     for (Loop *more : {&move.moreColumns, &move.moreRows})
       if (more->count > 1)

@@ -149,8 +149,9 @@ public:
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
   /// Makes loops of what comes behind the rows and columns of transposes
-  /// through the caches, where `kernels` has one for few rows without gaps: it
-  /// takes less time than that for chains.
+  /// through the caches, where that takes less time than chains: where
+  /// `kernels` has one for few rows without gaps, and where rows are lanes that
+  /// are read so.
   void divideChains(const KernelTable &kernels);
 
   /// Lets moves that divide runs of the source among few columns, or exchange
