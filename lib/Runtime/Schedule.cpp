@@ -532,16 +532,16 @@ static int64_t getShortCopyCycles(const Move &move, int64_t registerBytes) {
 
 /// The largest power of two that is no more than a number above 0.
 static int64_t floorToPower(int64_t value) {
-  return int64_t(1) << llvm::Log2_64(value);
+  return std::max<int64_t>(llvm::bit_floor<uint64_t>(value), 1);
 }
 
 /// The same of few rows that become columns without gaps, or the other way
 /// round, by a kernel of their own; 0 for others. Chains are divided. Measured
 /// on Zen 4.
 static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
-  if (!isTiled(move) || move.square > 1)
-    return 0;
   int64_t run = move.runBytes, least = kernels.dense.leastRowBytes;
+  if (!isTiled(move) || move.square > 1 || least == 0)
+    return 0;
   auto getCycles = [=, &kernels](const Loop &few, const Loop &many,
                                  int64_t mostBytes) -> int64_t {
     int64_t size = many.count * run;
