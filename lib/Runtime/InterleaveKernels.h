@@ -378,13 +378,12 @@ void deinterleaveRuns(const Job &job, const char *src, char *dst) {
 }
 
 /// Interleaves of rows and padding, which lies behind the rows of each column,
-/// or behind the last column where there are all rows.
+/// and behind the last column.
 template <int RunBytes, int Ways>
 void interleaveFilledRuns(const Job &job, const char *src, char *dst) {
   const Filler filler(job.filler);
   int64_t all = job.columns.count * Ways * RunBytes;
-  if (job.rows.count == Ways)
-    all += job.fillBytes;
+  all += job.rows.count == Ways ? job.fillBytes : job.fillBehind;
   bool isStreamed = job.isStreamed && isOnLine(all);
   walkBlocks(job, src, dst, [&filler, all, isStreamed](const Block &block) {
     if (isStreamed && bytesToLine(block.dst) == 0)

@@ -136,6 +136,9 @@ struct Job {
   /// columns of 2 or 4 runs: not 0 where those behind the rows are; if there
   /// are as many rows, bytes behind the last column.
   int64_t fillBytes;
+  /// Of a transpose to columns of 2 or 4 runs of which rows are the first:
+  /// bytes behind the last column that are filled.
+  int64_t fillBehind;
   /// Of a transpose: whether those behind the rows are written as they were.
   bool keepsPadding;
 

@@ -274,7 +274,7 @@ void PartialMove::takeShare(const Move &move, Share share) {
       else
         consider(inner, kStepRows);
     };
-    if (!move.isFilledBehindColumns())
+    if (!move.isFilledBehindColumns() && move.fillBehind == 0)
       considerRuns(columns, moreColumns);
     considerRuns(rows, moreRows);
   }

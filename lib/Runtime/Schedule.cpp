@@ -915,6 +915,7 @@ static int64_t countWritten(const Move &move) {
   int64_t filled = move.fillBytes;
   if (move.kind == Move::Kind::Transpose && !move.isFilledBehindColumns())
     filled *= move.columns.count * (isOfWords(move) ? move.moreRows.count : 1);
+  filled += move.fillBehind;
   for (const Loop &loop : move.loops)
     filled *= loop.count;
   return move.numBytes() + filled;
@@ -1282,6 +1283,36 @@ static void divideFills(std::vector<Move> &moves) {
   }
 }
 
+/// Whether a move interleaves fewer rows than columns have runs, and fills the
+/// others.
+static bool fillsOtherRows(const Move &move) {
+  int64_t ways = move.columns.dst / move.runBytes;
+  return move.kind == Move::Kind::Transpose && move.fillBytes > 0 &&
+         !move.keepsPadding && !move.isFilledBehindColumns() &&
+         move.square == 1 && !isChained(move) && !isSparse(move) &&
+         !isOfWords(move) && (ways == 2 || ways == 4) &&
+         move.rows.count * move.runBytes + move.fillBytes == move.columns.dst;
+}
+
+void Schedule::takeFillsBehind() {
+  for (size_t i = 0; i + 1 < moves.size();) {
+    Move &move = moves[i], &fill = moves[i + 1];
+    int64_t end = move.dstOffset + move.columns.count * move.columns.dst;
+    bool isBehind = fill.kind == Move::Kind::Fill && fill.mask == 0xFF &&
+                    fill.dstOffset == end + move.fillBehind;
+    bool isTogether = fill.numShared == fill.loops.size() &&
+                      fill.numShared == move.loops.size();
+    if (!fillsOtherRows(move) || !isBehind || !isTogether ||
+        fill.isStreamed != move.isStreamed) {
+      ++i;
+      continue;
+    }
+    move.fillBehind += fill.runBytes;
+    includedFills.push_back(std::move(fill));
+    moves.erase(moves.begin() + i + 1);
+  }
+}
+
 void Schedule::findTogether() {
   // The search takes as long as the square of the number of moves.
   constexpr size_t kMostMoves = 64;
@@ -1290,6 +1321,7 @@ void Schedule::findTogether() {
   splitFills(moves);
   divideFills(moves);
   shareLoops(moves, /*depth=*/0, /*steps=*/1);
+  takeFillsBehind();
 }
 
 //===----------------------------------------------------------------------===//
@@ -1342,6 +1374,7 @@ Task tessera::runtime::makeTask(
   job.isStreamed = move.isStreamed;
   job.blocks = move.blocks;
   job.fillBytes = move.fillBytes;
+  job.fillBehind = move.fillBehind;
   job.keepsPadding = move.keepsPadding;
   job.gather = move.gather.getTable();
   job.bytes = move.bytes.data();
@@ -1423,6 +1456,8 @@ void Move::print(llvm::raw_ostream &os) const {
      << (keepsPadding ? ", padding kept"
          : fillBytes  ? ", padding behind it"
                       : "");
+  if (fillBehind > 0)
+    os << " and " << fillBehind << " bytes";
   if (blocks.lines > 1)
     os << ", " << blocks.lines << " lines of a column";
   if (square > 1)

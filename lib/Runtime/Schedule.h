@@ -79,6 +79,9 @@ struct Move {
   /// rows of a column that is interleaved; where those are all, behind the last
   /// column.
   int64_t fillBytes = 0;
+  /// Bytes of padding behind the last column, besides those behind the rows of
+  /// each one.
+  int64_t fillBehind = 0;
   /// Whether those keep what they hold: they are read and written again.
   bool keepsPadding = false;
   std::vector<ByteParts> bytes;
@@ -172,6 +175,11 @@ public:
   /// Makes `tasks` of the moves, which do not change any more.
   void makeTasks(const KernelTable &kernels,
                  const std::optional<std::array<uint8_t, 16>> &padding);
+
+  /// Lets moves that interleave some rows and fill the others fill what lies
+  /// behind their last column, too, where a fill does so at the same steps:
+  /// most often it is the rest of their tile.
+  void takeFillsBehind();
 
   std::vector<Move> moves;
   /// One for each move, for a step of the loops that it shares with another.

@@ -1212,16 +1212,14 @@ TEST(Runtime, SingleRows) {
   EXPECT_EQ(
       checkMoves("bf16[1,1000]", "bf16[1,1000]{1,0:T(8,128)(2,1)PV(zero)}"),
       "2000 bytes to 16384, by baseline\n"
-      "transpose of 2 bytes, src 0 dst 0, padding behind it\n"
+      "transpose of 2 bytes, src 0 dst 0, padding behind it and 1536 bytes\n"
       "  for 7  src 256 dst 2048\n"
       "  rows 1  src 2 dst 2\n"
       "  columns 128  src 2 dst 4\n"
-      "and fill of 1536 bytes, src 0 dst 512\n"
-      "transpose of 2 bytes, src 1792 dst 14336, padding behind it\n"
+      "transpose of 2 bytes, src 1792 dst 14336, padding behind it and 1632 "
+      "bytes\n"
       "  rows 1  src 2 dst 2\n"
-      "  columns 104  src 2 dst 4\n"
-      "fill of 96 bytes, src 0 dst 14752\n"
-      "fill of 1536 bytes, src 0 dst 14848\n");
+      "  columns 104  src 2 dst 4\n");
   EXPECT_EQ(checkMoves("bf16[1,1000]{1,0:T(8,128)(2,1)}", "bf16[1,1000]"),
             "16384 bytes to 2000, by baseline\n"
             "transpose of 2 bytes, src 0 dst 0\n"
