@@ -10,10 +10,10 @@
 //
 //   aaaa bbbb cccc  <->  abc abc abc abc
 //
-// Within each lane of registers, rounds of unpacking put a run of each row into
-// one slot of each column; two, four, eight or sixteen slots are one column. A
-// shuffle takes out the slots that no row has, and lanes are stored one behind
-// another.
+// Rounds of unpacking put a run of each row into one slot of each column; four,
+// eight or sixteen slots are one column. A shuffle takes out the slots that no
+// row has. Both are done within lanes, or within whole registers where there is
+// an instruction; these are stored one behind another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -291,7 +291,8 @@ void deinterleaveDense(const Job &job, const char *src, char *dst) {
                 });
 }
 
-/// Null where rows are too many or too short.
+/// The kernel of four, eight or sixteen slots; null where rows are too many or
+/// too short.
 template <int RunBytes, int Ways = 4> Kernel *chooseDense(const Job &job) {
   if constexpr (Ways * RunBytes <= kLaneBytes && kDenseLimits.mostWritten > 0) {
     bool isWritten = job.columns.dst == job.rows.count * RunBytes;

@@ -33,8 +33,8 @@ struct ElementNest {
 };
 
 /// The gather of blocks of the destination. Nothing where there are no blocks,
-/// or where a register would take more than `mostCycles`. Elements that are no
-/// whole block are left in `rest`.
+/// or where as much as a register of lanes would take more than `mostCycles`.
+/// Elements that are no whole block are left in `rest`.
 std::optional<Move> planGather(ElementNest nest, int64_t elementBytes,
                                const GatherRegisters &registers,
                                int64_t mostCycles,
