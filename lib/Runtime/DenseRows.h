@@ -82,12 +82,12 @@ private:
 };
 
 /// The way back.
-template <int RunBytes, int Ways> class LaneDeinterleave {
+template <int RunBytes, int Ways> class LaneSplit {
   static constexpr int kColumns = kLaneBytes / (Ways * RunBytes);
   static_assert(kColumns >= 1, "a lane holds a column");
 
 public:
-  TESSERA_INLINE explicit LaneDeinterleave(int64_t numRows)
+  TESSERA_INLINE explicit LaneSplit(int64_t numRows)
       : numRows(numRows), laneBytes(kColumns * numRows * RunBytes) {
     for (int row = 0; row < numRows; ++row)
       for (int column = 0; column < kColumns; ++column)
@@ -187,13 +187,13 @@ private:
 };
 
 /// The way back.
-template <int RunBytes, int Ways> class RegisterDeinterleave {
+template <int RunBytes, int Ways> class RegisterSplit {
   static constexpr int kRuns = kVectorBytes / RunBytes, kColumns = kRuns / Ways;
   using V = Vector<RunBytes, kVectorBytes>;
   using Number = typename VectorOf<RunBytes, kVectorBytes>::Element;
 
 public:
-  TESSERA_INLINE explicit RegisterDeinterleave(int64_t numRows)
+  TESSERA_INLINE explicit RegisterSplit(int64_t numRows)
       : numRows(numRows), bytes(kColumns * numRows * RunBytes) {
     int64_t behind = (kVectorBytes - bytes) / RunBytes;
     for (int column = 0; column < kColumns; ++column)
@@ -234,14 +234,13 @@ private:
 template <int RunBytes, int Ways>
 using DenseInterleave = RegisterInterleave<RunBytes, Ways>;
 template <int RunBytes, int Ways>
-using DenseDeinterleave = RegisterDeinterleave<RunBytes, Ways>;
+using DenseSplit = RegisterSplit<RunBytes, Ways>;
 // Gathers of shorter rows take less time.
 constexpr DenseLimits kDenseLimits = {64, kLaneBytes, kLaneBytes};
 #else
 template <int RunBytes, int Ways>
 using DenseInterleave = LaneInterleave<RunBytes, Ways>;
-template <int RunBytes, int Ways>
-using DenseDeinterleave = LaneDeinterleave<RunBytes, Ways>;
+template <int RunBytes, int Ways> using DenseSplit = LaneSplit<RunBytes, Ways>;
 // Tiles of longer columns need no picks.
 constexpr DenseLimits kDenseLimits =
     kHasLanePicks ? DenseLimits{kLaneBytes, kLaneBytes - 1, kLaneBytes / 2}
@@ -283,7 +282,7 @@ void interleaveDense(const Job &job, const char *src, char *dst) {
 template <int RunBytes, int Ways>
 void deinterleaveDense(const Job &job, const char *src, char *dst) {
   const int64_t numRows = job.columns.count;
-  const DenseDeinterleave<RunBytes, Ways> dense(numRows);
+  const DenseSplit<RunBytes, Ways> dense(numRows);
   forDenseTiles(job, job.rows.count * RunBytes, src, dst,
                 [&](auto bytes, int64_t i, const Block &block) {
                   dense.template move<decltype(bytes)::kCount>(
