@@ -49,9 +49,7 @@ public:
     constexpr int kLanes = Bytes / kLaneBytes;
     using V = Vector<RunBytes, Bytes>;
     V rows[Ways];
-    TESSERA_UNROLL
-    for (int k = 0; k < Ways; ++k)
-      rows[k] = load<V>(src + (k < numRows ? k * pitch : 0));
+    loadFew(src, pitch, numRows, rows);
     unpackRegisters<kLaneBytes / RunBytes, Bytes / RunBytes>(rows);
     const auto numbers = repeatLane<V>(slots);
     const auto last = getLane(rows[Ways - 1], kLanes - 1);
@@ -107,26 +105,20 @@ public:
     V rows[Ways];
     TESSERA_UNROLL
     for (int k = 0; k < Ways; ++k) {
-      Bytes16 lanes[kLanes];
-      TESSERA_UNROLL
-      for (int i = 0; i < kLanes; ++i)
-        lanes[i] = loadLane(src, i * Ways + k, kLanes * Ways);
-      rows[k] = load<V>(reinterpret_cast<const char *>(lanes));
-      rows[k] = pickInLanes(
-          rows[k], k + 1 < Ways ? numbers : repeatLane<V>(runs, lastRuns));
+      auto row = loadLanes<V>(
+          [=](int i) { return getLane(src, i * Ways + k, kLanes * Ways); });
+      rows[k] = pickInLanes(row, k + 1 < Ways ? numbers
+                                              : repeatLane<V>(runs, lastRuns));
     }
     unpackRegisters<Ways, Bytes / kWord>(rows);
-    TESSERA_UNROLL
-    for (int k = 0; k < Ways; ++k)
-      if (k < numRows)
-        store(dst + k * pitch, rows[k]);
+    storeFew(dst, pitch, numRows, rows);
   }
 
 private:
   /// Lane number `i` of `count`; the last one ends where the columns do.
-  TESSERA_INLINE Bytes16 loadLane(const char *src, int i, int count) const {
+  TESSERA_INLINE const char *getLane(const char *src, int i, int count) const {
     const char *end = src + (i + 1) * laneBytes;
-    return load<Bytes16>(end - (i + 1 < count ? laneBytes : kLaneBytes));
+    return end - (i + 1 < count ? laneBytes : kLaneBytes);
   }
 
   int64_t numRows, laneBytes;
@@ -158,9 +150,7 @@ public:
   TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst) const {
     static_assert(Bytes == kVectorBytes, "registers are whole");
     V rows[Ways];
-    TESSERA_UNROLL
-    for (int k = 0; k < Ways; ++k)
-      rows[k] = load<V>(src + (k < numRows ? k * pitch : 0));
+    loadFew(src, pitch, numRows, rows);
     interleaveRegisters<RunBytes>(rows);
     TESSERA_UNROLL
     for (int k = 0; k + 1 < Ways; ++k) {
@@ -218,10 +208,7 @@ public:
                              load<V>(reinterpret_cast<const char *>(numbers)));
     }
     deinterleaveRegisters<kRuns>(rows);
-    TESSERA_UNROLL
-    for (int k = 0; k < Ways; ++k)
-      if (k < numRows)
-        store(dst + k * pitch, rows[k]);
+    storeFew(dst, pitch, numRows, rows);
   }
 
 private:
@@ -290,21 +277,17 @@ void deinterleaveDense(const Job &job, const char *src, char *dst) {
                 });
 }
 
-/// The kernel of four, eight or sixteen slots; null where rows are too many or
-/// too short.
+/// The kernel of four, eight or sixteen slots; null where there is none.
 template <int RunBytes, int Ways = 4> Kernel *chooseDense(const Job &job) {
   if constexpr (Ways * RunBytes <= kLaneBytes && kDenseLimits.mostWritten > 0) {
-    bool isWritten = job.columns.dst == job.rows.count * RunBytes;
-    bool isRead = job.rows.src == job.columns.count * RunBytes;
-    auto suits = [](const Loop &few, const Loop &many, int64_t mostBytes) {
-      return few.count > Ways / 2 && few.count <= Ways &&
-             few.count * RunBytes <= mostBytes &&
-             many.count * RunBytes >= kDenseLimits.leastRowBytes;
+    auto suits = [](const Loop &few) {
+      return few.count > Ways / 2 && few.count <= Ways;
     };
-    if (isWritten && suits(job.rows, job.columns, kDenseLimits.mostWritten))
+    if (kDenseLimits.writes(job.rows, job.columns, RunBytes) && suits(job.rows))
       return interleaveDense<RunBytes, Ways>;
     if constexpr (Ways * RunBytes <= kDenseLimits.mostRead)
-      if (isRead && suits(job.columns, job.rows, kDenseLimits.mostRead))
+      if (kDenseLimits.reads(job.rows, job.columns, RunBytes) &&
+          suits(job.columns))
         return deinterleaveDense<RunBytes, Ways>;
     return chooseDense<RunBytes, 2 * Ways>(job);
   }

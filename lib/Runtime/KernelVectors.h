@@ -230,17 +230,26 @@ template <typename V> TESSERA_INLINE Bytes16 getLane(V value, int i) {
   return load<Bytes16>(reinterpret_cast<const char *>(&value) + i * kLaneBytes);
 }
 
+/// A register of the lanes at `getPlace(i)`.
+template <typename V, typename GetPlace>
+TESSERA_INLINE V loadLanes(const GetPlace &getPlace) {
+  constexpr int kLanes = sizeof(V) / kLaneBytes;
+  Bytes16 lanes[kLanes];
+  TESSERA_UNROLL
+  for (int i = 0; i < kLanes; ++i)
+    lanes[i] = load<Bytes16>(getPlace(i));
+  return load<V>(reinterpret_cast<const char *>(lanes));
+}
+
 /// A register of the same lanes, but for the last one where that is given.
 template <typename V>
 TESSERA_INLINE V repeatLane(const uint8_t *lane,
                             const uint8_t *last = nullptr) {
   constexpr int kLanes = sizeof(V) / kLaneBytes;
-  Bytes16 lanes[kLanes];
-  TESSERA_UNROLL
-  for (int i = 0; i < kLanes; ++i)
-    lanes[i] = load<Bytes16>(
-        reinterpret_cast<const char *>(last && i + 1 == kLanes ? last : lane));
-  return load<V>(reinterpret_cast<const char *>(lanes));
+  return loadLanes<V>([=](int i) {
+    return reinterpret_cast<const char *>(last && i + 1 == kLanes ? last
+                                                                  : lane);
+  });
 }
 
 /// Bytes of each lane that are picked by number, zeros for numbers of
@@ -419,16 +428,13 @@ TESSERA_INLINE void loadSplit(const char *src, V (&runs)[N]) {
       runs[k] = load<V>(src + k * sizeof(V));
     deinterleaveRegisters<kRuns>(runs);
   } else {
-    constexpr int kLanes = sizeof(V) / kLaneBytes, kWord = kLaneBytes / N;
+    constexpr int kWord = kLaneBytes / N;
     using Words = Vector<kWord, sizeof(V)>;
     Words words[N];
     TESSERA_UNROLL
     for (int k = 0; k < N; ++k) {
-      Bytes16 lanes[kLanes];
-      TESSERA_UNROLL
-      for (int i = 0; i < kLanes; ++i)
-        lanes[i] = load<Bytes16>(src + (i * N + k) * kLaneBytes);
-      auto row = load<V>(reinterpret_cast<const char *>(lanes));
+      auto row =
+          loadLanes<V>([=](int i) { return src + (i * N + k) * kLaneBytes; });
       words[k] = hideRegister(reinterpret_cast<Words>(
           shuffle<GroupRuns<N, kLaneBytes / RunBytes>, kRuns>(row, row)));
     }

@@ -85,6 +85,26 @@ struct GatherRegisters {
 /// `mostWritten` where they are written, or `mostRead`; 0: there is no kernel.
 struct DenseLimits {
   int64_t leastRowBytes, mostWritten, mostRead;
+
+  /// Whether such columns of all rows are written, of runs of so many bytes.
+  constexpr bool writes(const Loop &rows, const Loop &columns,
+                        int64_t runBytes) const {
+    return columns.dst == rows.count * runBytes &&
+           suits(rows, columns, runBytes, mostWritten);
+  }
+  /// Whether they are read, the other way round.
+  constexpr bool reads(const Loop &rows, const Loop &columns,
+                       int64_t runBytes) const {
+    return rows.src == columns.count * runBytes &&
+           suits(columns, rows, runBytes, mostRead);
+  }
+
+private:
+  constexpr bool suits(const Loop &few, const Loop &many, int64_t runBytes,
+                       int64_t mostBytes) const {
+    return few.count > 2 && few.count * runBytes <= mostBytes &&
+           many.count * runBytes >= leastRowBytes;
+  }
 };
 
 /// How the registers of a block of the destination are put together, one behind

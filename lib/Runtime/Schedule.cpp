@@ -539,27 +539,23 @@ static int64_t floorToPower(int64_t value) {
 /// round, by a kernel of their own; 0 for others. Chains are divided. Measured
 /// on Zen 4.
 static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
-  int64_t run = move.runBytes, least = kernels.dense.leastRowBytes;
-  if (!isTiled(move) || move.square > 1 || least == 0)
+  if (!isTiled(move) || move.square > 1)
     return 0;
-  auto getCycles = [=, &kernels](const Loop &few, const Loop &many,
-                                 int64_t mostBytes) -> int64_t {
-    int64_t size = many.count * run;
-    if (few.count < 3 || few.count * run > mostBytes || size < least)
-      return 0;
+  int64_t run = move.runBytes;
+  auto getCycles = [=, &kernels](const Loop &few, const Loop &many) {
+    int64_t size = many.count * run, slots = llvm::PowerOf2Ceil(few.count);
     // Whole registers are moved, also where rows end within one.
     int64_t unit = kernels.gatherRegisters.laneBytes;
-    int64_t bytes = std::min(std::max(least, unit), floorToPower(size));
-    int64_t slots = llvm::PowerOf2Ceil(few.count);
-    return 8 * slots * unit * llvm::alignTo(size, bytes) /
-           (few.count * size * bytes);
+    int64_t bytes = std::min(std::max(kernels.dense.leastRowBytes, unit),
+                             floorToPower(size));
+    return 8 * slots * unit * llvm::divideCeil(size, bytes) /
+           (few.count * size);
   };
-  int64_t cycles = 0;
-  if (move.columns.dst == move.rows.count * run)
-    cycles = getCycles(move.rows, move.columns, kernels.dense.mostWritten);
-  if (cycles == 0 && move.rows.src == move.columns.count * run)
-    cycles = getCycles(move.columns, move.rows, kernels.dense.mostRead);
-  return cycles;
+  if (kernels.dense.writes(move.rows, move.columns, run))
+    return getCycles(move.rows, move.columns);
+  if (kernels.dense.reads(move.rows, move.columns, run))
+    return getCycles(move.columns, move.rows);
+  return 0;
 }
 
 /// The same of a transpose of few rows or columns; 0 for others, which
@@ -915,7 +911,6 @@ static int64_t countWritten(const Move &move) {
   int64_t filled = move.fillBytes;
   if (move.kind == Move::Kind::Transpose && !move.isFilledBehindColumns())
     filled *= move.columns.count * (isOfWords(move) ? move.moreRows.count : 1);
-  filled += move.fillBehind;
   for (const Loop &loop : move.loops)
     filled *= loop.count;
   return move.numBytes() + filled;
@@ -1005,8 +1000,7 @@ static bool readsLanes(const Move &move) {
 
 void Schedule::divideChains(const KernelTable &kernels) {
   for (Move &move : moves) {
-    bool isFilled = move.fillBytes > 0 || move.keepsPadding;
-    if (!isTiled(move) || move.square > 1 || move.isStreamed || isFilled ||
+    if (move.isStreamed || !isTiled(move) || move.square > 1 ||
         (!readsLanes(move) && getDenseCycles(move, kernels) == 0))
       continue;
     for (Loop *more : {&move.moreColumns, &move.moreRows})
@@ -1286,15 +1280,17 @@ static void divideFills(std::vector<Move> &moves) {
 /// Whether a move interleaves fewer rows than columns have runs, and fills the
 /// others.
 static bool fillsOtherRows(const Move &move) {
-  int64_t ways = move.columns.dst / move.runBytes;
   return move.kind == Move::Kind::Transpose && move.fillBytes > 0 &&
-         !move.keepsPadding && !move.isFilledBehindColumns() &&
-         move.square == 1 && !isChained(move) && !isSparse(move) &&
-         !isOfWords(move) && (ways == 2 || ways == 4) &&
+         !move.keepsPadding && move.square == 1 && !isChained(move) &&
+         !isOfWords(move) && isApart(move.columns.dst, move.runBytes) &&
          move.rows.count * move.runBytes + move.fillBytes == move.columns.dst;
 }
 
-void Schedule::takeFillsBehind() {
+/// Lets such moves fill what lies behind their last column, too, where the next
+/// move does so at the same steps: most often it is the rest of their tile.
+/// Those moves become `included`.
+static void takeFillsBehind(std::vector<Move> &moves,
+                            std::vector<Move> &included) {
   for (size_t i = 0; i + 1 < moves.size();) {
     Move &move = moves[i], &fill = moves[i + 1];
     int64_t end = move.dstOffset + move.columns.count * move.columns.dst;
@@ -1308,7 +1304,7 @@ void Schedule::takeFillsBehind() {
       continue;
     }
     move.fillBehind += fill.runBytes;
-    includedFills.push_back(std::move(fill));
+    included.push_back(std::move(fill));
     moves.erase(moves.begin() + i + 1);
   }
 }
@@ -1321,7 +1317,7 @@ void Schedule::findTogether() {
   splitFills(moves);
   divideFills(moves);
   shareLoops(moves, /*depth=*/0, /*steps=*/1);
-  takeFillsBehind();
+  takeFillsBehind(moves, includedFills);
 }
 
 //===----------------------------------------------------------------------===//

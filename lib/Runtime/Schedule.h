@@ -176,11 +176,6 @@ public:
   void makeTasks(const KernelTable &kernels,
                  const std::optional<std::array<uint8_t, 16>> &padding);
 
-  /// Lets moves that interleave some rows and fill the others fill what lies
-  /// behind their last column, too, where a fill does so at the same steps:
-  /// most often it is the rest of their tile.
-  void takeFillsBehind();
-
   std::vector<Move> moves;
   /// One for each move, for a step of the loops that it shares with another.
   std::vector<Task> tasks;

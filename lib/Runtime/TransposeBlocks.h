@@ -91,6 +91,25 @@ transposeFewColumns(const char *src, char *dst, int64_t rows, int64_t columns,
   callApart(transposeOneByOne<RunBytes>, rest);
 }
 
+/// A register of each of `count` rows; others are those of the first row.
+template <int N, typename V>
+TESSERA_INLINE void loadFew(const char *src, int64_t pitch, int64_t count,
+                            V (&rows)[N]) {
+  TESSERA_UNROLL
+  for (int k = 0; k < N; ++k)
+    rows[k] = load<V>(src + (k < count ? k * pitch : 0));
+}
+
+/// The first `count` of some registers.
+template <int N, typename V>
+TESSERA_INLINE void storeFew(char *dst, int64_t pitch, int64_t count,
+                             const V (&rows)[N]) {
+  TESSERA_UNROLL
+  for (int k = 0; k < N; ++k)
+    if (k < count)
+      store(dst + k * pitch, rows[k]);
+}
+
 /// Columns from `Bytes` of each of few rows on, a lane each.
 template <int RunBytes, int Bytes>
 TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
@@ -99,10 +118,7 @@ TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
   constexpr int kLanes = Bytes / kLaneBytes;
   using V = Vector<RunBytes, Bytes>;
   V tile[kColumns];
-  TESSERA_UNROLL
-  for (int k = 0; k < kColumns; ++k)
-    tile[k] = load<V>(block.src + column * RunBytes +
-                      (k < block.rows ? k * block.srcPitch : 0));
+  loadFew(block.src + column * RunBytes, block.srcPitch, block.rows, tile);
   unpackRegisters<kColumns, Bytes / RunBytes>(tile);
   TESSERA_UNROLL
   for (int k = 0; k < kColumns; ++k) {

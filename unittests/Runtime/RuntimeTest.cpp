@@ -362,7 +362,20 @@ TEST(Runtime, Gathers) {
                   {"f64[19,3,3]", "", "{1,2,0}"},
                   {"u8[13,160,5]", "{1,0,2:T(8,128)(4,1)}", "{2,1,0}"},
                   {"u8[7,40,130]", "{2,1,0:T(8,128)(4,1)}", "{0,1,2}"},
-                  {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"}});
+                  {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"},
+                  // Few blocks in the innermost loop.
+                  {"u8[30,5,96]", "", "{1,2,0}"},
+                  {"u8[19,96,5]", "", "{1,2,0}"}});
+}
+
+// One row of two or four, or two of four, and the rest of its tile.
+TEST(Runtime, FillsBehindRows) {
+  checkPairs(10, {{"u8[3,1,300]", "", "{2,1,0:T(8,128)(4,1)PV(one)}"},
+                  {"u8[1031]", "", "{0:T(8,128)(4,1)PV(one)}"},
+                  {"u8[7,6,256]", "", "{2,1,0:T(32,128)(4,1)PV(one)}"},
+                  {"bf16[3,5,260]", "", "{2,1,0:T(8,128)(2,1)PV(one)}"},
+                  {"bf16[1000]", "", "{0:T(16,128)(2,1)PV(one)}"},
+                  {"f32[517]", "", "{0:T(8,128)(2,1)PV(one)}"}});
 }
 
 // Up to a lane of rows that become columns without gaps, and back: of less than
@@ -780,6 +793,22 @@ TEST(Runtime, OrderOfTiles) {
                   .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
               std::string::npos);
   }
+}
+
+// Rows of a lane that are read without gaps, from tile to tile.
+TEST(Runtime, DividedChains) {
+  checkPairs(10, {{"bf16[3,300,27]", "{2,1,0:T(128,8)}", "{1,2,0}"},
+                  {"u8[3,200,70]", "{2,1,0:T(64,16)}", "{1,2,0}"},
+                  {"f32[3,150,13]", "{2,1,0:T(32,4)}", "{1,2,0}"}});
+  const char *tiles = "bf16[3,300,27]{2,1,0:T(128,8)}";
+  const char *rows = "bf16[3,300,27]{1,2,0}";
+  EXPECT_NE(printMoves(tiles, rows, /*vectorBytes=*/16, int64_t(1) << 40)
+                .find("  for 2  src 8192 dst 256\n  rows 128  src 16 dst 2\n"
+                      "  columns 8  src 2 dst 600\n"),
+            std::string::npos);
+  EXPECT_NE(printMoves(tiles, rows, /*vectorBytes=*/16, /*streamedBytes=*/1)
+                .find("  more rows 2  src 8192 dst 256\n"),
+            std::string::npos);
 }
 
 // Small blocks are gathered, where there is an instruction that picks bytes by
