@@ -35,11 +35,11 @@ public:
   /// A lane has at least 8 bytes of columns.
   TESSERA_INLINE explicit LaneInterleave(int64_t numRows)
       : numRows(numRows), laneBytes(kColumns * numRows * RunBytes) {
-    uint8_t *to = slots;
+    const int64_t columnBytes = numRows * RunBytes;
     for (int column = 0; column < kColumns; ++column)
-      for (int i = 0; i < numRows * RunBytes; ++i)
-        *to++ = column * Ways * RunBytes + i;
-    copyFixed<8>(reinterpret_cast<const char *>(to - 8),
+      for (int i = 0; i < columnBytes; ++i)
+        slots[column * columnBytes + i] = column * Ways * RunBytes + i;
+    copyFixed<8>(reinterpret_cast<const char *>(slots + laneBytes - 8),
                  reinterpret_cast<char *>(lastSlots));
   }
 

@@ -335,8 +335,10 @@ TESSERA_INLINE V pickRuns(V from, V numbers) {
     return reinterpret_cast<V>(_mm512_permutexvar_epi16(at, runs));
 #endif
 #if defined(__AVX512VBMI__)
+  // g++ warns of what its form without a mask reads.
   if constexpr (RunBytes == 1)
-    return reinterpret_cast<V>(_mm512_permutexvar_epi8(at, runs));
+    return reinterpret_cast<V>(
+        _mm512_maskz_permutexvar_epi8(~__mmask64(0), at, runs));
 #endif
   return from;
 }
