@@ -173,6 +173,15 @@ transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
 // Transposes in the caches
 //===----------------------------------------------------------------------===//
 
+/// Whether two lines of each row are better taken at once: rows some half pages
+/// apart are in two sets, and their next lines may be evicted before they are
+/// used. The lines of that many columns have to leave room for those of rows.
+template <int RunBytes> TESSERA_INLINE bool suitsPairs(const Block &block) {
+  constexpr int64_t kHalfPage = 2048, kColumns = 2 * kLineRuns<RunBytes>;
+  return block.srcPitch % kHalfPage == 0 && block.columns >= kColumns &&
+         !isInFewSets(kColumns + 1, block.dstPitch);
+}
+
 /// By the widest tiles that there is room for.
 template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
   if constexpr (RunBytes < kLaneBytes) {
@@ -191,7 +200,12 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
       block.dst += whole.rows - block.rows;
     }
   withWidest<RunBytes>(block.rows, [&block](auto bytes) {
-    callApart(transposeTiles<RunBytes, decltype(bytes)::kCount, false>, block);
+    constexpr int kBytes = decltype(bytes)::kCount;
+    // Tiles of shorter runs have more rows than two sets hold.
+    if constexpr (kBytes == kLineBytes && RunBytes >= 4)
+      if (suitsPairs<RunBytes>(block))
+        return callApart(transposeTiles<RunBytes, kBytes, false, 2>, block);
+    callApart(transposeTiles<RunBytes, kBytes, false>, block);
   });
 }
 

@@ -156,12 +156,17 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
-/// Whether rows of a line each would evict one another from the first-level
-/// cache: pages begin at one set.
-template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
+/// Whether so many lines, `pitch` bytes apart, evict one another from the
+/// first-level cache: pages begin at one set.
+TESSERA_INLINE bool isInFewSets(int64_t lines, int64_t pitch) {
   constexpr int64_t kPage = 4096;
   int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
-  return sets == 0 || kLineRuns<RunBytes> / sets > kCacheWays;
+  return sets == 0 || lines > sets * kCacheWays;
+}
+
+/// Whether this is so for as many rows as a line has runs.
+template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {
+  return isInFewSets(kLineRuns<RunBytes>, pitch);
 }
 
 /// The most bytes of a row that a tile takes: what it has fits into the
@@ -254,18 +259,19 @@ TESSERA_INLINE void transposeRows(const Block &block, const Pitch &srcPitch,
 
 /// Columns of `LoadBytes` of each row, from `column` on; the last ones overlap
 /// those before, unless they are less than `smallest`. Returns where that is.
-template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
+template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed,
+          int Tiles = 1>
 TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
                                         int64_t smallest) {
-  constexpr int64_t kColumns = LoadBytes / RunBytes;
+  constexpr int64_t kColumns = Tiles * LoadBytes / RunBytes;
   const Pitch srcPitch(whole.srcPitch), dstPitch(whole.dstPitch);
   Block block = whole;
   for (; column + smallest <= whole.columns; column += kColumns) {
     int64_t c = least(column, whole.columns - kColumns);
     block.src = whole.src + c * RunBytes;
     block.dst = whole.dst + c * whole.dstPitch;
-    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, 1>(block, srcPitch,
-                                                             dstPitch);
+    transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, Tiles>(
+        block, srcPitch, dstPitch);
   }
   return column;
 }
@@ -312,9 +318,9 @@ TESSERA_INLINE void transposeParts(const Block &whole) {
                                                             /*smallest=*/1);
 }
 
-/// Tiles of `Bytes` of each column, of a line of each row if there is one.
-/// Both sides have a whole tile.
-template <int RunBytes, int Bytes, bool IsStreamed>
+/// Tiles of `Bytes` of each column, of a line of each row if there is one, of
+/// `Lines` where a tile takes whole ones. Both sides have a whole tile.
+template <int RunBytes, int Bytes, bool IsStreamed, int Lines = 1>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
                int64_t srcPitch, int64_t dstPitch) {
@@ -325,8 +331,11 @@ transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
     if constexpr (kLoad < kLineBytes)
       return transposeParts<RunBytes, Bytes, kLoad, IsStreamed>(block);
     // Up to two lanes are faster alone than in a line.
+    if constexpr (Lines > 1)
+      column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed, Lines>(
+          block, 0, /*smallest=*/Lines * kLineRuns<RunBytes>);
     column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
-        block, 0, /*smallest=*/2 * kLaneBytes / RunBytes + 1);
+        block, column, /*smallest=*/2 * kLaneBytes / RunBytes + 1);
   }
   transposeColumns<RunBytes, Bytes, kLaneBytes, IsStreamed>(block, column,
                                                             /*smallest=*/1);
