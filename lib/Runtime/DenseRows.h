@@ -21,9 +21,13 @@
 #define TESSERA_LIB_RUNTIME_DENSEROWS_H
 
 #include "InterleaveKernels.h"
+#include "PickedRows.h"
 
 namespace tessera::runtime {
 namespace {
+
+/// The slots of a column of so many rows.
+constexpr int getSlots(int rows) { return rows > 8 ? 16 : rows > 4 ? 8 : 4; }
 
 /// Rows of which runs become columns of `Ways` slots, the first `numRows` of
 /// which are in use.
@@ -127,116 +131,55 @@ private:
   alignas(kLaneBytes) uint8_t lastRuns[kLaneBytes] = {};
 };
 
-/// The same by registers of 64 bytes, where an instruction picks runs of these
-/// by number: they are stored, or loaded, one behind another.
-template <int RunBytes, int Ways> class RegisterInterleave {
-  static constexpr int kRuns = kVectorBytes / RunBytes, kColumns = kRuns / Ways;
-  using V = Vector<RunBytes, kVectorBytes>;
-  using Number = typename VectorOf<RunBytes, kVectorBytes>::Element;
+/// Registers are interleaved by picks from two of them where there are such
+/// instructions, otherwise within lanes.
+template <int RunBytes>
+constexpr bool kIsPicked = kHasPicks<RunBytes> && RunBytes < kLaneBytes;
 
-public:
-  /// At least half of the slots are in use.
-  TESSERA_INLINE explicit RegisterInterleave(int64_t numRows)
-      : numRows(numRows), bytes(kColumns * numRows * RunBytes) {
-    Number *to = slots;
-    for (int column = 0; column < kColumns; ++column)
-      for (int row = 0; row < numRows; ++row)
-        *to++ = column * Ways + row;
-    for (int i = 0; i < kRuns / 2; ++i)
-      lastSlots[i] = to[i - kRuns / 2];
-  }
-
-  template <int Bytes>
-  TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst) const {
-    static_assert(Bytes == kVectorBytes, "registers are whole");
-    V rows[Ways];
-    loadFew(src, pitch, numRows, rows);
-    interleaveRegisters<RunBytes>(rows);
-    TESSERA_UNROLL
-    for (int k = 0; k + 1 < Ways; ++k) {
-      // Each register corrects what the one before wrote behind its columns.
-      store(dst, pick(rows[k], slots));
-      dst += bytes;
+/// Of runs of so many bytes.
+template <int RunBytes> constexpr DenseLimits getDenseLimits() {
+  if constexpr (kIsPicked<RunBytes>) {
+    // Tiles take less time for more rows. Measured on Zen 4.
+    switch (RunBytes) {
+    case 1:
+      return {kVectorBytes, 16, 16, /*isExact=*/true};
+    case 2:
+      return {kVectorBytes, 15, 12, /*isExact=*/true};
+    case 4:
+      return {kVectorBytes, 12, 6, /*isExact=*/true};
+    default:
+      return {kVectorBytes, 7, 7, /*isExact=*/true};
     }
-    storeHalf(dst, pick(rows[Ways - 1], slots));
-    storeHalf(dst + bytes - kVectorBytes / 2, pick(rows[Ways - 1], lastSlots));
   }
+  // A lane has to have more than a column that is written.
+  constexpr int64_t kMost = (kLaneBytes - 1) / RunBytes;
+  constexpr int64_t kMostRead = kLaneBytes / 2 / RunBytes;
+  return {kLaneBytes, kHasLanePicks ? kMost : 0, kHasLanePicks ? kMostRead : 0,
+          /*isExact=*/false};
+}
 
-private:
-  static TESSERA_INLINE V pick(V from, const Number *numbers) {
-    return pickRuns<RunBytes>(from,
-                              load<V>(reinterpret_cast<const char *>(numbers)));
-  }
-  static TESSERA_INLINE void storeHalf(char *to, V value) {
-    copyFixed<kVectorBytes / 2>(reinterpret_cast<const char *>(&value), to);
-  }
-
-  int64_t numRows, bytes;
-  /// Where the runs of a register come from, and of its last half.
-  alignas(kVectorBytes) Number slots[kRuns] = {}, lastSlots[kRuns] = {};
+template <bool IsPicked> struct DenseKernels {
+  template <int RunBytes, int Rows>
+  using Interleave = PickedInterleave<RunBytes, Rows>;
+  template <int RunBytes, int Rows> using Split = PickedSplit<RunBytes, Rows>;
 };
-
-/// The way back.
-template <int RunBytes, int Ways> class RegisterSplit {
-  static constexpr int kRuns = kVectorBytes / RunBytes, kColumns = kRuns / Ways;
-  using V = Vector<RunBytes, kVectorBytes>;
-  using Number = typename VectorOf<RunBytes, kVectorBytes>::Element;
-
-public:
-  TESSERA_INLINE explicit RegisterSplit(int64_t numRows)
-      : numRows(numRows), bytes(kColumns * numRows * RunBytes) {
-    int64_t behind = (kVectorBytes - bytes) / RunBytes;
-    for (int column = 0; column < kColumns; ++column)
-      for (int row = 0; row < numRows; ++row) {
-        int64_t number = column * numRows + row;
-        runs[column * Ways + row] = number;
-        lastRuns[column * Ways + row] = number + behind;
-      }
-  }
-
-  template <int Bytes>
-  TESSERA_INLINE void move(const char *src, char *dst, int64_t pitch) const {
-    static_assert(Bytes == kVectorBytes, "registers are whole");
-    V rows[Ways];
-    TESSERA_UNROLL
-    for (int k = 0; k < Ways; ++k) {
-      bool isLast = k + 1 == Ways; // It ends where the columns do.
-      const char *end = src + (k + 1) * bytes;
-      const Number *numbers = isLast ? lastRuns : runs;
-      rows[k] =
-          pickRuns<RunBytes>(load<V>(end - (isLast ? kVectorBytes : bytes)),
-                             load<V>(reinterpret_cast<const char *>(numbers)));
-    }
-    deinterleaveRegisters<kRuns>(rows);
-    storeFew(dst, pitch, numRows, rows);
-  }
-
-private:
-  int64_t numRows, bytes;
-  /// Where the runs of a register come from, and of the last one.
-  alignas(kVectorBytes) Number runs[kRuns] = {}, lastRuns[kRuns] = {};
+template <> struct DenseKernels<false> {
+  template <int RunBytes, int Rows>
+  using Interleave = LaneInterleave<RunBytes, getSlots(Rows)>;
+  template <int RunBytes, int Rows>
+  using Split = LaneSplit<RunBytes, getSlots(Rows)>;
 };
-
-#if defined(__AVX512VBMI__)
-template <int RunBytes, int Ways>
-using DenseInterleave = RegisterInterleave<RunBytes, Ways>;
-template <int RunBytes, int Ways>
-using DenseSplit = RegisterSplit<RunBytes, Ways>;
-// Gathers of shorter rows take less time.
-constexpr DenseLimits kDenseLimits = {64, kLaneBytes, kLaneBytes};
-#else
-template <int RunBytes, int Ways>
-using DenseInterleave = LaneInterleave<RunBytes, Ways>;
-template <int RunBytes, int Ways> using DenseSplit = LaneSplit<RunBytes, Ways>;
-// Tiles of longer columns need no picks.
-constexpr DenseLimits kDenseLimits =
-    kHasLanePicks ? DenseLimits{kLaneBytes, kLaneBytes - 1, kLaneBytes / 2}
-                  : DenseLimits{0, 0, 0};
-#endif
+template <int RunBytes, int Rows>
+using DenseInterleave =
+    typename DenseKernels<kIsPicked<RunBytes>>::template Interleave<RunBytes,
+                                                                    Rows>;
+template <int RunBytes, int Rows>
+using DenseSplit =
+    typename DenseKernels<kIsPicked<RunBytes>>::template Split<RunBytes, Rows>;
 
 /// Calls `move` for all `size` bytes of the rows of each block, of the widest
 /// registers that they fill; the last ones overlap those before.
-template <typename Move>
+template <int Least, typename Move>
 TESSERA_INLINE void forDenseTiles(const Job &job, int64_t size, const char *src,
                                   char *dst, const Move &move) {
   auto moveAll = [&](auto bytes) {
@@ -246,51 +189,69 @@ TESSERA_INLINE void forDenseTiles(const Job &job, int64_t size, const char *src,
         move(Constant<kBytes>(), least(i, size - kBytes), block);
     });
   };
-  constexpr int kLeast = kDenseLimits.leastRowBytes;
   constexpr int kWidest =
-      kLeast < kVectorBytes && kVectorBytes > 32 ? 32 : kVectorBytes;
+      Least < kVectorBytes && kVectorBytes > 32 ? 32 : kVectorBytes;
   if (size >= kWidest)
     moveAll(Constant<kWidest>());
-  else if constexpr (kLeast < kWidest)
-    moveAll(Constant<kLeast>());
+  else if constexpr (Least < kWidest)
+    moveAll(Constant<Least>());
 }
 
-template <int RunBytes, int Ways>
+template <int RunBytes, typename Interleave>
 void interleaveDense(const Job &job, const char *src, char *dst) {
   const int64_t numRows = job.rows.count;
-  const DenseInterleave<RunBytes, Ways> dense(numRows);
-  forDenseTiles(job, job.columns.count * RunBytes, src, dst,
-                [&](auto bytes, int64_t i, const Block &block) {
-                  dense.template move<decltype(bytes)::kCount>(
-                      block.src + i, block.srcPitch, block.dst + i * numRows);
-                });
+  const Interleave dense(numRows);
+  constexpr int kLeast = getDenseLimits<RunBytes>().leastRowBytes;
+  forDenseTiles<kLeast>(job, job.columns.count * RunBytes, src, dst,
+                        [&](auto bytes, int64_t i, const Block &block) {
+                          dense.template move<decltype(bytes)::kCount>(
+                              block.src + i, block.srcPitch,
+                              block.dst + i * numRows);
+                        });
 }
 
-template <int RunBytes, int Ways>
-void deinterleaveDense(const Job &job, const char *src, char *dst) {
+template <int RunBytes, typename Split>
+void splitDense(const Job &job, const char *src, char *dst) {
   const int64_t numRows = job.columns.count;
-  const DenseSplit<RunBytes, Ways> dense(numRows);
-  forDenseTiles(job, job.rows.count * RunBytes, src, dst,
-                [&](auto bytes, int64_t i, const Block &block) {
-                  dense.template move<decltype(bytes)::kCount>(
-                      block.src + i * numRows, block.dst + i, block.dstPitch);
-                });
+  const Split dense(numRows);
+  constexpr int kLeast = getDenseLimits<RunBytes>().leastRowBytes;
+  forDenseTiles<kLeast>(job, job.rows.count * RunBytes, src, dst,
+                        [&](auto bytes, int64_t i, const Block &block) {
+                          dense.template move<decltype(bytes)::kCount>(
+                              block.src + i * numRows, block.dst + i,
+                              block.dstPitch);
+                        });
 }
 
-/// The kernel of four, eight or sixteen slots; null where there is none.
-template <int RunBytes, int Ways = 4> Kernel *chooseDense(const Job &job) {
-  if constexpr (Ways * RunBytes <= kLaneBytes && kDenseLimits.mostWritten > 0) {
-    auto suits = [](const Loop &few) {
-      return few.count > Ways / 2 && few.count <= Ways;
-    };
-    if (kDenseLimits.writes(job.rows, job.columns, RunBytes) && suits(job.rows))
-      return interleaveDense<RunBytes, Ways>;
-    if constexpr (Ways * RunBytes <= kDenseLimits.mostRead)
-      if (kDenseLimits.reads(job.rows, job.columns, RunBytes) &&
-          suits(job.columns))
-        return deinterleaveDense<RunBytes, Ways>;
-    return chooseDense<RunBytes, 2 * Ways>(job);
+template <int RunBytes, int Rows>
+Kernel *chooseDenseInterleave(int64_t numRows) {
+  if constexpr (Rows > getDenseLimits<RunBytes>().mostWritten) {
+    return nullptr;
+  } else {
+    if (numRows != Rows)
+      return chooseDenseInterleave<RunBytes, Rows + 1>(numRows);
+    return interleaveDense<RunBytes, DenseInterleave<RunBytes, Rows>>;
   }
+}
+
+template <int RunBytes, int Rows> Kernel *chooseDenseSplit(int64_t numRows) {
+  if constexpr (Rows > getDenseLimits<RunBytes>().mostRead) {
+    return nullptr;
+  } else {
+    if (numRows != Rows)
+      return chooseDenseSplit<RunBytes, Rows + 1>(numRows);
+    return splitDense<RunBytes, DenseSplit<RunBytes, Rows>>;
+  }
+}
+
+/// The kernel of as many rows as there are; null where there is none.
+template <int RunBytes> Kernel *chooseDense(const Job &job) {
+  constexpr DenseLimits kLimits = getDenseLimits<RunBytes>();
+  constexpr int kLeast = DenseLimits::kLeastRows;
+  if (kLimits.writes(job.rows, job.columns, RunBytes))
+    return chooseDenseInterleave<RunBytes, kLeast>(job.rows.count);
+  if (kLimits.reads(job.rows, job.columns, RunBytes))
+    return chooseDenseSplit<RunBytes, kLeast>(job.columns.count);
   return nullptr;
 }
 

@@ -299,27 +299,35 @@ template <typename V, int... I> TESSERA_INLINE V countUp(Indices<I...>) {
   return V{I...};
 }
 
+/// The runs of two registers by number: those of `high` come behind those of
+/// `low`.
+template <int RunBytes, typename V>
+TESSERA_INLINE V pickRuns(V low, V high, V numbers) {
+  auto a = reinterpret_cast<__m512i>(low), b = reinterpret_cast<__m512i>(high);
+  auto at = reinterpret_cast<__m512i>(numbers);
+  if constexpr (RunBytes == 8)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi64(a, at, b));
+  else if constexpr (RunBytes == 4)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi32(a, at, b));
+  else if constexpr (RunBytes == 2)
+    return reinterpret_cast<V>(_mm512_permutex2var_epi16(a, at, b));
+#if defined(__AVX512VBMI__)
+  else
+    return reinterpret_cast<V>(_mm512_permutex2var_epi8(a, at, b));
+#endif
+}
+
 /// A register of the runs from number `first` on of two that follow one
 /// another.
 template <int RunBytes, typename V>
 TESSERA_INLINE V pickFrom(V low, V high, int64_t first) {
   using Index = Vector<RunBytes, kVectorBytes>;
   using Element = typename VectorOf<RunBytes, kVectorBytes>::Element;
-  auto indices =
+  auto numbers =
       countUp<Index>(FirstIndices<sizeof(Index) / sizeof(Element)>());
-  indices += static_cast<Element>(first * RunBytes / sizeof(Element));
-  auto a = reinterpret_cast<__m512i>(low), b = reinterpret_cast<__m512i>(high);
-  auto at = reinterpret_cast<__m512i>(indices);
-  if constexpr (sizeof(Element) == 8)
-    return reinterpret_cast<V>(_mm512_permutex2var_epi64(a, at, b));
-  else if constexpr (sizeof(Element) == 4)
-    return reinterpret_cast<V>(_mm512_permutex2var_epi32(a, at, b));
-  else if constexpr (sizeof(Element) == 2)
-    return reinterpret_cast<V>(_mm512_permutex2var_epi16(a, at, b));
-#if defined(__AVX512VBMI__)
-  else
-    return reinterpret_cast<V>(_mm512_permutex2var_epi8(a, at, b));
-#endif
+  numbers += static_cast<Element>(first * RunBytes / sizeof(Element));
+  return reinterpret_cast<V>(pickRuns<sizeof(Element)>(
+      reinterpret_cast<Index>(low), reinterpret_cast<Index>(high), numbers));
 }
 #endif
 
@@ -561,7 +569,9 @@ void walk(const Loop *loops, size_t count, const char *src, char *dst,
   }
 }
 
-TESSERA_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+TESSERA_INLINE constexpr int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 TESSERA_INLINE bool isOnLine(int64_t distance) {
   return distance % kLineBytes == 0;

@@ -82,28 +82,33 @@ struct GatherRegisters {
 
 /// Transposes of three or more rows to columns without gaps, and back, have a
 /// kernel of their own. Rows have at least `leastRowBytes`, columns at most
-/// `mostWritten` where they are written, or `mostRead`; 0: there is no kernel.
+/// `mostWritten` of them where they are written, or `mostRead`; 0: there is no
+/// kernel.
 struct DenseLimits {
+  static constexpr int64_t kLeastRows = 3;
+
   int64_t leastRowBytes, mostWritten, mostRead;
+  /// Whether there is one for each number of rows; otherwise there is one for
+  /// each power of two that is no less.
+  bool isExact;
 
   /// Whether such columns of all rows are written, of runs of so many bytes.
   constexpr bool writes(const Loop &rows, const Loop &columns,
                         int64_t runBytes) const {
-    return columns.dst == rows.count * runBytes &&
-           suits(rows, columns, runBytes, mostWritten);
+    return columns.dst == rows.count * runBytes && rows.count <= mostWritten &&
+           suits(rows, columns, runBytes);
   }
   /// Whether they are read, the other way round.
   constexpr bool reads(const Loop &rows, const Loop &columns,
                        int64_t runBytes) const {
-    return rows.src == columns.count * runBytes &&
-           suits(columns, rows, runBytes, mostRead);
+    return rows.src == columns.count * runBytes && columns.count <= mostRead &&
+           suits(columns, rows, runBytes);
   }
 
 private:
-  constexpr bool suits(const Loop &few, const Loop &many, int64_t runBytes,
-                       int64_t mostBytes) const {
-    return few.count > 2 && few.count * runBytes <= mostBytes &&
-           many.count * runBytes >= leastRowBytes;
+  constexpr bool suits(const Loop &few, const Loop &many,
+                       int64_t runBytes) const {
+    return few.count >= kLeastRows && many.count * runBytes >= leastRowBytes;
   }
 };
 
@@ -193,7 +198,8 @@ struct KernelTable {
   KernelChoice *fill;
   KernelChoice *gather;
   GatherRegisters gatherRegisters;
-  DenseLimits dense;
+  /// Of runs of 1, 2, 4, 8 and 16 bytes.
+  DenseLimits dense[5];
   /// What others must wait for behind moves that bypass the caches.
   void (*fence)();
 };

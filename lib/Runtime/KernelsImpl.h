@@ -57,11 +57,17 @@ Kernel *chooseFill(const Job &job) {
 } // namespace
 
 const KernelTable TESSERA_KERNEL_TABLE = {
-    TESSERA_KERNEL_NAME, kVectorBytes,
-    chooseCopy,          chooseTranspose,
-    choosePackBits,      chooseFill,
-    chooseGather,        {kWideGatherBytes, kGatherBytes},
-    kDenseLimits,        fence};
+    TESSERA_KERNEL_NAME,
+    kVectorBytes,
+    chooseCopy,
+    chooseTranspose,
+    choosePackBits,
+    chooseFill,
+    chooseGather,
+    {kWideGatherBytes, kGatherBytes},
+    {getDenseLimits<1>(), getDenseLimits<2>(), getDenseLimits<4>(),
+     getDenseLimits<8>(), getDenseLimits<16>()},
+    fence};
 
 } // namespace tessera::runtime
 

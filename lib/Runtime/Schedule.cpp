@@ -542,18 +542,20 @@ static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
   if (!isTiled(move) || move.square > 1)
     return 0;
   int64_t run = move.runBytes;
-  auto getCycles = [=, &kernels](const Loop &few, const Loop &many) {
-    int64_t size = many.count * run, slots = llvm::PowerOf2Ceil(few.count);
+  const DenseLimits &dense = kernels.dense[llvm::Log2_64(run)];
+  auto getCycles = [=, &kernels, &dense](const Loop &few, const Loop &many) {
+    int64_t size = many.count * run;
+    int64_t slots = dense.isExact ? few.count : llvm::PowerOf2Ceil(few.count);
     // Whole registers are moved, also where rows end within one.
     int64_t unit = kernels.gatherRegisters.laneBytes;
-    int64_t bytes = std::min(std::max(kernels.dense.leastRowBytes, unit),
-                             floorToPower(size));
+    int64_t bytes =
+        std::min(std::max(dense.leastRowBytes, unit), floorToPower(size));
     return 8 * slots * unit * llvm::divideCeil(size, bytes) /
            (few.count * size);
   };
-  if (kernels.dense.writes(move.rows, move.columns, run))
+  if (dense.writes(move.rows, move.columns, run))
     return getCycles(move.rows, move.columns);
-  if (kernels.dense.reads(move.rows, move.columns, run))
+  if (dense.reads(move.rows, move.columns, run))
     return getCycles(move.columns, move.rows);
   return 0;
 }

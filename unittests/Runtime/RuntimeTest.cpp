@@ -378,11 +378,12 @@ TEST(Runtime, FillsBehindRows) {
                   {"f32[517]", "", "{0:T(8,128)(2,1)PV(one)}"}});
 }
 
-// Up to a lane of rows that become columns without gaps, and back: of less than
-// a register, of several, and of rows that lie apart.
+// Up to 16 rows that become columns without gaps, and back: of less than a
+// register, of several, and of rows that lie apart.
 TEST(Runtime, DenseRows) {
-  for (auto [type, bytes] : {std::pair("u8", 1), {"bf16", 2}, {"f32", 4}})
-    for (int rows = 3; rows * bytes <= 16; ++rows)
+  for (auto [type, bytes] :
+       {std::pair("u8", 1), {"bf16", 2}, {"f32", 4}, {"f64", 8}})
+    for (int rows = 3; rows <= 16; ++rows)
       for (int columns : {16 / bytes, 31, 64 / bytes + 1, 64, 200}) {
         auto array = llvm::formatv("{0}[5,{1},{2}]", type, rows, columns).str();
         auto apart =
