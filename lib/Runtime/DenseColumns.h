@@ -9,18 +9,15 @@
 #ifndef TESSERA_LIB_RUNTIME_DENSECOLUMNS_H
 #define TESSERA_LIB_RUNTIME_DENSECOLUMNS_H
 
+#include "LineBuffer.h"
 #include "TransposeBlocks.h"
 
 namespace tessera::runtime {
 namespace {
 
 /// Columns that lie one behind another in the destination, begin anywhere in a
-/// line and have few lines: pieces are transposed into a buffer in the
-/// first-level cache, from which whole lines are streamed. What is left of the
-/// last one waits for what comes behind it, which may be the next block:
-///
-///   buffer   | .  .  1  1 | 1  2  2  2 | 3  3
-///   next     | 3  3  3  4 | 4  4 ...
+/// line and have few lines: pieces are transposed into a buffer from which
+/// whole lines are streamed.
 template <int RunBytes> class DenseColumns {
 public:
   /// A line of each of so many rows, and what waits, are half of the cache.
@@ -36,24 +33,18 @@ public:
 
   explicit DenseColumns(const Job &job)
       : most(getMostColumns(job.rows.count * RunBytes)) {}
-  DenseColumns(const DenseColumns &) = delete;
-  DenseColumns &operator=(const DenseColumns &) = delete;
-  ~DenseColumns() { finish(); }
 
   /// `next` is where the source of the next block begins.
   void add(const Block &block, const char *next) {
-    if (block.dst != line + filled)
-      begin(block.dst);
     Block piece = block, ahead = block;
     for (int64_t c = 0; c < block.columns; c += piece.columns) {
       piece.columns = takeBlock(block.columns - c, most, kLine);
       piece.src = block.src + c * RunBytes;
+      piece.dst = block.dst + c * block.dstPitch;
       int64_t left = block.columns - c - piece.columns;
       ahead.src = left > 0 ? piece.src + piece.columns * RunBytes : next;
       ahead.columns = least(left > 0 ? left : block.columns, most);
       transposePiece(piece, ahead);
-      if (filled >= kPieceBytes / 2)
-        write();
     }
   }
 
@@ -70,12 +61,6 @@ private:
     return columns < kLine ? kLine : columns;
   }
 
-  void begin(char *dst) {
-    finish();
-    first = filled = (kLineBytes - bytesToLine(dst)) % kLineBytes;
-    line = dst - first;
-  }
-
   /// Columns that read a line of each row at a time. Meanwhile those of the
   /// piece ahead are prefetched, row by row.
   void transposePiece(const Block &piece, const Block &ahead) {
@@ -83,6 +68,7 @@ private:
     int64_t groups = (piece.columns + kLine - 1) / kLine;
     int64_t rowsAhead = (piece.rows + groups - 1) / groups;
     int64_t linesAhead = (ahead.columns + kLine - 1) / kLine;
+    char *buffer = lines.get(piece.dst);
     const char *row = ahead.src, *end = row + ahead.rows * ahead.srcPitch;
     for (int64_t c = 0; c < piece.columns; c += group.columns) {
       for (int64_t i = 0; i < rowsAhead && row != end; ++i) {
@@ -92,37 +78,14 @@ private:
       group.columns =
           takeBlock(piece.columns - c, kLine, kLaneBytes / RunBytes);
       group.src = piece.src + c * RunBytes;
-      group.dst = buffer + filled;
+      group.dst = buffer + c * piece.dstPitch;
       transposeBlock<RunBytes>(group);
-      filled += group.columns * group.dstPitch;
     }
-  }
-
-  /// The lines that are full.
-  void write() {
-    int64_t whole = filled / kLineBytes * kLineBytes;
-    int64_t part = first > 0 ? kLineBytes : 0;
-    copyRun(buffer + first, line + first, part - first);
-    streamWholeLines(buffer + part, line + part, whole - part);
-    copyFixed<kLineBytes>(buffer + whole, buffer);
-    line += whole;
-    filled -= whole;
-    first = 0;
-  }
-
-  void finish() {
-    if (filled >= kLineBytes)
-      write();
-    copyRun(buffer + first, line + first, filled - first);
+    lines.endAt(piece.dst + piece.columns * piece.dstPitch);
   }
 
   const int64_t most;
-  /// The line of the destination that the buffer begins with, how many bytes of
-  /// it others write, and how many bytes are in the buffer with these.
-  char *line = nullptr;
-  int64_t first = 0, filled = 0;
-  alignas(
-      kLineBytes) char buffer[kPieceBytes / 2 + kMostPieceBytes + kLineBytes];
+  LineBuffer<kMostPieceBytes> lines;
 };
 
 template <int RunBytes>

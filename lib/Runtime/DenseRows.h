@@ -21,13 +21,34 @@
 #define TESSERA_LIB_RUNTIME_DENSEROWS_H
 
 #include "InterleaveKernels.h"
+#include "LineBuffer.h"
 #include "PickedRows.h"
+#include "RowLines.h"
 
 namespace tessera::runtime {
 namespace {
 
-/// The slots of a column of so many rows.
-constexpr int getSlots(int rows) { return rows > 8 ? 16 : rows > 4 ? 8 : 4; }
+/// Calls `move` with the widest registers that `size` bytes of a row fill, and
+/// where each of them begins, in each block; the last one overlaps the one
+/// before.
+template <typename Move>
+TESSERA_INLINE void forLaneTiles(const char *src, char *dst, int64_t size,
+                                 Loop blocks, const Move &move) {
+  auto moveAll = [&](auto bytes) {
+    constexpr int64_t kBytes = decltype(bytes)::kCount;
+    for (int64_t n = 0; n < blocks.count; ++n) {
+      for (int64_t i = 0; i < size; i += kBytes)
+        move(bytes, src, dst, least(i, size - kBytes));
+      src += blocks.src;
+      dst += blocks.dst;
+    }
+  };
+  constexpr int kWidest = kVectorBytes > 32 ? 32 : kVectorBytes;
+  if (size >= kWidest)
+    moveAll(Constant<kWidest>());
+  else if constexpr (kLaneBytes < kWidest)
+    moveAll(Constant<kLaneBytes>());
+}
 
 /// Rows of which runs become columns of `Ways` slots, the first `numRows` of
 /// which are in use.
@@ -47,9 +68,20 @@ public:
                  reinterpret_cast<char *>(lastSlots));
   }
 
-  /// `Bytes` of each row.
+  /// `size` bytes of each row, at least a lane, of some blocks.
+  __attribute__((noinline)) void move(const char *src, int64_t pitch, char *dst,
+                                      int64_t size, const Loop &blocks) const {
+    forLaneTiles(src, dst, size, blocks,
+                 [=](auto bytes, const char *src, char *dst, int64_t i) {
+                   moveTile<decltype(bytes)::kCount>(src + i, pitch,
+                                                     dst + i * numRows);
+                 });
+  }
+
+private:
   template <int Bytes>
-  TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst) const {
+  TESSERA_INLINE void moveTile(const char *src, int64_t pitch,
+                               char *dst) const {
     constexpr int kLanes = Bytes / kLaneBytes;
     using V = Vector<RunBytes, Bytes>;
     V rows[Ways];
@@ -76,7 +108,6 @@ public:
     store(dst - 8, pickInLanes(last, repeatLane<Bytes16>(lastSlots))[0]);
   }
 
-private:
   int64_t numRows, laneBytes;
   /// Where the bytes of a lane come from, and its last 8 bytes.
   alignas(kLaneBytes) uint8_t slots[kLaneBytes] = {};
@@ -100,9 +131,20 @@ public:
       lastRuns[i] = runs[i] + kLaneBytes - laneBytes;
   }
 
-  /// `Bytes` of each row.
+  /// `size` bytes of each row, at least a lane, of some blocks.
+  __attribute__((noinline)) void move(const char *src, char *dst, int64_t pitch,
+                                      int64_t size, const Loop &blocks) const {
+    forLaneTiles(src, dst, size, blocks,
+                 [=](auto bytes, const char *src, char *dst, int64_t i) {
+                   moveTile<decltype(bytes)::kCount>(src + i * numRows, dst + i,
+                                                     pitch);
+                 });
+  }
+
+private:
   template <int Bytes>
-  TESSERA_INLINE void move(const char *src, char *dst, int64_t pitch) const {
+  TESSERA_INLINE void moveTile(const char *src, char *dst,
+                               int64_t pitch) const {
     constexpr int kLanes = Bytes / kLaneBytes, kWord = kLaneBytes / Ways;
     using V = Vector<kWord, Bytes>;
     const auto numbers = repeatLane<V>(runs);
@@ -118,7 +160,6 @@ public:
     storeFew(dst, pitch, numRows, rows);
   }
 
-private:
   /// Lane number `i` of `count`; the last one ends where the columns do.
   TESSERA_INLINE const char *getLane(const char *src, int i, int count) const {
     const char *end = src + (i + 1) * laneBytes;
@@ -142,116 +183,154 @@ template <int RunBytes> constexpr DenseLimits getDenseLimits() {
     // Tiles take less time for more rows. Measured on Zen 4.
     switch (RunBytes) {
     case 1:
-      return {kVectorBytes, 16, 16, /*isExact=*/true};
+      return {kVectorBytes, 16, 16, 16, /*isExact=*/true};
     case 2:
-      return {kVectorBytes, 15, 12, /*isExact=*/true};
+      return {kVectorBytes, 15, 12, 12, /*isExact=*/true};
     case 4:
-      return {kVectorBytes, 12, 6, /*isExact=*/true};
+      return {kVectorBytes, 12, 6, 12, /*isExact=*/true};
     default:
-      return {kVectorBytes, 7, 7, /*isExact=*/true};
+      return {kVectorBytes, 7, 7, 7, /*isExact=*/true};
     }
   }
+  if constexpr (!kHasLanePicks)
+    return {kLaneBytes, 0, 0, 0, /*isExact=*/false};
   // A lane has to have more than a column that is written.
   constexpr int64_t kMost = (kLaneBytes - 1) / RunBytes;
   constexpr int64_t kMostRead = kLaneBytes / 2 / RunBytes;
-  return {kLaneBytes, kHasLanePicks ? kMost : 0, kHasLanePicks ? kMostRead : 0,
-          /*isExact=*/false};
+  return {kLaneBytes, kMost, kMostRead, kMostRead, /*isExact=*/false};
 }
 
-template <bool IsPicked> struct DenseKernels {
-  template <int RunBytes, int Rows>
-  using Interleave = PickedInterleave<RunBytes, Rows>;
-  template <int RunBytes, int Rows> using Split = PickedSplit<RunBytes, Rows>;
+/// Of columns of up to so many slots.
+template <int RunBytes, int Slots, bool IsPicked = kIsPicked<RunBytes>>
+struct DenseKernels {
+  using Interleave = LaneInterleave<RunBytes, Slots>;
+  using Split = LaneSplit<RunBytes, Slots>;
 };
-template <> struct DenseKernels<false> {
-  template <int RunBytes, int Rows>
-  using Interleave = LaneInterleave<RunBytes, getSlots(Rows)>;
-  template <int RunBytes, int Rows>
-  using Split = LaneSplit<RunBytes, getSlots(Rows)>;
+template <int RunBytes, int Slots> struct DenseKernels<RunBytes, Slots, true> {
+  static constexpr DenseLimits kLimits = getDenseLimits<RunBytes>();
+  using Interleave = PickedInterleave<RunBytes, kLimits.mostWritten>;
+  using Split = PickedSplit<RunBytes, kLimits.mostStreamed>;
 };
-template <int RunBytes, int Rows>
-using DenseInterleave =
-    typename DenseKernels<kIsPicked<RunBytes>>::template Interleave<RunBytes,
-                                                                    Rows>;
-template <int RunBytes, int Rows>
-using DenseSplit =
-    typename DenseKernels<kIsPicked<RunBytes>>::template Split<RunBytes, Rows>;
 
-/// Calls `move` for all `size` bytes of the rows of each block, of the widest
-/// registers that they fill; the last ones overlap those before.
-template <int Least, typename Move>
-TESSERA_INLINE void forDenseTiles(const Job &job, int64_t size, const char *src,
-                                  char *dst, const Move &move) {
-  auto moveAll = [&](auto bytes) {
-    constexpr int64_t kBytes = decltype(bytes)::kCount;
-    walkBlocks(job, src, dst, [&move, size](const Block &block) {
-      for (int64_t i = 0; i < size; i += kBytes)
-        move(Constant<kBytes>(), least(i, size - kBytes), block);
-    });
-  };
-  constexpr int kWidest =
-      Least < kVectorBytes && kVectorBytes > 32 ? 32 : kVectorBytes;
-  if (size >= kWidest)
-    moveAll(Constant<kWidest>());
-  else if constexpr (Least < kWidest)
-    moveAll(Constant<Least>());
+constexpr Loop kOneBlock = {1, 0, 0};
+
+/// Calls `move` with the blocks of the innermost loop.
+template <typename Move>
+TESSERA_INLINE void walkRowsOfBlocks(const Job &job, const char *src, char *dst,
+                                     const Move &move) {
+  size_t outer = job.numLoops > 0 ? job.numLoops - 1 : 0;
+  const Loop blocks = job.numLoops > 0 ? job.loops[outer] : kOneBlock;
+  walk(job.loops, outer, src, dst,
+       [&](const char *src, char *dst) { move(src, dst, blocks); });
 }
 
 template <int RunBytes, typename Interleave>
 void interleaveDense(const Job &job, const char *src, char *dst) {
-  const int64_t numRows = job.rows.count;
-  const Interleave dense(numRows);
-  constexpr int kLeast = getDenseLimits<RunBytes>().leastRowBytes;
-  forDenseTiles<kLeast>(job, job.columns.count * RunBytes, src, dst,
-                        [&](auto bytes, int64_t i, const Block &block) {
-                          dense.template move<decltype(bytes)::kCount>(
-                              block.src + i, block.srcPitch,
-                              block.dst + i * numRows);
-                        });
+  const int64_t size = job.columns.count * RunBytes, pitch = job.rows.src;
+  const Interleave dense(job.rows.count);
+  walkRowsOfBlocks(job, src, dst,
+                   [&](const char *src, char *dst, const Loop &blocks) {
+                     dense.move(src, pitch, dst, size, blocks);
+                   });
 }
 
 template <int RunBytes, typename Split>
 void splitDense(const Job &job, const char *src, char *dst) {
+  const int64_t size = job.rows.count * RunBytes, pitch = job.columns.dst;
+  const Split dense(job.columns.count);
+  walkRowsOfBlocks(job, src, dst,
+                   [&](const char *src, char *dst, const Loop &blocks) {
+                     dense.move(src, dst, pitch, size, blocks);
+                   });
+}
+
+/// Past the caches, so many bytes of each row are moved at a time.
+constexpr int64_t kDensePieceBytes = 512;
+
+/// Calls `move` with where pieces of rows begin, and with their size.
+template <typename Move>
+TESSERA_INLINE void forDensePieces(int64_t size, const Move &move) {
+  for (int64_t i = 0; i < size;) {
+    int64_t piece = takeBlock(size - i, kDensePieceBytes, kVectorBytes);
+    move(i, piece);
+    i += piece;
+  }
+}
+
+/// Columns of all blocks are one behind another.
+template <int RunBytes, typename Interleave>
+void streamDense(const Job &job, const char *src, char *dst) {
+  const int64_t numRows = job.rows.count;
+  const int64_t size = job.columns.count * RunBytes;
+  const Interleave dense(numRows);
+  LineBuffer<DenseLimits::kMostRows *(kDensePieceBytes + kVectorBytes)> lines;
+  walkBlocks(job, src, dst, [&](const Block &block) {
+    forDensePieces(size, [&](int64_t i, int64_t piece) {
+      char *to = block.dst + i * numRows;
+      dense.move(block.src + i, block.srcPitch, lines.get(to), piece,
+                 kOneBlock);
+      lines.endAt(to + piece * numRows);
+    });
+  });
+}
+
+/// Rows of a block are written side by side.
+template <int RunBytes, typename Split>
+void streamDenseSplit(const Job &job, const char *src, char *dst) {
   const int64_t numRows = job.columns.count;
+  const int64_t size = job.rows.count * RunBytes;
   const Split dense(numRows);
-  constexpr int kLeast = getDenseLimits<RunBytes>().leastRowBytes;
-  forDenseTiles<kLeast>(job, job.rows.count * RunBytes, src, dst,
-                        [&](auto bytes, int64_t i, const Block &block) {
-                          dense.template move<decltype(bytes)::kCount>(
-                              block.src + i * numRows, block.dst + i,
-                              block.dstPitch);
-                        });
+  RowLines<DenseLimits::kMostRows, kDensePieceBytes> rows;
+  walkBlocks(job, src, dst, [&](const Block &block) {
+    rows.begin(block.dst, numRows, block.dstPitch);
+    forDensePieces(size, [&](int64_t i, int64_t piece) {
+      dense.move(block.src + i * numRows, rows.get(), rows.getPitch(), piece,
+                 kOneBlock);
+      rows.write(piece, i + piece == size);
+    });
+  });
 }
 
-template <int RunBytes, int Rows>
-Kernel *chooseDenseInterleave(int64_t numRows) {
-  if constexpr (Rows > getDenseLimits<RunBytes>().mostWritten) {
-    return nullptr;
-  } else {
-    if (numRows != Rows)
-      return chooseDenseInterleave<RunBytes, Rows + 1>(numRows);
-    return interleaveDense<RunBytes, DenseInterleave<RunBytes, Rows>>;
-  }
+/// Short rows of all blocks are one behind another.
+template <int RunBytes, typename Split>
+void streamShortSplit(const Job &job, const char *src, char *dst) {
+  const int64_t numRows = job.columns.count;
+  const int64_t size = job.rows.count * RunBytes;
+  const Split dense(numRows);
+  LineBuffer<DenseLimits::kMostRows * DenseLimits::kLongRowBytes> lines;
+  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
+    dense.move(src, lines.get(dst), size, size, kOneBlock);
+    lines.endAt(dst + numRows * size);
+  });
 }
 
-template <int RunBytes, int Rows> Kernel *chooseDenseSplit(int64_t numRows) {
-  if constexpr (Rows > getDenseLimits<RunBytes>().mostRead) {
-    return nullptr;
-  } else {
-    if (numRows != Rows)
-      return chooseDenseSplit<RunBytes, Rows + 1>(numRows);
-    return splitDense<RunBytes, DenseSplit<RunBytes, Rows>>;
-  }
+/// The kernel for a side that is split; there is one.
+template <int RunBytes, typename Split> Kernel *chooseSplit(const Job &job) {
+  if (!job.isStreamed)
+    return splitDense<RunBytes, Split>;
+  return job.rows.count * RunBytes < DenseLimits::kLongRowBytes
+             ? streamShortSplit<RunBytes, Split>
+             : streamDenseSplit<RunBytes, Split>;
 }
 
-/// The kernel of as many rows as there are; null where there is none.
-template <int RunBytes> Kernel *chooseDense(const Job &job) {
+/// The kernel of up to so many slots, or more; null where there is none.
+template <int RunBytes, int Slots = 4> Kernel *chooseDense(const Job &job) {
   constexpr DenseLimits kLimits = getDenseLimits<RunBytes>();
-  constexpr int kLeast = DenseLimits::kLeastRows;
-  if (kLimits.writes(job.rows, job.columns, RunBytes))
-    return chooseDenseInterleave<RunBytes, kLeast>(job.rows.count);
-  if (kLimits.reads(job.rows, job.columns, RunBytes))
-    return chooseDenseSplit<RunBytes, kLeast>(job.columns.count);
+  if constexpr (Slots / 2 < kLimits.mostWritten) {
+    using Kernels = DenseKernels<RunBytes, Slots>;
+    using Interleave = typename Kernels::Interleave;
+    if (kLimits.writes(job.rows, job.columns, RunBytes) &&
+        job.rows.count <= Slots)
+      return job.isStreamed ? streamDense<RunBytes, Interleave>
+                            : interleaveDense<RunBytes, Interleave>;
+    if constexpr (Slots / 2 < kLimits.mostStreamed) {
+      using Split = typename Kernels::Split;
+      if (kLimits.reads(job.rows, job.columns, RunBytes, job.isStreamed) &&
+          job.columns.count <= Slots)
+        return chooseSplit<RunBytes, Split>(job);
+    }
+    return chooseDense<RunBytes, 2 * Slots>(job);
+  }
   return nullptr;
 }
 

@@ -82,12 +82,13 @@ struct GatherRegisters {
 
 /// Transposes of three or more rows to columns without gaps, and back, have a
 /// kernel of their own. Rows have at least `leastRowBytes`, columns at most
-/// `mostWritten` of them where they are written, or `mostRead`; 0: there is no
-/// kernel.
+/// `mostWritten` of them where they are written, `mostRead` where they are read
+/// in the caches, or `mostStreamed` past these; 0: there is no kernel.
 struct DenseLimits {
-  static constexpr int64_t kLeastRows = 3;
+  static constexpr int64_t kLeastRows = 3, kMostRows = 16;
+  static constexpr int64_t kLongRowBytes = 1024;
 
-  int64_t leastRowBytes, mostWritten, mostRead;
+  int64_t leastRowBytes, mostWritten, mostRead, mostStreamed;
   /// Whether there is one for each number of rows; otherwise there is one for
   /// each power of two that is no less.
   bool isExact;
@@ -98,11 +99,15 @@ struct DenseLimits {
     return columns.dst == rows.count * runBytes && rows.count <= mostWritten &&
            suits(rows, columns, runBytes);
   }
-  /// Whether they are read, the other way round.
-  constexpr bool reads(const Loop &rows, const Loop &columns,
-                       int64_t runBytes) const {
-    return rows.src == columns.count * runBytes && columns.count <= mostRead &&
-           suits(columns, rows, runBytes);
+  /// Whether they are read, the other way round. Past the caches, short rows
+  /// have to be one behind another, as they begin and end anywhere in a line.
+  constexpr bool reads(const Loop &rows, const Loop &columns, int64_t runBytes,
+                       bool isStreamed) const {
+    int64_t most = isStreamed ? mostStreamed : mostRead;
+    int64_t size = rows.count * runBytes;
+    return rows.src == columns.count * runBytes && columns.count <= most &&
+           suits(columns, rows, runBytes) &&
+           (!isStreamed || size >= kLongRowBytes || columns.dst == size);
   }
 
 private:

@@ -174,49 +174,117 @@ TESSERA_INLINE void forGroups(V (&rows)[N], const Change &change) {
   }
 }
 
-/// Registers of `Rows` rows that become as many of columns.
-template <int RunBytes, int Rows> struct PickedInterleave {
-  static constexpr int kRuns = kVectorBytes / RunBytes;
+/// A register of each of `Rows` rows, which become as many of columns.
+template <int RunBytes, int Rows>
+TESSERA_INLINE void interleavePicked(const char *src, int64_t pitch,
+                                     char *dst) {
+  using Columns = PickedColumns<Rows, kVectorBytes / RunBytes>;
+  using V = Vector<RunBytes, kVectorBytes>;
+  V rows[Columns::kGrouped];
+  TESSERA_UNROLL
+  for (int k = 0; k < Columns::kGrouped; ++k)
+    rows[k] = load<V>(src + (k < Rows ? k : 0) * pitch);
+  forGroups<Columns>(rows,
+                     [](auto &group) { interleaveRegisters<RunBytes>(group); });
+  pickRegisters<typename Columns::FromGroups>(
+      rows, [=](int k, V runs) { store(dst + k * kVectorBytes, runs); });
+}
+
+/// The way back.
+template <int RunBytes, int Rows>
+TESSERA_INLINE void splitPicked(const char *src, char *dst, int64_t pitch) {
+  constexpr int kRuns = kVectorBytes / RunBytes;
   using Columns = PickedColumns<Rows, kRuns>;
   using V = Vector<RunBytes, kVectorBytes>;
+  V columns[Rows], rows[Columns::kGrouped];
+  TESSERA_UNROLL
+  for (int k = 0; k < Rows; ++k)
+    columns[k] = load<V>(src + k * kVectorBytes);
+  pickRegisters<typename Columns::FromColumns>(
+      columns, [&rows](int k, V runs) { rows[k] = runs; });
+  forGroups<Columns>(rows,
+                     [](auto &group) { deinterleaveRegisters<kRuns>(group); });
+  TESSERA_UNROLL
+  for (int k = 0; k < Rows; ++k)
+    store(dst + k * pitch, rows[k]);
+}
 
-  TESSERA_INLINE explicit PickedInterleave(int64_t) {}
-  template <int Bytes>
-  TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst) const {
-    static_assert(Bytes == kVectorBytes, "registers are whole");
-    V rows[Columns::kGrouped];
-    TESSERA_UNROLL
-    for (int k = 0; k < Columns::kGrouped; ++k)
-      rows[k] = load<V>(src + (k < Rows ? k : 0) * pitch);
-    forGroups<Columns>(
-        rows, [](auto &group) { interleaveRegisters<RunBytes>(group); });
-    pickRegisters<typename Columns::FromGroups>(
-        rows, [=](int k, V runs) { store(dst + k * kVectorBytes, runs); });
+/// Calls `move` with where registers of rows begin, in each block: the last one
+/// of `size` bytes overlaps the one before.
+template <typename Move>
+TESSERA_INLINE void forRegisters(const char *src, char *dst, int64_t size,
+                                 Loop blocks, const Move &move) {
+  for (int64_t n = 0; n < blocks.count; ++n) {
+    for (int64_t i = 0; i < size; i += kVectorBytes)
+      move(src, dst, least(i, size - kVectorBytes));
+    src += blocks.src;
+    dst += blocks.dst;
   }
+}
+
+/// Three rows or more, at most `Most`, that become columns.
+template <int RunBytes, int Most> class PickedInterleave {
+public:
+  TESSERA_INLINE explicit PickedInterleave(int64_t numRows)
+      : interleave(choose(numRows, FirstIndices<Most - 2>())) {}
+
+  /// `size` bytes of each row, at least a register, of some blocks.
+  TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst,
+                           int64_t size, const Loop &blocks) const {
+    interleave(src, pitch, dst, size, blocks);
+  }
+
+private:
+  using Interleave = void(const char *src, int64_t pitch, char *dst,
+                          int64_t size, const Loop &blocks);
+
+  template <int Rows>
+  static void interleaveRows(const char *src, int64_t pitch, char *dst,
+                             int64_t size, const Loop &blocks) {
+    forRegisters(
+        src, dst, size, blocks, [=](const char *src, char *dst, int64_t i) {
+          interleavePicked<RunBytes, Rows>(src + i, pitch, dst + i * Rows);
+        });
+  }
+  template <int... I>
+  static Interleave *choose(int64_t numRows, Indices<I...>) {
+    static constexpr Interleave *kAll[] = {interleaveRows<I + 3>...};
+    return kAll[numRows - 3];
+  }
+
+  Interleave *interleave;
 };
 
 /// The way back.
-template <int RunBytes, int Rows> struct PickedSplit {
-  static constexpr int kRuns = kVectorBytes / RunBytes;
-  using Columns = PickedColumns<Rows, kRuns>;
-  using V = Vector<RunBytes, kVectorBytes>;
+template <int RunBytes, int Most> class PickedSplit {
+public:
+  TESSERA_INLINE explicit PickedSplit(int64_t numRows)
+      : split(choose(numRows, FirstIndices<Most - 2>())) {}
 
-  TESSERA_INLINE explicit PickedSplit(int64_t) {}
-  template <int Bytes>
-  TESSERA_INLINE void move(const char *src, char *dst, int64_t pitch) const {
-    static_assert(Bytes == kVectorBytes, "registers are whole");
-    V columns[Rows], rows[Columns::kGrouped];
-    TESSERA_UNROLL
-    for (int k = 0; k < Rows; ++k)
-      columns[k] = load<V>(src + k * kVectorBytes);
-    pickRegisters<typename Columns::FromColumns>(
-        columns, [&rows](int k, V runs) { rows[k] = runs; });
-    forGroups<Columns>(
-        rows, [](auto &group) { deinterleaveRegisters<kRuns>(group); });
-    TESSERA_UNROLL
-    for (int k = 0; k < Rows; ++k)
-      store(dst + k * pitch, rows[k]);
+  /// `size` bytes of each row, at least a register, of some blocks.
+  TESSERA_INLINE void move(const char *src, char *dst, int64_t pitch,
+                           int64_t size, const Loop &blocks) const {
+    split(src, dst, pitch, size, blocks);
   }
+
+private:
+  using Split = void(const char *src, char *dst, int64_t pitch, int64_t size,
+                     const Loop &blocks);
+
+  template <int Rows>
+  static void splitRows(const char *src, char *dst, int64_t pitch, int64_t size,
+                        const Loop &blocks) {
+    forRegisters(src, dst, size, blocks,
+                 [=](const char *src, char *dst, int64_t i) {
+                   splitPicked<RunBytes, Rows>(src + i * Rows, dst + i, pitch);
+                 });
+  }
+  template <int... I> static Split *choose(int64_t numRows, Indices<I...>) {
+    static constexpr Split *kAll[] = {splitRows<I + 3>...};
+    return kAll[numRows - 3];
+  }
+
+  Split *split;
 };
 
 } // namespace

@@ -538,7 +538,8 @@ static int64_t floorToPower(int64_t value) {
 /// The same of few rows that become columns without gaps, or the other way
 /// round, by a kernel of their own; 0 for others. Chains are divided. Measured
 /// on Zen 4.
-static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
+static int64_t getDenseCycles(const Move &move, const KernelTable &kernels,
+                              bool isStreamed) {
   if (!isTiled(move) || move.square > 1)
     return 0;
   int64_t run = move.runBytes;
@@ -555,7 +556,7 @@ static int64_t getDenseCycles(const Move &move, const KernelTable &kernels) {
   };
   if (dense.writes(move.rows, move.columns, run))
     return getCycles(move.rows, move.columns);
-  if (dense.reads(move.rows, move.columns, run))
+  if (dense.reads(move.rows, move.columns, run, isStreamed))
     return getCycles(move.columns, move.rows);
   return 0;
 }
@@ -599,9 +600,8 @@ static void takeGathers(const ElementNest &elements, int64_t elementBytes,
   if (registers.laneBytes == 0 || planned.numBytes() == 0 ||
       planned.fillBytes > 0 || planned.keepsPadding)
     return;
-  int64_t mostCycles = 0;
-  if (planned.numBytes() < kernels.streamedBytes)
-    mostCycles = getDenseCycles(planned, kernels.table);
+  int64_t mostCycles = getDenseCycles(
+      planned, kernels.table, planned.numBytes() >= kernels.streamedBytes);
   if (mostCycles == 0)
     mostCycles = planned.kind == Move::Kind::Copy
                      ? getShortCopyCycles(planned, registers.laneBytes)
@@ -1003,7 +1003,8 @@ static bool readsLanes(const Move &move) {
 void Schedule::divideChains(const KernelTable &kernels) {
   for (Move &move : moves) {
     if (move.isStreamed || !isTiled(move) || move.square > 1 ||
-        (!readsLanes(move) && getDenseCycles(move, kernels) == 0))
+        (!readsLanes(move) &&
+         getDenseCycles(move, kernels, /*isStreamed=*/false) == 0))
       continue;
     for (Loop *more : {&move.moreColumns, &move.moreRows})
       if (more->count > 1)

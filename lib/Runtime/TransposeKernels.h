@@ -113,7 +113,7 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
   }
   if (kernel)
     return kernel;
-  if (!job.isStreamed && job.fillBytes == 0 && !job.keepsPadding)
+  if (job.fillBytes == 0 && !job.keepsPadding)
     kernel = chooseDense<RunBytes>(job);
   if (kernel)
     return kernel;

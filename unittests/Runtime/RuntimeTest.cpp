@@ -379,12 +379,14 @@ TEST(Runtime, FillsBehindRows) {
 }
 
 // Up to 16 rows that become columns without gaps, and back: of less than a
-// register, of several, and of rows that lie apart.
+// register, of several, of some pieces past the caches, and of rows that lie
+// apart.
 TEST(Runtime, DenseRows) {
   for (auto [type, bytes] :
        {std::pair("u8", 1), {"bf16", 2}, {"f32", 4}, {"f64", 8}})
     for (int rows = 3; rows <= 16; ++rows)
-      for (int columns : {16 / bytes, 31, 64 / bytes + 1, 64, 200}) {
+      for (int columns :
+           {16 / bytes, 31, 64 / bytes + 1, 64, 200, 1024 / bytes + 75}) {
         auto array = llvm::formatv("{0}[5,{1},{2}]", type, rows, columns).str();
         auto apart =
             llvm::formatv("{{2,1,0:PD(5,{0},{1})}", rows, columns + 3).str();
