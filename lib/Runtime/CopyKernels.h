@@ -363,6 +363,27 @@ void copyAnyRuns(const Job &job, const char *src, char *dst) {
        [size](const char *src, char *dst) { copyRun(src, dst, size); });
 }
 
+/// Runs of more than `Bytes` and fewer than twice as many: their begin and
+/// their end, which overlap.
+template <int Bytes>
+void copyBothEnds(const Job &job, const char *src, char *dst) {
+  int64_t end = job.runBytes - Bytes;
+  walk(job.loops, job.numLoops, src, dst, [end](const char *src, char *dst) {
+    copyFixed<Bytes>(src, dst);
+    copyFixed<Bytes>(src + end, dst + end);
+  });
+}
+
+/// Of runs that are no power of two.
+template <int Bytes = 2> Kernel *chooseCopyOfAny(int64_t size) {
+  if constexpr (Bytes <= kLineBytes) {
+    if (size < 2 * Bytes)
+      return copyBothEnds<Bytes>;
+    return chooseCopyOfAny<2 * Bytes>(size);
+  }
+  return copyAnyRuns;
+}
+
 #if defined(__AVX512BW__)
 /// A run and what fills the bytes behind it up to `all`: each register is
 /// stored once, the one in which both meet, too. Past the caches if `dst` and
@@ -492,7 +513,7 @@ Kernel *chooseCopy(const Job &job) {
   case 512:
     return copyFixedRuns<512>;
   default:
-    return copyAnyRuns;
+    return chooseCopyOfAny(job.runBytes);
   }
 }
 
