@@ -173,12 +173,21 @@ transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
 // Transposes in the caches
 //===----------------------------------------------------------------------===//
 
-/// Whether two lines of each row are better taken at once: rows some half pages
-/// apart are in two sets, and their next lines may be evicted before they are
-/// used. The lines of that many columns have to leave room for those of rows.
+/// Whether the next line of a row may be evicted before it is used: rows some
+/// half pages apart are in two sets of the first-level cache. Tiles of shorter
+/// runs have more rows than these hold.
+template <int RunBytes>
+TESSERA_INLINE bool evictsNextLines(const Block &block) {
+  constexpr int64_t kHalfPage = 2048;
+  return kVectorBytes == kLineBytes && RunBytes >= 4 &&
+         block.srcPitch % kHalfPage == 0 && block.columns > kLineRuns<RunBytes>;
+}
+
+/// Whether two lines of each row are taken at once. The lines of that many
+/// columns have to leave room for those of rows.
 template <int RunBytes> TESSERA_INLINE bool suitsPairs(const Block &block) {
-  constexpr int64_t kHalfPage = 2048, kColumns = 2 * kLineRuns<RunBytes>;
-  return block.srcPitch % kHalfPage == 0 && block.columns >= kColumns &&
+  constexpr int64_t kColumns = 2 * kLineRuns<RunBytes>;
+  return evictsNextLines<RunBytes>(block) && block.columns >= kColumns &&
          !isInFewSets(kColumns + 1, block.dstPitch);
 }
 
@@ -201,7 +210,6 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
     }
   withWidest<RunBytes>(block.rows, [&block](auto bytes) {
     constexpr int kBytes = decltype(bytes)::kCount;
-    // Tiles of shorter runs have more rows than two sets hold.
     if constexpr (kBytes == kLineBytes && RunBytes >= 4)
       if (suitsPairs<RunBytes>(block))
         return callApart(transposeTiles<RunBytes, kBytes, false, 2>, block);
@@ -213,6 +221,18 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
 /// even where all are in a few sets; and rows that begin anywhere in a line, of
 /// which two lines each are in use, in the first-level cache.
 constexpr int64_t kBandRows = 256, kRaggedBandRows = 64;
+
+/// How many rows are transposed before the next ones: of few lines, all are
+/// taken before they are evicted, unless pairs of them are.
+template <int RunBytes> TESSERA_INLINE int64_t getBandRows(const Block &block) {
+  constexpr int64_t kLine = kLineRuns<RunBytes>, kFew = 8 * kLine;
+  if (evictsNextLines<RunBytes>(block) && block.columns <= kFew &&
+      block.columns % (2 * kLine) != 0)
+    return kLine;
+  bool isRagged = !isOnLine(block.srcPitch) && block.columns >= kLine;
+  return isRagged ? kRaggedBandRows : kBandRows;
+}
+
 /// As much of a side as a block takes; what is left is no less than `smallest`.
 TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
                                  int64_t smallest) {
@@ -222,9 +242,7 @@ TESSERA_INLINE int64_t takeBlock(int64_t left, int64_t block,
 /// In bands of rows, along the source.
 template <int RunBytes>
 TESSERA_INLINE void transposeBlocks(const Block &whole) {
-  bool isRagged =
-      !isOnLine(whole.srcPitch) && whole.columns * RunBytes >= kLineBytes;
-  int64_t rows = isRagged ? kRaggedBandRows : kBandRows;
+  int64_t rows = getBandRows<RunBytes>(whole);
   Block block = whole;
   for (int64_t r = 0; r < whole.rows; r += block.rows) {
     block.rows = takeBlock(whole.rows - r, rows, kVectorBytes / RunBytes);
