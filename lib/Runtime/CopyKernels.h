@@ -375,9 +375,9 @@ void copyBothEnds(const Job &job, const char *src, char *dst) {
 }
 
 /// Of runs that are no power of two.
-template <int Bytes = 2> Kernel *chooseCopyOfAny(int64_t size) {
+template <int Bytes = 4> Kernel *chooseCopyOfAny(int64_t size) {
   if constexpr (Bytes <= kLineBytes) {
-    if (size < 2 * Bytes)
+    if (Bytes < size && size < 2 * Bytes)
       return copyBothEnds<Bytes>;
     return chooseCopyOfAny<2 * Bytes>(size);
   }

@@ -17,6 +17,8 @@
 
 #include "Kernels.h"
 
+#include <type_traits>
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__x86_64__)
@@ -556,11 +558,14 @@ void walk(const Loop *loops, size_t count, const char *src, char *dst,
   }
   const Loop outer = count == 2 ? loops[0] : kOnce;
   const Loop inner = count > 0 ? loops[count - 1] : kOnce;
+  // What memory holds of a body is read again after each store.
+  using Held = std::conditional_t<sizeof(Body) <= 16, const Body, const Body &>;
+  Held move = body;
   for (int64_t i = outer.count; i > 0; --i) {
     const char *from = hide(src);
     char *to = hide(dst);
     for (int64_t j = inner.count; j > 0; --j) {
-      body(from, to);
+      move(from, to);
       from += inner.src;
       to += inner.dst;
     }
