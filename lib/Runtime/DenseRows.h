@@ -10,10 +10,11 @@
 //
 //   aaaa bbbb cccc  <->  abc abc abc abc
 //
-// Rounds of unpacking put a run of each row into one slot of each column; four,
-// eight or sixteen slots are one column. A shuffle takes out the slots that no
-// row has. Both are done within lanes, or within whole registers where there is
-// an instruction; these are stored one behind another.
+// Where an instruction picks runs of two registers by number, PickedRows.h does
+// this. Elsewhere rounds of unpacking within lanes put a run of each row into
+// one slot of each column; four, eight or sixteen slots are one column. A
+// shuffle takes out the slots that no row has. Past the caches, both write to a
+// buffer from which whole lines are streamed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -263,7 +264,8 @@ void streamDense(const Job &job, const char *src, char *dst) {
   const int64_t numRows = job.rows.count;
   const int64_t size = job.columns.count * RunBytes;
   const Interleave dense(numRows);
-  LineBuffer<DenseLimits::kMostRows *(kDensePieceBytes + kVectorBytes)> lines;
+  constexpr int64_t kMostOfRow = kDensePieceBytes + kVectorBytes;
+  LineBuffer<DenseLimits::kMostRows * kMostOfRow> lines;
   walkBlocks(job, src, dst, [&](const Block &block) {
     forDensePieces(size, [&](int64_t i, int64_t piece) {
       char *to = block.dst + i * numRows;
