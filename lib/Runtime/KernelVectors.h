@@ -17,8 +17,6 @@
 
 #include "Kernels.h"
 
-#include <type_traits>
-
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__x86_64__)
@@ -543,6 +541,15 @@ private:
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// A copy of a small body, in registers: what memory holds of one is read again
+/// after each store.
+template <typename Body, bool IsSmall = sizeof(Body) <= 16> struct HeldBody {
+  using Type = const Body &;
+};
+template <typename Body> struct HeldBody<Body, true> {
+  using Type = const Body;
+};
+
 /// Calls `body(src, dst)` at each step of the loops. The two innermost ones are
 /// one piece of code, so that what a body needs is made ready once for both.
 /// Addresses are hidden, else one is kept for each place that a body touches.
@@ -558,9 +565,7 @@ void walk(const Loop *loops, size_t count, const char *src, char *dst,
   }
   const Loop outer = count == 2 ? loops[0] : kOnce;
   const Loop inner = count > 0 ? loops[count - 1] : kOnce;
-  // What memory holds of a body is read again after each store.
-  using Held = std::conditional_t<sizeof(Body) <= 16, const Body, const Body &>;
-  Held move = body;
+  typename HeldBody<Body>::Type move = body;
   for (int64_t i = outer.count; i > 0; --i) {
     const char *from = hide(src);
     char *to = hide(dst);
