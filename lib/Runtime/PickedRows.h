@@ -10,7 +10,15 @@
 // picks the runs of a register from two others by number. A register of each
 // row makes as many registers of columns. Rows are grouped by powers of two, as
 // many as there are: those of a group are interleaved in rounds, and registers
-// of columns are picked from those of all groups.
+// of columns are picked from those of all groups. Three rows of four runs:
+//
+//   rows      aaaa bbbb | cccc
+//   groups    abab abab | cccc
+//   columns   abca bcab cabc
+//
+// What runs are picked, and by which numbers, is known to the compiler:
+// `Places` says of each run of `kTo` registers which register of `kFrom` it
+// comes from, and which run of that it is.
 //
 //===----------------------------------------------------------------------===//
 
