@@ -70,7 +70,7 @@ public:
   }
 
   /// `size` bytes of each row, at least a lane, of some blocks.
-  __attribute__((noinline)) void move(const char *src, int64_t pitch, char *dst,
+  __attribute__((noinline)) void move(const char *src, char *dst, int64_t pitch,
                                       int64_t size, const Loop &blocks) const {
     forLaneTiles(src, dst, size, blocks,
                  [=](auto bytes, const char *src, char *dst, int64_t i) {
@@ -209,40 +209,24 @@ struct DenseKernels {
 };
 template <int RunBytes, int Slots> struct DenseKernels<RunBytes, Slots, true> {
   static constexpr DenseLimits kLimits = getDenseLimits<RunBytes>();
-  using Interleave = PickedInterleave<RunBytes, kLimits.mostWritten>;
-  using Split = PickedSplit<RunBytes, kLimits.mostStreamed>;
+  using Interleave = PickedRows<RunBytes, kLimits.mostWritten, false>;
+  using Split = PickedRows<RunBytes, kLimits.mostStreamed, true>;
 };
 
 constexpr Loop kOneBlock = {1, 0, 0};
 
-/// Calls `move` with the blocks of the innermost loop.
-template <typename Move>
-TESSERA_INLINE void walkRowsOfBlocks(const Job &job, const char *src, char *dst,
-                                     const Move &move) {
+/// Through the caches: all blocks of the innermost loop at a time.
+template <int RunBytes, typename Dense, bool IsSplit>
+void moveDense(const Job &job, const char *src, char *dst) {
+  const Loop few = IsSplit ? job.columns : job.rows;
+  const int64_t pitch = IsSplit ? few.dst : few.src;
+  const int64_t size = (IsSplit ? job.rows : job.columns).count * RunBytes;
+  const Dense dense(few.count);
   size_t outer = job.numLoops > 0 ? job.numLoops - 1 : 0;
   const Loop blocks = job.numLoops > 0 ? job.loops[outer] : kOneBlock;
-  walk(job.loops, outer, src, dst,
-       [&](const char *src, char *dst) { move(src, dst, blocks); });
-}
-
-template <int RunBytes, typename Interleave>
-void interleaveDense(const Job &job, const char *src, char *dst) {
-  const int64_t size = job.columns.count * RunBytes, pitch = job.rows.src;
-  const Interleave dense(job.rows.count);
-  walkRowsOfBlocks(job, src, dst,
-                   [&](const char *src, char *dst, const Loop &blocks) {
-                     dense.move(src, pitch, dst, size, blocks);
-                   });
-}
-
-template <int RunBytes, typename Split>
-void splitDense(const Job &job, const char *src, char *dst) {
-  const int64_t size = job.rows.count * RunBytes, pitch = job.columns.dst;
-  const Split dense(job.columns.count);
-  walkRowsOfBlocks(job, src, dst,
-                   [&](const char *src, char *dst, const Loop &blocks) {
-                     dense.move(src, dst, pitch, size, blocks);
-                   });
+  walk(job.loops, outer, src, dst, [&](const char *src, char *dst) {
+    dense.move(src, dst, pitch, size, blocks);
+  });
 }
 
 /// Past the caches, so many bytes of each row are moved at a time.
@@ -269,7 +253,7 @@ void streamDense(const Job &job, const char *src, char *dst) {
   walkBlocks(job, src, dst, [&](const Block &block) {
     forDensePieces(size, [&](int64_t i, int64_t piece) {
       char *to = block.dst + i * numRows;
-      dense.move(block.src + i, block.srcPitch, lines.get(to), piece,
+      dense.move(block.src + i, lines.get(to), block.srcPitch, piece,
                  kOneBlock);
       lines.endAt(to + piece * numRows);
     });
@@ -309,7 +293,7 @@ void streamShortSplit(const Job &job, const char *src, char *dst) {
 /// The kernel for a side that is split; there is one.
 template <int RunBytes, typename Split> Kernel *chooseSplit(const Job &job) {
   if (!job.isStreamed)
-    return splitDense<RunBytes, Split>;
+    return moveDense<RunBytes, Split, true>;
   return job.rows.count * RunBytes < DenseLimits::kLongRowBytes
              ? streamShortSplit<RunBytes, Split>
              : streamDenseSplit<RunBytes, Split>;
@@ -324,7 +308,7 @@ template <int RunBytes, int Slots = 4> Kernel *chooseDense(const Job &job) {
     if (kLimits.writes(job.rows, job.columns, RunBytes) &&
         job.rows.count <= Slots)
       return job.isStreamed ? streamDense<RunBytes, Interleave>
-                            : interleaveDense<RunBytes, Interleave>;
+                            : moveDense<RunBytes, Interleave, false>;
     if constexpr (Slots / 2 < kLimits.mostStreamed) {
       using Split = typename Kernels::Split;
       if (kLimits.reads(job.rows, job.columns, RunBytes, job.isStreamed) &&

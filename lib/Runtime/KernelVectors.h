@@ -301,27 +301,30 @@ constexpr bool kHasPicks = RunBytes > 1 || kHasByteShuffles;
 template <int RunBytes> constexpr bool kHasPicks = false;
 #endif
 
-#if defined(__AVX512F__)
-template <typename V, int... I> TESSERA_INLINE V countUp(Indices<I...>) {
-  return V{I...};
-}
-
-/// The runs of two registers by number: those of `high` come behind those of
-/// `low`.
+/// The runs of two registers by number, where `kHasPicks`: those of `high` come
+/// behind those of `low`.
 template <int RunBytes, typename V>
 TESSERA_INLINE V pickRuns(V low, V high, V numbers) {
+#if defined(__AVX512F__)
   auto a = reinterpret_cast<__m512i>(low), b = reinterpret_cast<__m512i>(high);
   auto at = reinterpret_cast<__m512i>(numbers);
   if constexpr (RunBytes == 8)
     return reinterpret_cast<V>(_mm512_permutex2var_epi64(a, at, b));
-  else if constexpr (RunBytes == 4)
+  if constexpr (RunBytes == 4)
     return reinterpret_cast<V>(_mm512_permutex2var_epi32(a, at, b));
-  else if constexpr (RunBytes == 2)
+  if constexpr (RunBytes == 2)
     return reinterpret_cast<V>(_mm512_permutex2var_epi16(a, at, b));
+#endif
 #if defined(__AVX512VBMI__)
-  else
+  if constexpr (RunBytes == 1)
     return reinterpret_cast<V>(_mm512_permutex2var_epi8(a, at, b));
 #endif
+  return low;
+}
+
+#if defined(__AVX512F__)
+template <typename V, int... I> TESSERA_INLINE V countUp(Indices<I...>) {
+  return V{I...};
 }
 
 /// A register of the runs from number `first` on of two that follow one
@@ -337,26 +340,6 @@ TESSERA_INLINE V pickFrom(V low, V high, int64_t first) {
       reinterpret_cast<Index>(low), reinterpret_cast<Index>(high), numbers));
 }
 #endif
-
-/// Runs of a register of 64 bytes by number, where `kHasPicks`.
-template <int RunBytes, typename V>
-TESSERA_INLINE V pickRuns(V from, V numbers) {
-#if defined(__AVX512F__)
-  auto runs = reinterpret_cast<__m512i>(from);
-  auto at = reinterpret_cast<__m512i>(numbers);
-  if constexpr (RunBytes == 4)
-    return reinterpret_cast<V>(_mm512_permutexvar_epi32(at, runs));
-  if constexpr (RunBytes == 2)
-    return reinterpret_cast<V>(_mm512_permutexvar_epi16(at, runs));
-#endif
-#if defined(__AVX512VBMI__)
-  // g++ warns of what its form without a mask reads.
-  if constexpr (RunBytes == 1)
-    return reinterpret_cast<V>(
-        _mm512_maskz_permutexvar_epi8(~__mmask64(0), at, runs));
-#endif
-  return from;
-}
 
 /// Runs of N registers in turns: register k becomes the k-th part of them all.
 /// Bytes are unpacked within lanes, and then lanes, where no instruction does
@@ -597,6 +580,11 @@ TESSERA_INLINE bool isOnLine(int64_t distance) {
 /// Bytes up to the next line.
 TESSERA_INLINE int64_t bytesToLine(const char *address) {
   return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(address) %
+                              kLineBytes);
+}
+/// Bytes from where its line begins.
+TESSERA_INLINE int64_t bytesFromLine(const char *address) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(address) %
                               kLineBytes);
 }
 

@@ -45,7 +45,7 @@ private:
 
   void begin(char *dst) {
     finish();
-    first = filled = (kLineBytes - bytesToLine(dst)) % kLineBytes;
+    first = filled = bytesFromLine(dst);
     line = dst - first;
   }
 

@@ -217,82 +217,48 @@ TESSERA_INLINE void splitPicked(const char *src, char *dst, int64_t pitch) {
     store(dst + k * pitch, rows[k]);
 }
 
-/// Calls `move` with where registers of rows begin, in each block: the last one
-/// of `size` bytes overlaps the one before.
-template <typename Move>
-TESSERA_INLINE void forRegisters(const char *src, char *dst, int64_t size,
-                                 Loop blocks, const Move &move) {
-  for (int64_t n = 0; n < blocks.count; ++n) {
-    for (int64_t i = 0; i < size; i += kVectorBytes)
-      move(src, dst, least(i, size - kVectorBytes));
-    src += blocks.src;
-    dst += blocks.dst;
-  }
-}
-
-/// Three rows or more, at most `Most`, that become columns.
-template <int RunBytes, int Most> class PickedInterleave {
+/// `kLeastRows` rows or more, at most `Most`, that become columns or are split
+/// from them.
+template <int RunBytes, int Most, bool IsSplit> class PickedRows {
 public:
-  TESSERA_INLINE explicit PickedInterleave(int64_t numRows)
-      : interleave(choose(numRows, FirstIndices<Most - 2>())) {}
+  TESSERA_INLINE explicit PickedRows(int64_t numRows)
+      : moveAll(choose(numRows, FirstIndices<Most - kLeast + 1>())) {}
 
-  /// `size` bytes of each row, at least a register, of some blocks.
-  TESSERA_INLINE void move(const char *src, int64_t pitch, char *dst,
-                           int64_t size, const Loop &blocks) const {
-    interleave(src, pitch, dst, size, blocks);
-  }
-
-private:
-  using Interleave = void(const char *src, int64_t pitch, char *dst,
-                          int64_t size, const Loop &blocks);
-
-  template <int Rows>
-  static void interleaveRows(const char *src, int64_t pitch, char *dst,
-                             int64_t size, const Loop &blocks) {
-    forRegisters(
-        src, dst, size, blocks, [=](const char *src, char *dst, int64_t i) {
-          interleavePicked<RunBytes, Rows>(src + i, pitch, dst + i * Rows);
-        });
-  }
-  template <int... I>
-  static Interleave *choose(int64_t numRows, Indices<I...>) {
-    static constexpr Interleave *kAll[] = {interleaveRows<I + 3>...};
-    return kAll[numRows - 3];
-  }
-
-  Interleave *interleave;
-};
-
-/// The way back.
-template <int RunBytes, int Most> class PickedSplit {
-public:
-  TESSERA_INLINE explicit PickedSplit(int64_t numRows)
-      : split(choose(numRows, FirstIndices<Most - 2>())) {}
-
-  /// `size` bytes of each row, at least a register, of some blocks.
+  /// `size` bytes of each row, at least a register, of some blocks. Rows are
+  /// `pitch` bytes apart.
   TESSERA_INLINE void move(const char *src, char *dst, int64_t pitch,
                            int64_t size, const Loop &blocks) const {
-    split(src, dst, pitch, size, blocks);
+    moveAll(src, dst, pitch, size, blocks);
   }
 
 private:
-  using Split = void(const char *src, char *dst, int64_t pitch, int64_t size,
-                     const Loop &blocks);
+  using Move = void(const char *src, char *dst, int64_t pitch, int64_t size,
+                    const Loop &blocks);
+  static constexpr int kLeast = DenseLimits::kLeastRows;
 
+  /// The last register of a row overlaps the one before.
   template <int Rows>
-  static void splitRows(const char *src, char *dst, int64_t pitch, int64_t size,
-                        const Loop &blocks) {
-    forRegisters(src, dst, size, blocks,
-                 [=](const char *src, char *dst, int64_t i) {
-                   splitPicked<RunBytes, Rows>(src + i * Rows, dst + i, pitch);
-                 });
+  static void moveRows(const char *src, char *dst, int64_t pitch, int64_t size,
+                       const Loop &blocks) {
+    const Loop all = blocks;
+    for (int64_t n = 0; n < all.count; ++n) {
+      for (int64_t k = 0; k < size; k += kVectorBytes) {
+        int64_t i = least(k, size - kVectorBytes);
+        if constexpr (IsSplit)
+          splitPicked<RunBytes, Rows>(src + i * Rows, dst + i, pitch);
+        else
+          interleavePicked<RunBytes, Rows>(src + i, pitch, dst + i * Rows);
+      }
+      src += all.src;
+      dst += all.dst;
+    }
   }
-  template <int... I> static Split *choose(int64_t numRows, Indices<I...>) {
-    static constexpr Split *kAll[] = {splitRows<I + 3>...};
-    return kAll[numRows - 3];
+  template <int... I> static Move *choose(int64_t numRows, Indices<I...>) {
+    static constexpr Move *kAll[] = {moveRows<I + kLeast>...};
+    return kAll[numRows - kLeast];
   }
 
-  Split *split;
+  Move *moveAll;
 };
 
 } // namespace

@@ -41,17 +41,19 @@ public:
   void write(int64_t size, bool isLast) {
     for (int64_t k = 0; k < rows; ++k) {
       char *to = next + k * dstPitch;
-      int64_t part = (kLineBytes - bytesToLine(to)) % kLineBytes;
-      char *line = getRow(k) - part;
-      int64_t before = isFirst ? 0 : part;
+      int64_t part = bytesFromLine(to), waiting = isFirst ? 0 : part;
+      char *from = getRow(k) - waiting;
+      to -= waiting;
       if (isLast) {
-        streamRun(line + part - before, to - before, size + before);
+        streamRun(from, to, size + waiting);
         continue;
       }
-      int64_t head = part - before > 0 ? kLineBytes : 0;
-      copyRun(line + part, to, head > 0 ? head - part : 0);
-      streamWholeLines(line + head, to - part + head, Piece - head);
-      copyFixed<kLineBytes>(line + Piece, line);
+      // The first line of a row is written in part.
+      int64_t head = bytesToLine(to);
+      copyRun(from, to, head);
+      int64_t lines = (size + waiting - head) / kLineBytes * kLineBytes;
+      streamWholeLines(from + head, to + head, lines);
+      copyFixed<kLineBytes>(from + head + lines, getRow(k) - part);
     }
     next += size;
     isFirst = false;
@@ -62,8 +64,7 @@ private:
   static constexpr int64_t kRow = Piece + 2 * kLineBytes;
 
   TESSERA_INLINE char *getRow(int64_t k) {
-    return buffer + (kLineBytes - bytesToLine(next)) % kLineBytes +
-           k * getPitch();
+    return buffer + bytesFromLine(next) + k * getPitch();
   }
 
   char *next = nullptr;

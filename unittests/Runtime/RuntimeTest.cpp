@@ -397,6 +397,30 @@ TEST(Runtime, DenseRows) {
       }
 }
 
+// Runs of each size up to some lines, alone and with what lies between.
+TEST(Runtime, RunsOfAnySize) {
+  for (int size = 1; size <= 140; ++size) {
+    auto array = llvm::formatv("u8[5,7,{0}]", size).str();
+    auto apart = llvm::formatv("{{2,0,1:PD(5,7,{0})}", size + 3).str();
+    checkPairs(1, {{array.c_str(), "", "{2,0,1}"},
+                   {array.c_str(), "", apart.c_str()}});
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+// Rows that lie half pages apart, of a pair of lines, of several, and of parts
+// of some; columns that leave room in the first-level cache and that do not.
+TEST(Runtime, RowsHalfPagesApart) {
+  checkPairs(5, {{"f32[50,70]", "{1,0:PD(50,512)}", "{0,1}"},
+                 {"f32[37,24]", "{1,0:PD(37,1024)}", "{0,1}"},
+                 {"f32[77,1024]", "", "{0,1}"},
+                 {"f32[256,512]", "", "{0,1}"},
+                 {"f64[21,260]", "{1,0:PD(21,512)}", "{0,1}"},
+                 {"f64[9,19]", "{1,0:PD(9,256)}", "{0,1}"},
+                 {"c128[11,130]", "{1,0:PD(11,256)}", "{0,1}"}});
+}
+
 // Runs of a line or half of one, of which rows become columns: whole lines and
 // parts of some, few rows and many, more columns than are taken at a time.
 TEST(Runtime, ShortRuns) {
