@@ -22,15 +22,11 @@
 #ifndef TESSERA_LIB_RUNTIME_GATHERS_H
 #define TESSERA_LIB_RUNTIME_GATHERS_H
 
-#include "Schedule.h"
+#include "Move.h"
+
+#include <optional>
 
 namespace tessera::runtime {
-
-/// Elements that loops move one by one; distances in bytes.
-struct ElementNest {
-  int64_t srcOffset = 0, dstOffset = 0;
-  llvm::SmallVector<Loop, 6> loops;
-};
 
 /// The gather of blocks of the destination. Nothing where there are no blocks,
 /// or where as much as a register of lanes would take more than `mostCycles`.

@@ -24,7 +24,7 @@
 #ifndef TESSERA_LIB_RUNTIME_SCHEDULE_H
 #define TESSERA_LIB_RUNTIME_SCHEDULE_H
 
-#include "Kernels.h"
+#include "Move.h"
 
 #include "tessera/Conversion/TesseraToVector/PackedNests.h"
 
@@ -37,67 +37,6 @@ namespace tessera::runtime {
 /// which columns evict one another, and others.
 struct StreamedBytes {
   int64_t transposes, others;
-};
-
-/// What a GatherTable points to.
-struct Gather {
-  GatherTable getTable() const {
-    return {registerBytes, ways, isShared, places.data(), numbers.data()};
-  }
-
-  int64_t registerBytes = 0, ways = 0;
-  bool isShared = true;
-  std::vector<int64_t> places;
-  std::vector<uint8_t> numbers;
-  /// Bytes of the source between which all of a block lies.
-  int64_t srcSpan = 0;
-};
-
-/// A nest with its kernel; distances in bytes.
-struct Move {
-  enum class Kind : uint8_t { Copy, Transpose, Gather, PackBits, Fill };
-
-  Move() = default;
-  Move(Move &&) = default;
-  Move &operator=(Move &&) = default;
-  Move(const Move &) = delete; // `bytes` point into `parts`.
-
-  Kind kind = Kind::Copy;
-  int64_t srcOffset = 0, dstOffset = 0;
-  int64_t runBytes = 1;
-  llvm::SmallVector<Loop, 6> loops;
-  /// Outermost loops that are those of the move before: the two take turns at
-  /// each step.
-  size_t numShared = 0;
-  Loop rows = {1, 0, 0}, columns = {1, 0, 0};
-  Loop moreRows = {1, 0, 0}, moreColumns = {1, 0, 0};
-  int64_t square = 1;
-  SquareSides squareSides = SquareSides::Both;
-  bool isStreamed = false;
-  StreamedBlocks blocks;
-  /// Bytes of padding that are filled behind each run of a copy, or behind the
-  /// rows of a column that is interleaved; where those are all, behind the last
-  /// column.
-  int64_t fillBytes = 0;
-  /// Bytes of padding behind the last column, besides those behind the rows of
-  /// each one.
-  int64_t fillBehind = 0;
-  /// Whether those keep what they hold: they are read and written again.
-  bool keepsPadding = false;
-  std::vector<ByteParts> bytes;
-  std::vector<BitPart> parts;
-  uint8_t mask = 0xFF;
-  int signedBits = 0;
-  Gather gather;
-
-  /// Whether `fillBytes` are those behind the last column.
-  bool isFilledBehindColumns() const {
-    return kind == Kind::Transpose && fillBytes > 0 &&
-           columns.dst == rows.count * runBytes;
-  }
-  /// Bytes that are written.
-  int64_t numBytes() const;
-  void print(llvm::raw_ostream &os) const;
 };
 
 /// A move that is ready to run: nothing of it is put together when it is

@@ -1,0 +1,59 @@
+//===- PlanMoves.h - The kernel that suits a nest ---------------*- C++ -*-===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Recognizes rows and columns, words, squares and padding among the loops of a
+// nest, and which loops a kernel takes itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_RUNTIME_PLANMOVES_H
+#define TESSERA_LIB_RUNTIME_PLANMOVES_H
+
+#include "Move.h"
+
+#include "tessera/Conversion/TesseraToVector/PackedNests.h"
+
+#include <optional>
+
+namespace tessera::runtime {
+
+/// A nest, in bytes.
+ElementNest getBytes(const StridedNest &nest, int64_t srcBytes,
+                     int64_t dstBytes);
+
+/// `wholeBytes` are those of the buffer of the source, or 0 where that may hold
+/// anything else.
+Move planCopy(const ElementNest &nest, const std::optional<RunPadding> &padding,
+              int64_t elementBytes, int64_t wholeBytes);
+
+/// Takes the loops that continue rows or columns of less than a line, or of few
+/// lines, as those of tiles do: else a step would read or write these alone.
+void findChains(Move &move);
+
+/// A move of elements without padding.
+Move planElements(const ElementNest &nest, int64_t elementBytes,
+                  int64_t wholeBytes);
+
+/// Lets a kernel write the padding behind rows with which it makes columns of
+/// two or four runs. False where it does not make such.
+bool takeRowPadding(Move &move, const RunPadding &padding,
+                    int64_t elementBytes);
+
+/// The same, and padding behind runs that it copies or interleaves, or behind
+/// columns of less than a line.
+bool takePadding(Move &move, const RunPadding &padding, int64_t elementBytes);
+
+Move planFill(const StridedNest &nest, int64_t elementBytes);
+
+Move planPacked(const PackedNest &nest, const ElementBits &bits);
+
+Move planPackedFill(const PackedNest &nest);
+
+} // namespace tessera::runtime
+
+#endif // TESSERA_LIB_RUNTIME_PLANMOVES_H

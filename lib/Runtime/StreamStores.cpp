@@ -1,0 +1,357 @@
+//===- StreamStores.cpp - Moves past the caches, and orders ---------------===//
+//
+// Part of Tessera, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MoveCosts.h"
+#include "Schedule.h"
+
+#include "tessera/Conversion/TesseraToVector/CostModel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstdlib>
+#include <utility>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+/// Shorter runs are written faster through the caches.
+static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
+/// The most runs that are read side by side: processors foresee as many.
+static constexpr int64_t kMaxSideBySide = 16;
+static constexpr int64_t kPageBytes = 4096;
+
+/// Whether more than `most` of so many lines begin at one set of the
+/// first-level cache, as pages do.
+static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
+  int64_t step = pitch & -pitch;
+  int64_t sets = step == 0 || step >= kPageBytes ? 1 : kPageBytes / step;
+  return count / sets > most;
+}
+
+/// A transpose in blocks of so many lines of each column, along the source.
+static NestSchedule makeBlocks(const Move &move, int64_t lines,
+                               StoreKind stores) {
+  int64_t line = kLineBytes / move.runBytes;
+  NestSchedule nest;
+  nest.runElements = move.runBytes;
+  auto addLoop = [&](const Loop &inner, const Loop &more, int64_t runs,
+                     PlanLoop::Role role, auto &inBlock) {
+    auto push = [&](const Loop &loop, int64_t block) {
+      nest.loops.push_back({loop.count, std::abs(loop.src), std::abs(loop.dst),
+                            std::clamp<int64_t>(block, 1, loop.count), role});
+    };
+    bool isInBlock = more.count > 1 && inner.count <= runs;
+    if (isInBlock) {
+      inBlock.push_back(
+          {inner.count, std::abs(inner.src), std::abs(inner.dst)});
+      return push(more, runs / inner.count);
+    }
+    if (more.count > 1)
+      push(more, 1);
+    push(inner, runs);
+  };
+  addLoop(move.rows, move.moreRows, lines * line, PlanLoop::Role::DstContiguous,
+          nest.rows);
+  addLoop(move.columns, move.moreColumns, line, PlanLoop::Role::SrcContiguous,
+          nest.columns);
+  TransposeKernel transpose;
+  transpose.stores = stores;
+  transpose.prefetch = 1;
+  nest.kernel = transpose;
+  return nest;
+}
+
+/// The number of lines that costs least, by the model of compiled relayouts.
+static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
+  bool isStaged = target.vectorBytes < kLineBytes;
+  StoreKind stores = isStaged ? StoreKind::Staged : StoreKind::Nontemporal;
+  // More rows at a time are more than a processor foresees, or a buffer holds.
+  int64_t mostRows = isStaged ? kMostStagedRows : 64;
+  int64_t mostLines = isStaged ? kMostStagedLines : kMostLines;
+  int64_t line = kLineBytes / move.runBytes, best = 1;
+  int64_t rows = std::min(move.rows.count * move.moreRows.count, mostRows);
+  std::optional<int64_t> least;
+  auto tryLines = [&](int64_t lines) {
+    int64_t cost = getPlanCost(makeBlocks(move, lines, stores),
+                               /*elementBytes=*/1, target, /*isLarge=*/true)
+                       .total();
+    if (least && cost >= *least)
+      return;
+    least = cost;
+    best = lines;
+  };
+  for (int64_t lines = 1; lines <= std::min(mostLines, rows / line); ++lines)
+    tryLines(lines);
+  if (isStaged && rows == kMostStagedRows)
+    tryLines(kMostStagedRows / line);
+  return best;
+}
+
+/// Short rows that lie one behind another: they are read fastest from end to
+/// end.
+static bool isDense(const Move &move) {
+  int64_t size = move.columns.count * move.runBytes;
+  return size <= kShortRow && std::abs(move.rows.src) <= size + size / 8;
+}
+
+/// Rows of which a tile takes a part of a line, so that they are read again and
+/// again: of single bytes, of which it takes a quarter; or where they evict one
+/// another meanwhile, or columns need long runs to use all channels of the
+/// memory.
+static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
+  constexpr int64_t kAllChannels = 512;
+  bool sharesChannel =
+      costs.channelPs > 0 && move.columns.dst % kAllChannels == 0;
+  return move.runBytes == 1 ||
+         (move.runBytes == 2 &&
+          (sharesChannel ||
+           evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
+}
+
+/// The blocks of a transpose. Of packed rows, columns get as many lines as of
+/// the panels of compiled relayouts, or twice as many where they need more.
+static StreamedBlocks chooseBlocks(const Move &move,
+                                   const RelayoutTarget &target) {
+  const ProcessorCosts &costs = target.costs;
+  StreamedBlocks blocks;
+  if (target.vectorBytes < kLineBytes) {
+    blocks.lines = chooseLines(move, target);
+    return blocks;
+  }
+  bool isAgain = isReadAgain(move, costs);
+  bool isWithTiles = isChained(move) || move.square > 1;
+  blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
+  if (blocks.packsRows) {
+    int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
+    blocks.lines = std::clamp<int64_t>(lines, 1, kMostPackedLines);
+    return blocks;
+  }
+  blocks.lines = chooseLines(move, target);
+  int64_t conflicts =
+      countConflicts(makeBlocks(move, blocks.lines, StoreKind::Nontemporal),
+                     /*elementBytes=*/1, PlanLoop::Role::DstContiguous);
+  blocks.prefetchesToL2 = conflicts > costs.firstLevelConflicts &&
+                          conflicts <= costs.prefetchConflicts;
+  return blocks;
+}
+
+/// Whether copies in the order of the destination read few runs side by side,
+/// where those in the order of the source would write more.
+static bool isOfFewRuns(const Move &move) {
+  if (move.loops.empty() || move.loops.back().dst != move.runBytes ||
+      move.loops.back().count > kMaxSideBySide)
+    return false;
+  const Loop *written = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  return written == move.loops.end() || written->count > kMaxSideBySide;
+}
+
+/// Whether interleaves of more rows than are read best side by side make a
+/// tile. Two interleaves of four rows, one below the other, are read as fast.
+static bool isOfManyRows(const Move &move) {
+  return isInterleave(move) && !move.loops.empty() &&
+         move.loops.back().count > 2;
+}
+
+/// Makes the blocks of rows that go on in other tiles a loop, in which each
+/// block follows the source through the tiles beside it.
+static void loopOverBlocks(Move &move) {
+  int64_t rows = move.rows.count, line = kLineBytes / move.runBytes;
+  int64_t groups = move.blocks.lines * line / rows, all = move.moreRows.count;
+  int64_t fewest = std::max<int64_t>(groups / 2, 1);
+  while (groups >= fewest && (all % groups != 0 || groups * rows % line != 0))
+    --groups;
+  if (groups < fewest || groups == all)
+    return;
+  move.loops.push_back(
+      {all / groups, groups * move.moreRows.src, groups * move.moreRows.dst});
+  move.moreRows.count = groups;
+}
+
+/// Whether runs of a line or half of one make whole lines of the destination,
+/// if that begins with one, by the innermost loop.
+static bool isOfShortRuns(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.fillBytes > 0 ||
+      (move.runBytes != kLineBytes && move.runBytes != kLineBytes / 2) ||
+      move.loops.empty())
+    return false;
+  const Loop &rows = move.loops.back();
+  return rows.dst == move.runBytes && rows.count * rows.dst % kLineBytes == 0 &&
+         llvm::all_of(llvm::drop_end(move.loops), [](const Loop &loop) {
+           return loop.dst % kLineBytes == 0;
+         });
+}
+
+/// Puts the loop over runs that are contiguous in the source around the
+/// innermost one.
+static void orderShortRuns(Move &move) {
+  auto *end = std::prev(move.loops.end());
+  auto *columns = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  if (columns < end)
+    std::rotate(columns, std::next(columns), end);
+}
+
+/// How many times as much of the caches a transpose takes as it has bytes: sets
+/// between columns that lie powers of two apart stay empty.
+static int64_t getSpread(const Move &move) {
+  constexpr int64_t kMostSpread = 8;
+  int64_t size = std::max(move.rows.count * move.moreRows.count * move.runBytes,
+                          kLineBytes);
+  int64_t step = kMostSpread * size;
+  auto consider = [&](const Loop &loop) {
+    if (loop.count > 1 && loop.dst != 0)
+      step = std::min(step, loop.dst & -loop.dst);
+  };
+  llvm::for_each(move.loops, consider);
+  consider(move.columns);
+  consider(move.moreColumns);
+  return std::max<int64_t>(step / size, 1);
+}
+
+/// Whether a move fills lines that bypass the caches. Of columns with padding
+/// behind their rows, short registers do not.
+static bool streamsLines(const Move &move, bool hasLineRegisters) {
+  int64_t column = move.rows.count * move.moreRows.count * move.runBytes;
+  bool isOfTurns = hasLineRegisters ? isApart(move.columns.dst, move.runBytes)
+                                    : isInterleave(move);
+  return move.isStreamed &&
+         (move.kind != Move::Kind::Transpose || column >= kLineBytes ||
+          isOfTurns || isSparse(move));
+}
+
+/// Long fills follow the moves between them: lines that are read to be written
+/// come fastest one behind the other, without gaps.
+static void streamFills(std::vector<Move> &moves, bool hasLineRegisters) {
+  int64_t written = 0, streamed = 0;
+  for (const Move &move : moves) {
+    int64_t bytes = move.kind == Move::Kind::Fill ? 0 : countWritten(move);
+    written += bytes;
+    streamed += streamsLines(move, hasLineRegisters) ? bytes : 0;
+  }
+  if (streamed <= written / 8 * 7)
+    return;
+  for (Move &move : moves)
+    if (move.kind == Move::Kind::Fill && move.mask == 0xFF)
+      move.isStreamed = move.runBytes >= kMinStreamedRun;
+}
+
+void Schedule::streamStores(const StreamedBytes &least,
+                            const RelayoutTarget &target) {
+  bool hasLineRegisters = target.vectorBytes >= kLineBytes;
+  // Short registers write lines in which runs end through the caches, so that
+  // padding behind these gains less.
+  int64_t bytes = 0;
+  for (const Move &move : moves)
+    bytes += hasLineRegisters || isSparse(move) ? countWritten(move)
+                                                : move.numBytes();
+  for (Move &move : moves) {
+    bool isInParts = isSparse(move);
+    // Short registers have no masks, and go by turns to few columns.
+    bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
+    int64_t taken = bytes / (paysLater ? 2 : 1);
+    if (isTiled(move) || isInParts ? taken * getSpread(move) < least.transposes
+                                   : taken < least.others)
+      continue;
+    // Registers of a line write the end of a run and what fills its line.
+    int64_t run = move.runBytes;
+    if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
+      run += move.fillBytes;
+    bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun;
+    bool isShort = isOfShortRuns(move);
+    // Lines that are not filled, or that others write in part, go through the
+    // caches.
+    bool isTranspose = move.kind == Move::Kind::Transpose &&
+                       (!isInParts || move.fillBytes > 0);
+    bool isMost =
+        move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
+    move.isStreamed = isLong || isShort || isTranspose || isMost;
+    // Lines that bypass the caches may be written in any order; those that are
+    // read come fastest one behind the other, or a few side by side.
+    bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
+    bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
+                  target.costs.interleavesBySource;
+    if (isTranspose && isTiled(move))
+      move.blocks = chooseBlocks(move, target);
+    if (move.moreRows.count > 1 && move.moreColumns.count > 1)
+      loopOverBlocks(move);
+    if (isRead || isTall || (isChained(move) && !isInParts))
+      orderBySource(move.loops);
+    if (isShort)
+      orderShortRuns(move);
+  }
+  streamFills(moves, hasLineRegisters);
+}
+
+/// Whether rows of a lane are read without gaps, and columns have lines: tiles
+/// as they are take no more registers than chains of these.
+static bool readsLanes(const Move &move) {
+  return move.rows.src == kMaxTransposedBytes &&
+         move.columns.count * move.runBytes == kMaxTransposedBytes &&
+         move.rows.count * move.runBytes >= kLineBytes;
+}
+
+void Schedule::divideChains(const KernelTable &kernels) {
+  for (Move &move : moves) {
+    if (move.isStreamed || !isTiled(move) || move.square > 1 ||
+        (!readsLanes(move) &&
+         getDenseCycles(move, kernels, /*isStreamed=*/false) == 0))
+      continue;
+    for (Loop *more : {&move.moreColumns, &move.moreRows})
+      if (more->count > 1)
+        move.loops.push_back(std::exchange(*more, {1, 0, 0}));
+  }
+}
+
+/// Whether the columns of a tile, in the order of the source, evict each other.
+static bool evictsColumns(const Move &move, int64_t most) {
+  int64_t columns = move.columns.count, pitch = std::abs(move.columns.dst);
+  for (const Loop &loop : move.loops)
+    if (std::abs(loop.dst) == columns * pitch)
+      columns *= loop.count;
+  return evictsLines(columns, pitch, most);
+}
+
+/// Whether copies are faster in the order of the source. There, runs that
+/// follow one another go to some places by turns, as the rows of a tile do; in
+/// the order of the destination they come from some.
+static bool isCopiedBySource(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.loops.empty())
+    return false;
+  const Loop *to = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
+  if (to == move.loops.end())
+    return false;
+  const Loop &from = move.loops.back();
+  bool isRun = from.dst == move.runBytes;
+  // Parts of lines stay in the caches, if not in the first one, until the other
+  // parts come.
+  constexpr int64_t kMost = 2 * kCacheWays;
+  if (move.runBytes < kLineBytes)
+    return isRun && evictsLines(from.count, from.src, kMost) &&
+           !evictsLines(to->count, to->dst, kMost);
+  if (move.runBytes < kMinStreamedRun || to->count > kMaxSideBySide)
+    return false;
+  if (!isRun)
+    return true;
+  // Few places are foreseen best; within a page, longer loops are faster.
+  bool isInPage = to->count * from.count * move.runBytes <= kPageBytes;
+  return isInPage ? to->count > from.count : to->count < from.count;
+}
+
+void Schedule::orderDivided(int64_t mostInOneSet) {
+  for (Move &move : moves) {
+    bool isCached = !move.isStreamed;
+    bool isDivided = isDividedAmongFew(move) || (isCached && isOfWords(move));
+    bool followsSource =
+        isDivided && !(isCached && evictsColumns(move, mostInOneSet));
+    if (followsSource || (isCached && isCopiedBySource(move)))
+      orderBySource(move.loops);
+  }
+}
