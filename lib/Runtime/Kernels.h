@@ -44,16 +44,17 @@ struct ByteParts {
 /// How transposes bypass the caches.
 struct StreamedBlocks {
   /// Lines of each column that are written one behind another, at most
-  /// `kMostLines`; where registers are shorter than a line `kMostStagedLines`,
-  /// or those of `kMostStagedRows`; and `kMostPackedLines` where rows are
-  /// packed: copied side by side first.
+  /// `kMostLines`, of chains `kMostChainedLines`; where registers are shorter
+  /// than a line `kMostStagedLines`, or those of `kMostStagedRows`; and
+  /// `kMostPackedLines` where rows are packed: copied side by side first.
   int64_t lines = 1;
   bool packsRows = false;
   /// Whether rows are prefetched into the second-level cache alone.
   bool prefetchesToL2 = false;
 };
 
-constexpr int64_t kMostLines = 3, kMostStagedLines = 4, kMostPackedLines = 4;
+constexpr int64_t kMostLines = 3, kMostChainedLines = 8, kMostStagedLines = 4,
+                  kMostPackedLines = 4;
 constexpr int64_t kMostStagedRows = 256;
 
 /// Bytes that hold a register of an element that is repeated, at any place of

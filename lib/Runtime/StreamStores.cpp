@@ -71,9 +71,13 @@ static NestSchedule makeBlocks(const Move &move, int64_t lines,
 static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
   bool isStaged = target.vectorBytes < kLineBytes;
   StoreKind stores = isStaged ? StoreKind::Staged : StoreKind::Nontemporal;
-  // More rows at a time are more than a processor foresees, or a buffer holds.
-  int64_t mostRows = isStaged ? kMostStagedRows : 64;
-  int64_t mostLines = isStaged ? kMostStagedLines : kMostLines;
+  // More rows at a time are more than a processor foresees, or a buffer holds;
+  // those of a tile lie together.
+  bool isInTiles = move.moreRows.count > 1;
+  int64_t mostRows = isStaged || isInTiles ? kMostStagedRows : 64;
+  int64_t mostLines = isStaged    ? kMostStagedLines
+                      : isInTiles ? kMostChainedLines
+                                  : kMostLines;
   int64_t line = kLineBytes / move.runBytes, best = 1;
   int64_t rows = std::min(move.rows.count * move.moreRows.count, mostRows);
   std::optional<int64_t> least;

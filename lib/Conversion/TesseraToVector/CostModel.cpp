@@ -10,6 +10,7 @@
 
 #include "InterleaveGroups.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -132,6 +133,10 @@ private:
            nest.loops.back().role == Role::DstContiguous && !isPanel();
   }
   bool isPanel() const { return nest.packsPanels(); }
+  /// What a processor has to prefetch side by side for the rows of a block: of
+  /// those of tiles, which lie in few pages, the pages. Blocks that go through
+  /// a buffer gain nothing by that.
+  int64_t countStreams() const;
   /// Bytes of a row, of all columns; many where it is more than a page.
   int64_t getRowBytes() const {
     return std::min(nest.panelColumns(), kPage) * runBytes;
@@ -211,6 +216,15 @@ int64_t Pricer::priceJumps() const {
          costs.jumpPs * (5 * kPage + 3 * pitch) / (8 * kPage) * kLine / run;
 }
 
+int64_t Pricer::countStreams() const {
+  if (nest.rows.empty() || transpose.stores == StoreKind::Staged)
+    return rows;
+  llvm::SmallDenseSet<int64_t, 64> pages;
+  for (int64_t begin : nest.getOffsets(Role::DstContiguous, /*inSource=*/true))
+    pages.insert(begin * bytes / kPage);
+  return pages.size();
+}
+
 /// Rows beyond those that are prefetched, and lines of each beyond the first.
 /// Lines that wait take room besides; short rows that lie one behind another
 /// are half as bad, and the rows of a page are none where blocks go on in them.
@@ -221,7 +235,8 @@ int64_t Pricer::priceStreams() const {
   if (isPanel() || (isStaged && !nest.isOnLines(bytes)))
     return 0;
   int64_t pitch = getPitch(Role::DstContiguous);
-  int64_t streams = followsColumns() && pitch < kPage ? columns : rows;
+  int64_t streams =
+      followsColumns() && pitch < kPage ? columns : countStreams();
   if (isDense() && isDenseRows() && wide == getRowBytes())
     streams = llvm::divideCeil(rows * pitch, kPage);
   streams = std::max<int64_t>(streams - kFreeStreams, 0);

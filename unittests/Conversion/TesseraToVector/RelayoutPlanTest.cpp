@@ -609,7 +609,7 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
             "          rows 8 by 1  src 128 dst 1  rows\n");
   EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
                         nontemporal(64)),
-              HasSubstr("transpose 192x64 runs of 1, nontemporal\n"));
+              HasSubstr("transpose 256x64 runs of 1, nontemporal\n"));
 }
 
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
