@@ -337,21 +337,29 @@ static void runTasks(llvm::ArrayRef<Task> tasks, llvm::ArrayRef<Move> moves,
   }
 }
 
+/// One of several shares of all moves.
+static void runShares(const Schedule &moves, const KernelTable &kernels,
+                      const char *from, char *to, Share share) {
+  for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
+    // Bits of one byte may be those of several moves.
+    bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
+    int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
+    if (!isOneShare)
+      runShare(move, task, kernels, from, to, share);
+    else if (share.number == owner)
+      runShare(move, task, kernels, from, to, {});
+  }
+}
+
 void Relayout::runSchedule(const Schedule &moves, const char *from, char *to,
                            Share share) const {
-  if (share.of == 1) { // The tasks as they are: small arrays are soon done.
+  if (share.of > 1)
+    runShares(moves, *kernels, from, to, share);
+  else if (moves.takesTurns)
     runTasks(moves.tasks, moves.moves, /*depth=*/0, from, to);
-  } else {
-    for (auto [i, move, task] : llvm::enumerate(moves.moves, moves.tasks)) {
-      // Bits of one byte may be those of several moves.
-      bool isOneShare = move.mask != 0xFF || move.numBytes() < kMinSharedBytes;
-      int64_t owner = move.mask != 0xFF ? 0 : i % share.of;
-      if (!isOneShare)
-        runShare(move, task, *kernels, from, to, share);
-      else if (share.number == owner)
-        runShare(move, task, *kernels, from, to, {});
-    }
-  }
+  else
+    for (const Task &task : moves.tasks)
+      task.run(from, to);
   if (moves.isStreamed)
     kernels->fence();
 }

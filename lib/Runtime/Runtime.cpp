@@ -134,21 +134,43 @@ static llvm::Error checkBuffer(const void *data, size_t size, int64_t expected,
   return llvm::Error::success();
 }
 
-static llvm::Error checkRun(const Relayout &relayout, const void *src,
-                            size_t srcBytes, const void *dst, size_t dstBytes) {
+static bool overlap(const Relayout &relayout, const void *src,
+                    const void *dst) {
+  auto from = reinterpret_cast<uintptr_t>(src);
+  auto to = reinterpret_cast<uintptr_t>(dst);
+  return from < to + relayout.dstBytes() && to < from + relayout.srcBytes();
+}
+
+LLVM_ATTRIBUTE_NOINLINE
+static llvm::Error checkBuffers(const Relayout &relayout, const void *src,
+                                size_t srcBytes, const void *dst,
+                                size_t dstBytes) {
   if (llvm::Error error = checkBuffer(src, srcBytes, relayout.srcBytes(),
                                       "buffer of the source"))
     return error;
   if (llvm::Error error = checkBuffer(dst, dstBytes, relayout.dstBytes(),
                                       "buffer of the destination"))
     return error;
-  auto from = reinterpret_cast<uintptr_t>(src);
-  auto to = reinterpret_cast<uintptr_t>(dst);
-  if (from < to + relayout.dstBytes() && to < from + relayout.srcBytes())
+  if (overlap(relayout, src, dst))
     return invalidError("", "buffers", "ones that do not overlap",
                         "ones that do",
                         "give the destination memory of its own");
   return llvm::Error::success();
+}
+
+/// Tiny arrays take less time than errors that are not there: those are looked
+/// for where a buffer may be wrong.
+static inline llvm::Error checkRun(const Relayout &relayout, const void *src,
+                                   size_t srcBytes, const void *dst,
+                                   size_t dstBytes) {
+  auto isEnough = [](const void *data, size_t size, int64_t expected) {
+    return data && size >= static_cast<uint64_t>(expected);
+  };
+  if (isEnough(src, srcBytes, relayout.srcBytes()) &&
+      isEnough(dst, dstBytes, relayout.dstBytes()) &&
+      !overlap(relayout, src, dst))
+    return llvm::Error::success();
+  return checkBuffers(relayout, src, srcBytes, dst, dstBytes);
 }
 
 static llvm::Error checkShare(int64_t share, int64_t shares) {

@@ -220,4 +220,5 @@ void Schedule::makeTasks(
     tasks.push_back(task);
   }
   isStreamed = llvm::any_of(moves, [](const Move &m) { return m.isStreamed; });
+  takesTurns = llvm::any_of(moves, [](const Move &m) { return m.numShared; });
 }

@@ -118,8 +118,8 @@ public:
   std::vector<Move> moves;
   /// One for each move, for a step of the loops that it shares with another.
   std::vector<Task> tasks;
-  /// Whether a move bypasses the caches.
-  bool isStreamed = false;
+  /// Whether a move bypasses the caches, and whether some take turns.
+  bool isStreamed = false, takesTurns = false;
   /// What `moves` fill besides their elements, as moves of their own.
   std::vector<Move> includedFills;
 };
