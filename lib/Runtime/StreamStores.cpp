@@ -192,6 +192,18 @@ static bool isOfShortRuns(const Move &move) {
          });
 }
 
+/// Whether runs are lines that lie apart in the destination, or come from short
+/// rows.
+static bool isOfLines(const Move &move) {
+  return move.kind == Move::Kind::Copy && move.fillBytes == 0 &&
+         move.runBytes == kLineBytes && !move.loops.empty() &&
+         (move.loops.back().dst != kLineBytes ||
+          std::abs(move.loops.back().src) <= kPageBytes) &&
+         llvm::all_of(move.loops, [](const Loop &loop) {
+           return loop.dst % kLineBytes == 0;
+         });
+}
+
 /// Puts the loop over runs that are contiguous in the source around the
 /// innermost one.
 static void orderShortRuns(Move &move) {
@@ -275,7 +287,8 @@ void Schedule::streamStores(const StreamedBytes &least,
                        (!isInParts || move.fillBytes > 0);
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
-    move.isStreamed = isLong || isShort || isTranspose || isMost;
+    bool isApart = isOfLines(move);
+    move.isStreamed = isLong || isShort || isApart || isTranspose || isMost;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
     bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
@@ -285,9 +298,9 @@ void Schedule::streamStores(const StreamedBytes &least,
       move.blocks = chooseBlocks(move, target);
     if (move.moreRows.count > 1 && move.moreColumns.count > 1)
       loopOverBlocks(move);
-    if (isRead || isTall || (isChained(move) && !isInParts))
+    if (isRead || isTall || isApart || (isChained(move) && !isInParts))
       orderBySource(move.loops);
-    if (isShort)
+    if (isShort && !isApart)
       orderShortRuns(move);
   }
   streamFills(moves, hasLineRegisters);
