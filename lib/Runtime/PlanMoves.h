@@ -31,8 +31,8 @@ ElementNest getBytes(const StridedNest &nest, int64_t srcBytes,
 Move planCopy(const ElementNest &nest, const std::optional<RunPadding> &padding,
               int64_t elementBytes, int64_t wholeBytes);
 
-/// Takes the loops that continue rows or columns of less than a line, or of few
-/// lines, as those of tiles do: else a step would read or write these alone.
+/// Takes the loops that continue rows or columns of few lines or less, as those
+/// of tiles do: else a step would read or write these alone.
 void findChains(Move &move);
 
 /// A move of elements without padding.

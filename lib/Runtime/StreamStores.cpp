@@ -163,19 +163,38 @@ static bool isOfManyRows(const Move &move) {
          move.loops.back().count > 2;
 }
 
-/// Makes the blocks of rows that go on in other tiles a loop, in which each
-/// block follows the source through the tiles beside it.
+/// Whether columns past the caches begin anywhere in a line: those of a loop
+/// are carried from line to line, those of a chain go through the caches.
+static bool isCarried(const Move &move) {
+  return move.isStreamed && move.moreRows.count <= 1 &&
+         move.columns.count * move.runBytes >= kLineBytes &&
+         (move.columns.dst % kLineBytes != 0 ||
+          move.moreColumns.dst % kLineBytes != 0);
+}
+
+/// Whether blocks of rows follow the source through the tiles beside them:
+/// those of tiles, and those whose prefetched lines evict one another before
+/// the next tile is read.
+static bool followsTiles(const Move &move) {
+  return move.moreColumns.count > 1 && !isCarried(move) &&
+         (move.moreRows.count > 1 ||
+          evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays));
+}
+
+/// Makes blocks of rows a loop.
 static void loopOverBlocks(Move &move) {
-  int64_t rows = move.rows.count, line = kLineBytes / move.runBytes;
-  int64_t groups = move.blocks.lines * line / rows, all = move.moreRows.count;
+  bool isInTiles = move.moreRows.count > 1;
+  int64_t rows = isInTiles ? move.rows.count : 1;
+  Loop &along = isInTiles ? move.moreRows : move.rows;
+  int64_t line = kLineBytes / move.runBytes;
+  int64_t groups = move.blocks.lines * line / rows, all = along.count;
   int64_t fewest = std::max<int64_t>(groups / 2, 1);
   while (groups >= fewest && (all % groups != 0 || groups * rows % line != 0))
     --groups;
   if (groups < fewest || groups == all)
     return;
-  move.loops.push_back(
-      {all / groups, groups * move.moreRows.src, groups * move.moreRows.dst});
-  move.moreRows.count = groups;
+  move.loops.push_back({all / groups, groups * along.src, groups * along.dst});
+  along.count = groups;
 }
 
 /// Whether runs of a line or half of one make whole lines of the destination,
@@ -296,7 +315,7 @@ void Schedule::streamStores(const StreamedBytes &least,
                   target.costs.interleavesBySource;
     if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);
-    if (move.moreRows.count > 1 && move.moreColumns.count > 1)
+    if (followsTiles(move))
       loopOverBlocks(move);
     if (isRead || isTall || isApart || (isChained(move) && !isInParts))
       orderBySource(move.loops);
@@ -314,15 +333,27 @@ static bool readsLanes(const Move &move) {
          move.rows.count * move.runBytes >= kLineBytes;
 }
 
+/// Whether rows or columns have a line, and end within one: a chain of them
+/// pays past the caches alone, where it makes whole lines.
+static bool endsInLine(const Loop &inner, int64_t runBytes) {
+  int64_t size = inner.count * runBytes;
+  return size > kLineBytes && size % kLineBytes != 0;
+}
+
 void Schedule::divideChains(const KernelTable &kernels) {
   for (Move &move : moves) {
-    if (move.isStreamed || !isTiled(move) || move.square > 1 ||
-        (!readsLanes(move) &&
-         getDenseCycles(move, kernels, /*isStreamed=*/false) == 0))
+    if (!isTiled(move) || move.square > 1)
       continue;
-    for (Loop *more : {&move.moreColumns, &move.moreRows})
-      if (more->count > 1)
-        move.loops.push_back(std::exchange(*more, {1, 0, 0}));
+    if (move.isStreamed && !isCarried(move))
+      continue;
+    bool isDivided = isCarried(move) || readsLanes(move) ||
+                     getDenseCycles(move, kernels, /*isStreamed=*/false) > 0;
+    auto divide = [&](const Loop &inner, Loop &more) {
+      if (more.count > 1 && (isDivided || endsInLine(inner, move.runBytes)))
+        move.loops.push_back(std::exchange(more, {1, 0, 0}));
+    };
+    divide(move.columns, move.moreColumns);
+    divide(move.rows, move.moreRows);
   }
 }
 
