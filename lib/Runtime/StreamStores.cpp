@@ -101,20 +101,23 @@ static int64_t chooseLines(const Move &move, const RelayoutTarget &target) {
 /// end.
 static bool isDense(const Move &move) {
   int64_t size = move.columns.count * move.runBytes;
-  return size <= kShortRow && std::abs(move.rows.src) <= size + size / 8;
+  return size < kShortRow && std::abs(move.rows.src) <= size + size / 8;
+}
+
+/// Whether all columns begin at one channel of the memory, so that they need
+/// longer runs to use the others.
+static bool sharesChannel(const Move &move) {
+  constexpr int64_t kAllChannels = 512;
+  return move.columns.dst % kAllChannels == 0;
 }
 
 /// Rows of which a tile takes a part of a line, so that they are read again and
 /// again: of single bytes, of which it takes a quarter; or where they evict one
-/// another meanwhile, or columns need long runs to use all channels of the
-/// memory.
+/// another meanwhile, or columns need long runs.
 static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
-  constexpr int64_t kAllChannels = 512;
-  bool sharesChannel =
-      costs.channelPs > 0 && move.columns.dst % kAllChannels == 0;
   return move.runBytes == 1 ||
          (move.runBytes == 2 &&
-          (sharesChannel ||
+          ((costs.channelPs > 0 && sharesChannel(move)) ||
            evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
 }
 
@@ -133,7 +136,8 @@ static StreamedBlocks chooseBlocks(const Move &move,
   blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
   if (blocks.packsRows) {
     int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
-    blocks.lines = std::clamp<int64_t>(lines, 1, kMostPackedLines);
+    int64_t least = sharesChannel(move) ? 2 : 1;
+    blocks.lines = std::clamp(lines, least, kMostPackedLines);
     return blocks;
   }
   blocks.lines = chooseLines(move, target);
