@@ -242,7 +242,9 @@ void tessera::runtime::findChains(Move &move) {
   auto take = [&](const Loop &inner, int64_t Loop::*side, Loop &more) {
     int64_t size = inner.count * move.runBytes;
     Loop *loop = findLoop(move, side, size);
-    bool suits = inner.count > 1 && size <= kShortRow;
+    bool isOnLines = size < kLineBytes || size % kLineBytes == 0;
+    bool suits =
+        inner.count > 1 && size <= kShortRow && (isOnLines || !isFilled);
     if (!suits || loop == move.loops.end())
       return;
     more = *loop;

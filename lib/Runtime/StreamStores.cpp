@@ -201,35 +201,31 @@ static void loopOverBlocks(Move &move) {
   along.count = groups;
 }
 
-/// Whether runs of a line or half of one make whole lines of the destination,
-/// if that begins with one, by the innermost loop.
-static bool isOfShortRuns(const Move &move) {
-  if (move.kind != Move::Kind::Copy || move.fillBytes > 0 ||
-      (move.runBytes != kLineBytes && move.runBytes != kLineBytes / 2) ||
-      move.loops.empty())
-    return false;
-  const Loop &rows = move.loops.back();
-  return rows.dst == move.runBytes && rows.count * rows.dst % kLineBytes == 0 &&
-         llvm::all_of(llvm::drop_end(move.loops), [](const Loop &loop) {
-           return loop.dst % kLineBytes == 0;
-         });
+/// Whether all steps of some loops are whole lines of the destination.
+static bool stepOverLines(llvm::ArrayRef<Loop> loops) {
+  return llvm::all_of(
+      loops, [](const Loop &loop) { return loop.dst % kLineBytes == 0; });
 }
 
-/// Whether runs are lines that lie apart in the destination, or come from short
-/// rows.
+/// Whether each run is a line of the destination, if that begins with one.
 static bool isOfLines(const Move &move) {
   return move.kind == Move::Kind::Copy && move.fillBytes == 0 &&
-         move.runBytes == kLineBytes && !move.loops.empty() &&
-         (move.loops.back().dst != kLineBytes ||
-          std::abs(move.loops.back().src) <= kPageBytes) &&
-         llvm::all_of(move.loops, [](const Loop &loop) {
-           return loop.dst % kLineBytes == 0;
-         });
+         move.runBytes == kLineBytes && stepOverLines(move.loops);
+}
+
+/// Whether runs of half a line make lines of it, by the innermost loop.
+static bool isOfHalfLines(const Move &move) {
+  if (move.kind != Move::Kind::Copy || move.fillBytes > 0 ||
+      move.runBytes != kLineBytes / 2 || move.loops.empty())
+    return false;
+  const Loop &rows = move.loops.back();
+  return rows.dst == move.runBytes && rows.count % 2 == 0 &&
+         stepOverLines(llvm::ArrayRef(move.loops).drop_back());
 }
 
 /// Puts the loop over runs that are contiguous in the source around the
 /// innermost one.
-static void orderShortRuns(Move &move) {
+static void orderHalfLines(Move &move) {
   auto *end = std::prev(move.loops.end());
   auto *columns = llvm::find_if(
       move.loops, [&](const Loop &loop) { return loop.src == move.runBytes; });
@@ -303,28 +299,28 @@ void Schedule::streamStores(const StreamedBytes &least,
     if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
       run += move.fillBytes;
     bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun;
-    bool isShort = isOfShortRuns(move);
+    bool isLines = isOfLines(move), isHalves = isOfHalfLines(move);
     // Lines that are not filled, or that others write in part, go through the
     // caches.
     bool isTranspose = move.kind == Move::Kind::Transpose &&
                        (!isInParts || move.fillBytes > 0);
     bool isMost =
         move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
-    bool isApart = isOfLines(move);
-    move.isStreamed = isLong || isShort || isApart || isTranspose || isMost;
+    move.isStreamed = isLong || isLines || isHalves || isTranspose || isMost;
     // Lines that bypass the caches may be written in any order; those that are
     // read come fastest one behind the other, or a few side by side.
-    bool isRead = isLong && (hasLineRegisters || !isOfFewRuns(move));
+    bool isRead =
+        isLines || (isLong && (hasLineRegisters || !isOfFewRuns(move)));
     bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
                   target.costs.interleavesBySource;
     if (isTranspose && isTiled(move))
       move.blocks = chooseBlocks(move, target);
     if (followsTiles(move))
       loopOverBlocks(move);
-    if (isRead || isTall || isApart || (isChained(move) && !isInParts))
+    if (isRead || isTall || (isChained(move) && !isInParts))
       orderBySource(move.loops);
-    if (isShort && !isApart)
-      orderShortRuns(move);
+    if (isHalves)
+      orderHalfLines(move);
   }
   streamFills(moves, hasLineRegisters);
 }

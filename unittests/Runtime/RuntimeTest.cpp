@@ -1053,7 +1053,8 @@ TEST(Runtime, OrderOfSparseColumns) {
 }
 
 // Past the caches, halves of lines go in pairs where they make whole lines, the
-// loop over the source's runs around the one over the destination's.
+// loop over the source's runs around the one over the destination's. Whole
+// lines go in the order of the source.
 TEST(Runtime, StreamedShortRuns) {
   for (auto [source, destination, text] :
        {std::tuple("f32[256,1024]", "f32[256,1024]{1,0:T(128,8)}",
@@ -1061,8 +1062,12 @@ TEST(Runtime, StreamedShortRuns) {
                    "  for 2  src 524288 dst 524288\n"
                    "  for 128  src 32 dst 4096\n  for 128  src 4096 dst 32\n"),
         {"f32[3,2,256,9,16]{4,3,2,1,0}", "f32[3,2,256,9,16]{4,2,0,3,1}",
-         "  for 3  src 294912 dst 16384\n  for 9  src 64 dst 49152\n"
-         "  for 256  src 576 dst 64\n"},
+         "copy of 64 bytes, src 0 dst 0, streamed\n"
+         "  for 3  src 294912 dst 16384\n  for 2  src 147456 dst 442368\n"
+         "  for 256  src 576 dst 64\n  for 9  src 64 dst 49152\n"},
+        {"s8[6,5,64]", "s8[6,5,64]{2,1,0:T(32,128)}",
+         "copy of 64 bytes, src 0 dst 0, streamed\n"
+         "  for 6  src 320 dst 4096\n  for 5  src 64 dst 128\n"},
         // Rows of an odd number of halves begin anywhere in a line.
         {"f32[131,72]{1,0:T(128,8)}", "f32[131,72]",
          "copy of 32 bytes, src 0 dst 0\n"}})
