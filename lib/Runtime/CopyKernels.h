@@ -168,8 +168,8 @@ TESSERA_INLINE void streamSeam(const char *first, const char *second,
   }
 }
 
-/// Runs of two lines or more that continue one another in the destination, at
-/// the steps of loop number `chain`, are streamed as if they were one. A run
+/// Runs of a line or more that continue one another in the destination, at the
+/// steps of loop number `chain`, are streamed as if they were one. A run
 /// writes the lines that end in it, of the first one also what the run before
 /// has left, and no more of its last one:
 ///
@@ -489,7 +489,7 @@ Kernel *chooseCopyAndFill(const Job &job) {
 Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
     return chooseCopyAndFill(job);
-  if (job.isStreamed && job.runBytes >= 2 * kLineBytes)
+  if (job.isStreamed && job.runBytes > kLineBytes)
     return streamRuns;
   switch (job.runBytes) {
   case 1:

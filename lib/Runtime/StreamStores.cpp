@@ -207,6 +207,15 @@ static bool stepOverLines(llvm::ArrayRef<Loop> loops) {
       loops, [](const Loop &loop) { return loop.dst % kLineBytes == 0; });
 }
 
+/// Whether runs of more than a line follow one another in the destination, so
+/// that two make a line where one ends and the next begins.
+static bool continuesRuns(const Move &move) {
+  return move.runBytes > kLineBytes && move.fillBytes == 0 &&
+         llvm::any_of(move.loops, [&](const Loop &loop) {
+           return loop.dst == move.runBytes && loop.src >= move.runBytes;
+         });
+}
+
 /// Whether each run is a line of the destination, if that begins with one.
 static bool isOfLines(const Move &move) {
   return move.kind == Move::Kind::Copy && move.fillBytes == 0 &&
@@ -298,7 +307,8 @@ void Schedule::streamStores(const StreamedBytes &least,
     int64_t run = move.runBytes;
     if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
       run += move.fillBytes;
-    bool isLong = move.kind == Move::Kind::Copy && run >= kMinStreamedRun;
+    bool isLong = move.kind == Move::Kind::Copy &&
+                  (run >= kMinStreamedRun || continuesRuns(move));
     bool isLines = isOfLines(move), isHalves = isOfHalfLines(move);
     // Lines that are not filled, or that others write in part, go through the
     // caches.
