@@ -149,6 +149,12 @@ static StreamedBlocks chooseBlocks(const Move &move,
   return blocks;
 }
 
+/// Whether a transpose reads one run, and writes lines of each column.
+static bool isOneRun(const Move &move) {
+  return isTiled(move) && move.rows.src == move.columns.count * move.runBytes &&
+         move.rows.count * move.runBytes >= kLineBytes;
+}
+
 /// Whether copies in the order of the destination read few runs side by side,
 /// where those in the order of the source would write more.
 static bool isOfFewRuns(const Move &move) {
@@ -327,7 +333,7 @@ void Schedule::streamStores(const StreamedBytes &least,
       move.blocks = chooseBlocks(move, target);
     if (followsTiles(move))
       loopOverBlocks(move);
-    if (isRead || isTall || (isChained(move) && !isInParts))
+    if (isRead || isTall || isOneRun(move) || (isChained(move) && !isInParts))
       orderBySource(move.loops);
     if (isHalves)
       orderHalfLines(move);
