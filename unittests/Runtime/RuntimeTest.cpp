@@ -1030,6 +1030,35 @@ TEST(Runtime, StreamedRunsFollowASide) {
   }
 }
 
+// What bypasses the caches, and in which order: runs of more than a line that
+// follow one another, one run of the source, rows that end within a line,
+// blocks of rows that evict one another, and columns that begin anywhere in a
+// line.
+TEST(Runtime, StreamedForms) {
+  Runner runner(testSeed());
+  for (auto [source, destination, text] :
+       {std::tuple("u8[13,9,77]", "u8[13,9,77]{2,0,1}",
+                   "copy of 77 bytes, src 0 dst 0, streamed\n"
+                   "  for 13  src 693 dst 77\n  for 9  src 77 dst 1001\n"),
+        // Nothing follows these.
+        {"u8[13,9,77]", "u8[13,9,77]{2,1,0:T(8,128)}",
+         "copy of 77 bytes, src 0 dst 0\n"},
+        {"f32[6,4,3,2,40]{0,4,1,3,2}", "f32[6,4,3,2,40]{4,0,2,1,3}",
+         "  for 3  src 7680 dst 960\n  for 8  src 960 dst 2880\n"},
+        {"f32[20,3,6,18]{0,1,2,3}", "f32[20,3,6,18]{3,2,1,0}",
+         "  rows 18  src 1440 dst 4\n  more rows 6  src 240 dst 72\n"},
+        {"bf16[128,16,112]{2,1,0:T(8,128)(2,1)}", "bf16[128,16,112]{0,1,2}",
+         "  more columns 112  src 4 dst 4096\n"},
+        {"f32[50,8,32]", "f32[50,8,32]{0,1,2}",
+         "  for 8  src 128 dst 200\n  rows 50  src 1024 dst 4\n"
+         "  columns 32  src 4 dst 1600\n"}}) {
+    runner.check(parse(source), parse(destination), /*streamedBytes=*/1);
+    std::string moves = printMoves(source, destination, /*vectorBytes=*/64,
+                                   /*streamedBytes=*/1);
+    EXPECT_NE(moves.find(text), std::string::npos) << moves;
+  }
+}
+
 // They go in the order of the destination, and past the caches if padding makes
 // whole lines of them.
 TEST(Runtime, OrderOfSparseColumns) {
