@@ -83,7 +83,9 @@ static bool isAscending(llvm::ArrayRef<Move> group, size_t depth,
 /// that long steps alone pay there.
 static bool isWorthTurns(llvm::ArrayRef<Move> group, size_t depth,
                          int64_t steps) {
-  constexpr int64_t kMinWritten = 512, kMinRead = 8192;
+  constexpr int64_t kMinWritten = 512;
+  // What comes from memory is worth more calls than what is in the caches.
+  const int64_t minRead = group.front().isStreamed ? 2048 : 8192;
   int64_t written = 0, read = 0;
   int64_t calls = steps * static_cast<int64_t>(group.size());
   for (const Move &move : group) {
@@ -92,7 +94,7 @@ static bool isWorthTurns(llvm::ArrayRef<Move> group, size_t depth,
   }
   return (written / calls >= kMinWritten &&
           isAscending(group, depth, &Loop::dst)) ||
-         (read / calls >= kMinRead && isAscending(group, depth, &Loop::src));
+         (read / calls >= minRead && isAscending(group, depth, &Loop::src));
 }
 
 static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
