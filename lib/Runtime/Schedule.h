@@ -90,10 +90,11 @@ public:
   /// fills bypass the caches where what lies between them does.
   void streamStores(const StreamedBytes &least, const RelayoutTarget &target);
 
-  /// Makes loops of what comes behind the rows and columns of transposes
-  /// through the caches, where that takes less time than chains: where
-  /// `kernels` has one for few rows without gaps, and where rows are lanes that
-  /// are read so.
+  /// Makes loops of what comes behind the rows and columns of transposes, where
+  /// that takes less time than chains: through the caches where rows or columns
+  /// alone go on behind whole lines, where `kernels` has one for few rows
+  /// without gaps, and where rows are lanes that are read so; past them where
+  /// columns begin anywhere in a line.
   void divideChains(const KernelTable &kernels);
 
   /// Lets moves that divide runs of the source among few columns, or exchange

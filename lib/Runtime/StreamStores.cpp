@@ -349,11 +349,12 @@ static bool readsLanes(const Move &move) {
          move.rows.count * move.runBytes >= kLineBytes;
 }
 
-/// Whether rows or columns have a line, and end within one: a chain of them
-/// pays past the caches alone, where it makes whole lines.
-static bool endsInLine(const Loop &inner, int64_t runBytes) {
+/// Whether a chain of rows, or of columns, pays through the caches: where they
+/// are less than a line, or whole lines and `others` are a chain, too.
+static bool isChainInCaches(const Loop &inner, int64_t runBytes,
+                            const Loop &others) {
   int64_t size = inner.count * runBytes;
-  return size > kLineBytes && size % kLineBytes != 0;
+  return size < kLineBytes || (size % kLineBytes == 0 && others.count > 1);
 }
 
 void Schedule::divideChains(const KernelTable &kernels) {
@@ -364,12 +365,13 @@ void Schedule::divideChains(const KernelTable &kernels) {
       continue;
     bool isDivided = isCarried(move) || readsLanes(move) ||
                      getDenseCycles(move, kernels, /*isStreamed=*/false) > 0;
-    auto divide = [&](const Loop &inner, Loop &more) {
-      if (more.count > 1 && (isDivided || endsInLine(inner, move.runBytes)))
+    auto divide = [&](const Loop &inner, Loop &more, const Loop &others) {
+      if (more.count > 1 &&
+          (isDivided || !isChainInCaches(inner, move.runBytes, others)))
         move.loops.push_back(std::exchange(more, {1, 0, 0}));
     };
-    divide(move.columns, move.moreColumns);
-    divide(move.rows, move.moreRows);
+    divide(move.columns, move.moreColumns, move.moreRows);
+    divide(move.rows, move.moreRows, move.moreColumns);
   }
 }
 

@@ -972,15 +972,14 @@ TEST(Runtime, ChainsAndSquares) {
        ", squares of 4 by 4\n"},
       {"bf16[264,384]{1,0:T(8,128)(2,1)}", "bf16[264,384]{0,1:T(8,128)(2,1)}",
        ", squares of 2 by 2\n"},
-      // So are whole lines, up to 1 KiB.
+      // Whole lines are no chain, but for those of rows and columns both.
       {"f32[512,384]{0,1}", "f32[512,384]{1,0:T(256,128)}",
-       "  columns 256  src 4 dst 512\n"
-       "  more columns 2  src 1024 dst 393216\n"},
+       "  for 2  src 1024 dst 393216\n"},
       {"f32[136,384]{0,1}", "f32[136,384]{1,0:T(16,128)}",
-       "  columns 16  src 4 dst 512\n"
-       "  more columns 8  src 64 dst 24576\n"},
-      {"f32[1024,384]{0,1}", "f32[1024,384]{1,0:T(512,128)}",
-       "  for 2  src 2048 dst 786432\n"},
+       "  for 8  src 64 dst 24576\n"},
+      {"f32[512,384]{0,1:T(16,32)}", "f32[512,384]{1,0:T(16,32)}",
+       "  rows 16  src 128 dst 4\n  more rows 2  src 32768 dst 64\n"
+       "  columns 16  src 4 dst 128\n  more columns 2  src 64 dst 24576\n"},
       // Less than a line may be any number.
       {"bf16[40,7,12]{0,1,2}", "bf16[40,7,12]{2,1,0}",
        "transpose of 2 bytes, src 0 dst 0\n"
