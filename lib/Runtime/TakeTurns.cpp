@@ -84,14 +84,16 @@ static bool isAscending(llvm::ArrayRef<Move> group, size_t depth,
 static bool isWorthTurns(llvm::ArrayRef<Move> group, size_t depth,
                          int64_t steps) {
   constexpr int64_t kMinWritten = 512;
-  // What comes from memory is worth more calls than what is in the caches.
-  const int64_t minRead = group.front().isStreamed ? 2048 : 8192;
   int64_t written = 0, read = 0;
   int64_t calls = steps * static_cast<int64_t>(group.size());
   for (const Move &move : group) {
     written += countWritten(move);
     read += move.kind == Move::Kind::Fill ? 0 : move.numBytes();
   }
+  // Shorter ones do where one run comes from memory.
+  bool isOneRun = group.front().isStreamed &&
+                  2 * (read / steps) >= group.front().loops[depth].src;
+  int64_t minRead = isOneRun ? 2048 : 8192;
   return (written / calls >= kMinWritten &&
           isAscending(group, depth, &Loop::dst)) ||
          (read / calls >= minRead && isAscending(group, depth, &Loop::src));
