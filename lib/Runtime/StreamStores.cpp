@@ -292,6 +292,59 @@ static void streamFills(std::vector<Move> &moves, bool hasLineRegisters) {
       move.isStreamed = move.runBytes >= kMinStreamedRun;
 }
 
+/// Whether a move of `bytes`, with the others, is large enough to bypass the
+/// caches. Short registers have no masks, and go by turns to few columns.
+static bool isLarge(const Move &move, int64_t bytes, const StreamedBytes &least,
+                    bool hasLineRegisters) {
+  if (!hasLineRegisters && isDividedAmongFew(move))
+    bytes /= 2;
+  return isTiled(move) || isSparse(move)
+             ? bytes * getSpread(move) >= least.transposes
+             : bytes >= least.others;
+}
+
+/// Whether runs have whole lines. Registers of a line write the end of a run
+/// and what fills its line.
+static bool isOfLongRuns(const Move &move, bool hasLineRegisters) {
+  int64_t run = move.runBytes;
+  if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
+    run += move.fillBytes;
+  return move.kind == Move::Kind::Copy &&
+         (run >= kMinStreamedRun || continuesRuns(move));
+}
+
+/// Whether a move, of `bytes` in all, writes whole lines: those that are not
+/// filled, or that others write in part, go through the caches.
+static bool writesLines(const Move &move, int64_t bytes,
+                        bool hasLineRegisters) {
+  switch (move.kind) {
+  case Move::Kind::Copy:
+    return isOfLongRuns(move, hasLineRegisters) || isOfLines(move) ||
+           isOfHalfLines(move);
+  case Move::Kind::Transpose:
+    return !isSparse(move) || move.fillBytes > 0;
+  case Move::Kind::Gather:
+    return move.numBytes() > bytes / 8 * 7;
+  case Move::Kind::PackBits:
+  case Move::Kind::Fill:
+    return false;
+  }
+  return false;
+}
+
+/// Whether loops follow the source. Lines that bypass the caches may be written
+/// in any order; those that are read come fastest one behind the other, or a
+/// few side by side.
+static bool followsSource(const Move &move, const RelayoutTarget &target) {
+  bool hasLineRegisters = target.vectorBytes >= kLineBytes;
+  if (move.kind == Move::Kind::Copy)
+    return isOfLines(move) || (isOfLongRuns(move, hasLineRegisters) &&
+                               (hasLineRegisters || !isOfFewRuns(move)));
+  return (isOfManyRows(move) && hasLineRegisters &&
+          target.costs.interleavesBySource) ||
+         isOneRun(move) || (isChained(move) && !isSparse(move));
+}
+
 void Schedule::streamStores(const StreamedBytes &least,
                             const RelayoutTarget &target) {
   bool hasLineRegisters = target.vectorBytes >= kLineBytes;
@@ -302,40 +355,17 @@ void Schedule::streamStores(const StreamedBytes &least,
     bytes += hasLineRegisters || isSparse(move) ? countWritten(move)
                                                 : move.numBytes();
   for (Move &move : moves) {
-    bool isInParts = isSparse(move);
-    // Short registers have no masks, and go by turns to few columns.
-    bool paysLater = !hasLineRegisters && isDividedAmongFew(move);
-    int64_t taken = bytes / (paysLater ? 2 : 1);
-    if (isTiled(move) || isInParts ? taken * getSpread(move) < least.transposes
-                                   : taken < least.others)
+    if (!isLarge(move, bytes, least, hasLineRegisters) ||
+        !writesLines(move, bytes, hasLineRegisters))
       continue;
-    // Registers of a line write the end of a run and what fills its line.
-    int64_t run = move.runBytes;
-    if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
-      run += move.fillBytes;
-    bool isLong = move.kind == Move::Kind::Copy &&
-                  (run >= kMinStreamedRun || continuesRuns(move));
-    bool isLines = isOfLines(move), isHalves = isOfHalfLines(move);
-    // Lines that are not filled, or that others write in part, go through the
-    // caches.
-    bool isTranspose = move.kind == Move::Kind::Transpose &&
-                       (!isInParts || move.fillBytes > 0);
-    bool isMost =
-        move.kind == Move::Kind::Gather && move.numBytes() > bytes / 8 * 7;
-    move.isStreamed = isLong || isLines || isHalves || isTranspose || isMost;
-    // Lines that bypass the caches may be written in any order; those that are
-    // read come fastest one behind the other, or a few side by side.
-    bool isRead =
-        isLines || (isLong && (hasLineRegisters || !isOfFewRuns(move)));
-    bool isTall = isTranspose && isOfManyRows(move) && hasLineRegisters &&
-                  target.costs.interleavesBySource;
-    if (isTranspose && isTiled(move))
+    move.isStreamed = true;
+    if (isTiled(move))
       move.blocks = chooseBlocks(move, target);
     if (followsTiles(move))
       loopOverBlocks(move);
-    if (isRead || isTall || isOneRun(move) || (isChained(move) && !isInParts))
+    if (followsSource(move, target))
       orderBySource(move.loops);
-    if (isHalves)
+    if (isOfHalfLines(move))
       orderHalfLines(move);
   }
   streamFills(moves, hasLineRegisters);

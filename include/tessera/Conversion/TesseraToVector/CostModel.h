@@ -12,7 +12,7 @@
 //
 //   jumps      short runs of a column, or of a row, each of them in a page of
 //              its own, and lines of rows that are read alone
-//   streams    more rows side by side than the processor prefetches
+//   streams    more rows, or pages of tiles, than the processor prefetches
 //   conflicts  lines of rows or of columns that fall into one set of a cache
 //   buffers    what is copied through a buffer on the way, ends of runs
 //   shuffles   those that a line takes
