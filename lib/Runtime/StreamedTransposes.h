@@ -57,7 +57,8 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
 template <int RunBytes> class PackedRows {
 public:
   PackedRows(const Block &whole, int64_t lines)
-      : whole(whole), most(lines * kLine), pitch(whole.dstPitch) {}
+      : whole(whole), most(lines * kLine), pitch(whole.dstPitch),
+        farther(isShortRow<RunBytes>(whole) ? kFarther : 0) {}
 
   void run() {
     Block piece = getPiece(0, 0), next;
@@ -82,6 +83,7 @@ private:
   static constexpr int64_t kLines = kColumns / kLine;
   /// Lines of a row do not begin at one set of the first-level cache.
   static constexpr int64_t kBufferPitch = (kMostRows + 1) * kLineBytes;
+  static constexpr int64_t kFarther = 8192;
   /// The columns of a tile.
   static constexpr int64_t kGroup = kLine < kLaneBytes ? kLine : kLaneBytes;
 
@@ -110,7 +112,7 @@ private:
 
   /// Groups of columns, of which the last one may be less than a tile has.
   void write(const Block &piece, const Block &next) {
-    const char *ahead = next.src;
+    const char *ahead = next.src + farther;
     int64_t groups = (piece.columns + kGroup - 1) / kGroup;
     int64_t tiles = groups * (piece.rows / kLine);
     int64_t rowsAhead = (next.rows + tiles - 1) / tiles;
@@ -141,6 +143,9 @@ private:
   const Block &whole;
   const int64_t most;
   const Pitch pitch;
+  /// Bytes by which short rows are prefetched beyond the next piece: memory
+  /// takes longer than that.
+  const int64_t farther;
   alignas(kLineBytes) char buffer[kLines * kBufferPitch];
 };
 
