@@ -155,7 +155,8 @@ void streamRows(const Block &whole, const StreamedBlocks &blocks) {
   constexpr int64_t kLine = kLineRuns<RunBytes>;
   if (blocks.packsRows)
     return PackedRows<RunBytes>(whole, blocks.lines).run();
-  int64_t most = blocks.lines, lines = 0;
+  // Of chained rows, of which a share may have one tile, there may be more.
+  int64_t most = least(blocks.lines, kMostLines), lines = 0;
   Block block = whole;
   for (int64_t left = whole.rows / kLine; left > 0; left -= lines) {
     lines = left == most + 1 && most > 1 ? 2 : least(most, left);

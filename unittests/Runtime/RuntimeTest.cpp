@@ -217,6 +217,21 @@ TEST(Runtime, TransposesOfTiles) {
     }
 }
 
+// A share may have one of the tiles whose rows make several lines of a column.
+TEST(Runtime, SharesOfLines) {
+  Runner runner(testSeed());
+  for (const char *source :
+       {"f32[64,640]{0,1:T(128,16)}", "f64[32,320]{0,1:T(64,32)}",
+        "bf16[96,640]{0,1:T(128,32)}", "u8[128,1024]{0,1:T(256,64)}",
+        "f32[48,768]{0,1:T(256,16)}"})
+    for (int i = 0; i < testCount(20); ++i) {
+      std::string rows = llvm::StringRef(source).split('{').first.str();
+      runner.check(parse(source), parse(rows), /*streamedBytes=*/1);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 // Tiles that the last rows or columns fill in part, in and past the caches:
 // runs that continue one another anywhere in a line, rows of pairs and of fours
 // that lack some, with padding behind them and without, and long ones of which
