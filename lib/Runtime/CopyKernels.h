@@ -169,9 +169,9 @@ TESSERA_INLINE void streamSeam(const char *first, const char *second,
 }
 
 /// Runs of a line or more that continue one another in the destination, at the
-/// steps of loop number `chain`, are streamed as if they were one. A run
-/// writes the lines that end in it, of the first one also what the run before
-/// has left, and no more of its last one:
+/// steps of loop number `chain`, are streamed as if they were one. A run writes
+/// the lines that end in it, of the first one also what the run before has
+/// left, and no more of its last one:
 ///
 ///   run      | 1  2  3  4 | 5  6
 ///   next                        | 7  8 | 9 ...
@@ -211,11 +211,9 @@ inline bool areWholeLines(const Job &job, const char *dst) {
 /// run is within the buffer.
 inline size_t findChain(const Job &job) {
   size_t chain = job.numLoops;
-  for (size_t i = 0; i < job.numLoops; ++i) {
-    const Loop &loop = job.loops[i];
-    if (loop.dst == job.runBytes && loop.src >= job.runBytes)
+  for (size_t i = 0; i < job.numLoops; ++i)
+    if (continuesRuns(job.loops[i], job.runBytes))
       chain = i;
-  }
   return chain;
 }
 

@@ -27,6 +27,12 @@ struct Loop {
   int64_t src, dst; ///< Bytes between neighbouring steps.
 };
 
+/// Whether runs of so many bytes follow one another in the destination, and in
+/// the source do not overlap, at the steps of a loop.
+constexpr bool continuesRuns(const Loop &loop, int64_t runBytes) {
+  return loop.dst == runBytes && loop.src >= runBytes;
+}
+
 /// Bits of a byte of the source on their way into one of the destination.
 struct BitPart {
   int64_t src; ///< From where the step begins.

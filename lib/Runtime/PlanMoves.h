@@ -26,8 +26,9 @@ namespace tessera::runtime {
 ElementNest getBytes(const StridedNest &nest, int64_t srcBytes,
                      int64_t dstBytes);
 
-/// `wholeBytes` are those of the buffer of the source, or 0 where that may hold
-/// anything else.
+/// The move of a nest of elements, with the padding behind its runs, if there
+/// is any, where a kernel makes words of both. `wholeBytes` are those of the
+/// buffer of the source, or 0 where that may hold anything else.
 Move planCopy(const ElementNest &nest, const std::optional<RunPadding> &padding,
               int64_t elementBytes, int64_t wholeBytes);
 
@@ -48,10 +49,11 @@ bool takeRowPadding(Move &move, const RunPadding &padding,
 /// columns of less than a line.
 bool takePadding(Move &move, const RunPadding &padding, int64_t elementBytes);
 
+/// The fill of a nest of padding.
 Move planFill(const StridedNest &nest, int64_t elementBytes);
 
+/// The move of a nest of bytes that elements share, and the fill of one.
 Move planPacked(const PackedNest &nest, const ElementBits &bits);
-
 Move planPackedFill(const PackedNest &nest);
 
 } // namespace tessera::runtime

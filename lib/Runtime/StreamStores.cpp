@@ -215,10 +215,10 @@ static bool stepOverLines(llvm::ArrayRef<Loop> loops) {
 
 /// Whether runs of more than a line follow one another in the destination, so
 /// that two make a line where one ends and the next begins.
-static bool continuesRuns(const Move &move) {
+static bool makesSeams(const Move &move) {
   return move.runBytes > kLineBytes && move.fillBytes == 0 &&
          llvm::any_of(move.loops, [&](const Loop &loop) {
-           return loop.dst == move.runBytes && loop.src >= move.runBytes;
+           return continuesRuns(loop, move.runBytes);
          });
 }
 
@@ -310,7 +310,7 @@ static bool isOfLongRuns(const Move &move, bool hasLineRegisters) {
   if (hasLineRegisters && (run + move.fillBytes) % kLineBytes == 0)
     run += move.fillBytes;
   return move.kind == Move::Kind::Copy &&
-         (run >= kMinStreamedRun || continuesRuns(move));
+         (run >= kMinStreamedRun || makesSeams(move));
 }
 
 /// Whether a move, of `bytes` in all, writes whole lines: those that are not

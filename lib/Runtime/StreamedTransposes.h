@@ -83,6 +83,8 @@ private:
   static constexpr int64_t kLines = kColumns / kLine;
   /// Lines of a row do not begin at one set of the first-level cache.
   static constexpr int64_t kBufferPitch = (kMostRows + 1) * kLineBytes;
+  /// Short rows are prefetched so far beyond the next piece: memory takes
+  /// longer than that.
   static constexpr int64_t kFarther = 8192;
   /// The columns of a tile.
   static constexpr int64_t kGroup = kLine < kLaneBytes ? kLine : kLaneBytes;
@@ -143,8 +145,6 @@ private:
   const Block &whole;
   const int64_t most;
   const Pitch pitch;
-  /// Bytes by which short rows are prefetched beyond the next piece: memory
-  /// takes longer than that.
   const int64_t farther;
   alignas(kLineBytes) char buffer[kLines * kBufferPitch];
 };

@@ -223,7 +223,7 @@ TEST(Runtime, SharesOfLines) {
   for (const char *source :
        {"f32[64,640]{0,1:T(128,16)}", "f64[32,320]{0,1:T(64,32)}",
         "bf16[96,640]{0,1:T(128,32)}", "u8[128,1024]{0,1:T(256,64)}",
-        "f32[48,768]{0,1:T(256,16)}"})
+        "f32[48,768]{0,1:T(256,16)}", "f32[67,650]{0,1:T(128,16)}"})
     for (int i = 0; i < testCount(20); ++i) {
       std::string rows = llvm::StringRef(source).split('{').first.str();
       runner.check(parse(source), parse(rows), /*streamedBytes=*/1);
@@ -1061,15 +1061,27 @@ TEST(Runtime, StreamedForms) {
          "  for 3  src 7680 dst 960\n  for 8  src 960 dst 2880\n"},
         {"f32[20,3,6,18]{0,1,2,3}", "f32[20,3,6,18]{3,2,1,0}",
          "  rows 18  src 1440 dst 4\n  more rows 6  src 240 dst 72\n"},
-        {"bf16[128,16,112]{2,1,0:T(8,128)(2,1)}", "bf16[128,16,112]{0,1,2}",
-         "  more columns 112  src 4 dst 4096\n"},
         {"f32[50,8,32]", "f32[50,8,32]{0,1,2}",
          "  for 8  src 128 dst 200\n  rows 50  src 1024 dst 4\n"
          "  columns 32  src 4 dst 1600\n"}}) {
     runner.check(parse(source), parse(destination), /*streamedBytes=*/1);
-    std::string moves = printMoves(source, destination, /*vectorBytes=*/64,
-                                   /*streamedBytes=*/1);
-    EXPECT_NE(moves.find(text), std::string::npos) << moves;
+    for (int64_t vectorBytes : {16, 32, 64}) {
+      std::string moves =
+          printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
+      EXPECT_NE(moves.find(text), std::string::npos) << moves;
+    }
+  }
+  // Costs say how many rows a block has, at most 256.
+  const char *source = "bf16[384,16,112]{2,1,0:T(8,128)(2,1)}";
+  const char *destination = "bf16[384,16,112]{0,1,2}";
+  runner.check(parse(source), parse(destination), /*streamedBytes=*/1);
+  for (int64_t vectorBytes : {16, 32, 64}) {
+    std::string moves =
+        printMoves(source, destination, vectorBytes, /*streamedBytes=*/1);
+    EXPECT_EQ(moves.find("  rows 384 "), std::string::npos) << moves;
+    EXPECT_NE(moves.find("  more columns 112  src 4 dst 12288\n"),
+              std::string::npos)
+        << moves;
   }
 }
 

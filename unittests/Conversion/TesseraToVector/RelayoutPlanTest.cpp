@@ -610,6 +610,13 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
   EXPECT_THAT(printPlan("s8[4096,8320]{1,0:T(8,128)}", "s8[4096,8320]{0,1}",
                         nontemporal(64)),
               HasSubstr("transpose 256x64 runs of 1, nontemporal\n"));
+  // The rows of a tile lie in one page: blocks have many of them.
+  EXPECT_THAT(printPlan("f32[4000,3000]{1,0:T(8,128)}", "f32[4000,3000]{0,1}",
+                        nontemporal(64, "znver4")),
+              HasSubstr("  for 500 by 16  src 24576 dst 8  rows\n"
+                        "    for 23  src 1024 dst 512000\n"
+                        "      for 128 by 16  src 1 dst 4000  columns\n"
+                        "        transpose 128x16 runs of 1, nontemporal"));
 }
 
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
