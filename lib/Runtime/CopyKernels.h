@@ -484,7 +484,7 @@ Kernel *chooseCopyAndFill(const Job &job) {
 }
 #endif
 
-Kernel *chooseCopy(const Job &job) {
+inline Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
     return chooseCopyAndFill(job);
   if (job.isStreamed && job.runBytes > kLineBytes)

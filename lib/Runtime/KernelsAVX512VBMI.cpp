@@ -5,9 +5,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What shuffles single bytes; the other kernels are those of AVX-512.
+//
+//===----------------------------------------------------------------------===//
 
 #define TESSERA_VECTOR_BYTES 64
-#define TESSERA_KERNEL_TABLE kAVX512VBMIKernels
-#define TESSERA_KERNEL_NAME "AVX-512 VBMI"
 
-#include "KernelsImpl.h"
+#include "BitKernels.h"
+#include "GatherKernels.h"
+
+namespace tessera::runtime {
+namespace {
+
+template <KernelChoice *KernelTable::*Choice>
+Kernel *chooseFromAVX512(const Job &job) {
+  return (kAVX512Kernels.*Choice)(job);
+}
+
+Kernel *chooseTransposeWithShuffles(const Job &job) {
+  return job.runBytes == 1 ? chooseTransposeOf<1>(job)
+                           : kAVX512Kernels.transpose(job);
+}
+
+} // namespace
+
+const KernelTable kAVX512VBMIKernels = {
+    "AVX-512 VBMI",
+    kVectorBytes,
+    chooseFromAVX512<&KernelTable::copy>,
+    chooseTransposeWithShuffles,
+    choosePackBits,
+    chooseFromAVX512<&KernelTable::fill>,
+    chooseGather,
+    {kWideGatherBytes, kGatherBytes},
+    {getDenseLimits<1>(), getDenseLimits<2>(), getDenseLimits<4>(),
+     getDenseLimits<8>(), getDenseLimits<16>()},
+    fence};
+
+} // namespace tessera::runtime

@@ -122,7 +122,7 @@ template <int RunBytes> Kernel *chooseTransposeOf(const Job &job) {
   return transposeRuns<RunBytes>;
 }
 
-Kernel *chooseTranspose(const Job &job) {
+inline Kernel *chooseTranspose(const Job &job) {
   switch (job.runBytes) {
   case 1:
     return chooseTransposeOf<1>(job);
