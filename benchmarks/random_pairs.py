@@ -3,7 +3,7 @@
 name, source, destination. For TesseraRuntimeBenchmarks --pairs.
 
   PYTHONPATH=build/release/python_packages random_pairs.py [--seed N] [--count N]
-      [--least BYTES] [--most BYTES]
+      [--least BYTES] [--most BYTES] [--types s4,u4]
 """
 
 import argparse
@@ -15,12 +15,16 @@ import tessera as ts
 # Of arrays of types this wide, in bytes: the tiles that compilers for TPUs and
 # GPUs and hand-written kernels choose, most of the time those of TPUs.
 TILES = {
+    1 / 4: ["T(8,128)(16,1)", "T(128,128)(16,1)"],
+    1 / 2: ["T(8,128)(8,1)", "T(8,128)(8,1)", "T(64,128)(8,1)", "T(32,128)(8,1)", "T(8,128)"],
     1: ["T(8,128)(4,1)", "T(32,128)(4,1)", "T(32,128)(4,1)", "T(32,128)"],
     2: ["T(8,128)(2,1)", "T(8,128)(2,1)", "T(16,128)(2,1)", "T(128,8)"],
     4: ["T(8,128)", "T(8,128)", "T(1,128)", "T(128,8)"],
     8: ["T(8,128)", "T(1024)"],
 }
 TYPES = [("s8", 1), ("u8", 1), ("bf16", 2), ("bf16", 2), ("f32", 4), ("s32", 4), ("f64", 8)]
+# Those that --types may name besides.
+SUB_BYTE_TYPES = [("s4", 1 / 2), ("u4", 1 / 2), ("s2", 1 / 4), ("u2", 1 / 4)]
 
 # Batches and channels, heads, pixels and their odd kin.
 SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 27, 32, 40, 49, 56, 64, 77, 96, 100,
@@ -34,14 +38,17 @@ def random_layout(rng, width, dims, tiled):
     if rng.random() < 0.6:
         rng.shuffle(order)
     tile = rng.choice(TILES[width]) if tiled else ""
+    # Programs for TPUs pack such elements; hosts have them one to a byte, too.
+    if width < 1 and (tiled or rng.random() < 0.6):
+        tile += f"E({round(8 * width)})"
     return "{" + ",".join(map(str, order)) + (":" + tile if tile else "") + "}"
 
 
-def random_pair(rng, least, most):
-    """A pair whose elements take `least` bytes at least, and whose buffers take
-    `most` bytes at most."""
+def random_pair(rng, types, least, most):
+    """A pair of one of the types, whose elements take `least` bytes at least, and
+    whose buffers take `most` bytes at most."""
     while True:
-        name, width = rng.choice(TYPES)
+        name, width = rng.choice(types)
         dims = [rng.choice(SIZES) for _ in range(rng.choice([2, 2, 3, 3, 3, 4, 4, 5]))]
         if width * math.prod(dims) < least:
             continue
@@ -60,10 +67,17 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--least", type=int, default=64 << 10, metavar="BYTES")
     parser.add_argument("--most", type=int, default=8 << 20, metavar="BYTES")
+    parser.add_argument("--types", type=lambda names: names.split(","), metavar="NAME,...")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
+    types = TYPES
+    if arguments.types:
+        types = [kind for kind in TYPES + SUB_BYTE_TYPES if kind[0] in arguments.types]
+        if len({name for name, _ in types}) < len(set(arguments.types)):
+            parser.error("unknown type: expected one of "
+                         + ", ".join(sorted({name for name, _ in TYPES + SUB_BYTE_TYPES})))
     for i in range(arguments.count):
-        print(f"p{i}", *random_pair(rng, arguments.least, arguments.most))
+        print(f"p{i}", *random_pair(rng, types, arguments.least, arguments.most))
 
 
 if __name__ == "__main__":

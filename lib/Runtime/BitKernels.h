@@ -67,107 +67,17 @@ TESSERA_INLINE Vector<1, kVectorBytes> getSigns(int signedBits) {
   return Vector<1, kVectorBytes>{} + sign;
 }
 
-/// The first or the last of each `Stride` bytes of as many registers.
-template <int Stride, bool IsLast = false>
-TESSERA_INLINE Vector<1, kVectorBytes> loadStrided(const char *src) {
-  using V = Vector<1, kVectorBytes>;
-  V bytes[Stride];
-  TESSERA_UNROLL
-  for (int i = 0; i < Stride; ++i)
-    bytes[i] = load<V>(src + i * kVectorBytes);
-  TESSERA_UNROLL
-  for (int left = Stride / 2; left > 0; left /= 2) {
-    TESSERA_UNROLL
-    for (int i = 0; i < left; ++i)
-      bytes[i] = shuffle<EveryOther<IsLast>, kVectorBytes>(bytes[2 * i],
-                                                           bytes[2 * i + 1]);
+/// A single byte.
+inline uint8_t packByte(const ByteParts &byte, const char *src,
+                        int signedBits) {
+  unsigned sign = signedBits ? 1U << (signedBits - 1) : 0, value = 0;
+  for (size_t i = 0; i < byte.numParts; ++i) {
+    const BitPart &part = byte.parts[i];
+    unsigned bits = static_cast<uint8_t>(src[part.src]);
+    value |=
+        (part.shift < 0 ? bits >> -part.shift : bits << part.shift) & part.mask;
   }
-  return bytes[0];
-}
-
-/// Fewer bytes than a register: through buffers, so that no byte of others is
-/// touched.
-template <int Stride, int NumParts>
-__attribute__((noinline)) void packShortRun(const PackedByte<NumParts> &byte,
-                                            const char *src, char *dst,
-                                            int64_t count, int signedBits) {
-  char buffer[kVectorBytes * Stride] = {};
-  auto value = byte.pack(getSigns(signedBits), [&](int64_t part) {
-    __builtin_memcpy(buffer, src + part, (count - 1) * Stride + 1);
-    return loadStrided<Stride>(buffer);
-  });
-  __builtin_memcpy(dst, &value, count);
-}
-
-/// Bytes `Stride` apart in the source. The last register overlaps the one
-/// before, and ends with the last byte.
-template <int Stride, int NumParts>
-TESSERA_INLINE void packRun(const PackedByte<NumParts> &byte, const char *src,
-                            char *dst, int64_t count, int signedBits) {
-  if (count < kVectorBytes + (Stride > 1 ? 1 : 0))
-    return packShortRun<Stride>(byte, src, dst, count, signedBits);
-  auto sign = getSigns(signedBits);
-  int64_t i = 0, last = count - kVectorBytes;
-  for (; i < last; i += kVectorBytes)
-    store(dst + i, byte.pack(sign, [&](int64_t part) {
-      return loadStrided<Stride>(src + part + i * Stride);
-    }));
-  store(dst + last, byte.pack(sign, [&](int64_t part) {
-    return loadStrided<Stride, true>(src + part + last * Stride - (Stride - 1));
-  }));
-}
-
-/// Byte by byte: strides that no shuffle has, and other numbers of parts.
-inline void packOneByOne(const ByteParts &byte, const char *src, int64_t stride,
-                         char *dst, int64_t count, int signedBits) {
-  unsigned sign = signedBits ? 1U << (signedBits - 1) : 0;
-  for (int64_t i = 0; i < count; ++i) {
-    unsigned value = 0;
-    for (size_t k = 0; k < byte.numParts; ++k) {
-      const BitPart &part = byte.parts[k];
-      unsigned bits = static_cast<uint8_t>(src[part.src + i * stride]);
-      value |= (part.shift < 0 ? bits >> -part.shift : bits << part.shift) &
-               part.mask;
-    }
-    dst[i] = static_cast<char>((value ^ sign) - sign);
-  }
-}
-
-template <int NumParts>
-TESSERA_INLINE void packParts(const ByteParts &byte, const char *src,
-                              int64_t stride, char *dst, int64_t count,
-                              int signedBits) {
-  const PackedByte<NumParts> packed(byte, 0);
-  switch (stride) {
-  case 1:
-    return packRun<1>(packed, src, dst, count, signedBits);
-  case 2:
-    return packRun<2>(packed, src, dst, count, signedBits);
-  case 4:
-    return packRun<4>(packed, src, dst, count, signedBits);
-  default:
-    return packRun<8>(packed, src, dst, count, signedBits);
-  }
-}
-
-/// Bytes `begin`, `begin` + `stride`, ... of the source packed into `dst`.
-/// Where an element of `signedBits` is all of a byte, its sign fills the rest.
-inline void packRun(const ByteParts &byte, const char *src, int64_t stride,
-                    char *dst, int64_t count, int signedBits) {
-  constexpr int64_t kShort = 8;
-  bool isShuffled = stride == 1 || stride == 2 || stride == 4 || stride == 8;
-  switch (count < kShort || !isShuffled ? 0 : byte.numParts) {
-  case 1:
-    return packParts<1>(byte, src, stride, dst, count, signedBits);
-  case 2:
-    return packParts<2>(byte, src, stride, dst, count, signedBits);
-  case 4:
-    return packParts<4>(byte, src, stride, dst, count, signedBits);
-  case 8:
-    return packParts<8>(byte, src, stride, dst, count, signedBits);
-  default:
-    return packOneByOne(byte, src, stride, dst, count, signedBits);
-  }
+  return static_cast<uint8_t>((value ^ sign) - sign);
 }
 
 TESSERA_INLINE void mergeByte(char *dst, uint8_t value, uint8_t mask) {
@@ -175,11 +85,21 @@ TESSERA_INLINE void mergeByte(char *dst, uint8_t value, uint8_t mask) {
   *dst = static_cast<char>((old & ~unsigned{mask}) | (value & mask));
 }
 
-/// One byte of which some bits are written.
-TESSERA_INLINE void mergeBits(const Job &job, const char *src, char *dst) {
-  char value;
-  packOneByOne(job.bytes[0], src, 1, &value, 1, job.signedBits);
-  mergeByte(dst + job.bytes[0].dst, static_cast<uint8_t>(value), job.mask);
+/// All bytes of a step, or those of their bits that are written.
+TESSERA_INLINE void packStep(const Job &job, const char *src, char *dst) {
+  for (size_t i = 0; i < job.numBytes; ++i)
+    mergeByte(dst + job.bytes[i].dst,
+              packByte(job.bytes[i], src, job.signedBits), job.mask);
+}
+
+/// Byte by byte.
+void packOneByOne(const Job &job, const char *src, char *dst) {
+  walk(job.loops, job.numLoops, src, dst, [&job](const char *src, char *dst) {
+    for (int64_t r = 0; r < job.rows.count; ++r)
+      for (int64_t c = 0; c < job.columns.count; ++c)
+        packStep(job, src + r * job.rows.src + c * job.columns.src,
+                 dst + r * job.rows.dst + c * job.columns.dst);
+  });
 }
 
 /// A register of each of `Ways` bytes that are neighbours in the destination.
@@ -215,58 +135,6 @@ void packTiles(const Job &job, const char *src, char *dst) {
       packTile(bytes, sign, src + c, dst + c * Ways);
     packTile(bytes, sign, src + last, dst + last * Ways);
   });
-}
-
-/// Packed bytes on their way to the destination: rows of a block.
-constexpr int64_t kPackedRows = 64, kPackedColumns = 256;
-
-/// Bytes of a step that are neighbours in the destination, after so many rows.
-TESSERA_INLINE size_t countNeighbours(const Job &job) {
-  for (size_t i = 1; i < job.numBytes; ++i)
-    if (job.bytes[i].dst != job.bytes[0].dst + int64_t(i) * job.rows.count)
-      return 1;
-  return int64_t(job.numBytes) * job.rows.count <= kPackedRows ? job.numBytes
-                                                               : 1;
-}
-
-/// Writes the rows of a block as columns.
-TESSERA_INLINE void writeColumns(const Block &block) {
-  if (block.dstPitch == block.rows) {
-    if (block.rows == 2)
-      return interleave<1, 2>(block, false);
-    if (block.rows == 4)
-      return interleave<1, 4>(block, false);
-    if (block.rows == 8)
-      return interleave<1, 8>(block, false);
-  }
-  transposeBlock<1>(block);
-}
-
-/// `count` bytes of a step, from number `first` on, for some rows and columns:
-/// packed into a buffer, row by row, and written from there.
-TESSERA_INLINE void packBlock(const Job &job, size_t first, size_t count,
-                              const char *src, char *dst, int64_t rows,
-                              int64_t columns) {
-  char buffer[kPackedRows * kPackedColumns];
-  for (size_t i = 0; i < count; ++i)
-    for (int64_t r = 0; r < rows; ++r)
-      packRun(job.bytes[first + i], src + r * job.rows.src, job.columns.src,
-              buffer + (int64_t(i) * rows + r) * kPackedColumns, columns,
-              job.signedBits);
-  writeColumns({buffer, dst + job.bytes[first].dst, int64_t(count) * rows,
-                columns, kPackedColumns, job.columns.dst});
-}
-
-TESSERA_INLINE void packStep(const Job &job, const char *src, char *dst) {
-  size_t together = countNeighbours(job);
-  for (size_t i = 0; i < job.numBytes; i += together)
-    for (int64_t r = 0; r < job.rows.count; r += kPackedRows)
-      for (int64_t c = 0; c < job.columns.count; c += kPackedColumns)
-        packBlock(job, i, together,
-                  src + r * job.rows.src + c * job.columns.src,
-                  dst + r + c * job.columns.dst,
-                  least(kPackedRows, job.rows.count - r),
-                  least(kPackedColumns, job.columns.count - c));
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,8 +211,8 @@ TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
 }
 
 template <int Ways, bool IsZip>
-void packHalvesTiles(const Job &job, const Halves &halves, const char *src,
-                     char *dst) {
+void packHalvesTiles(const Job &job, const char *src, char *dst) {
+  const Halves halves = findHalves(job);
   int64_t last = job.columns.count - kVectorBytes, pitch = job.rows.src;
   auto sign = getSigns(job.signedBits);
   dst += job.bytes[0].dst;
@@ -359,51 +227,19 @@ void packHalvesTiles(const Job &job, const Halves &halves, const char *src,
   });
 }
 
-/// Where the halves of a register go.
-struct HalfRuns {
-  Vector<1, kVectorBytes> sign;
-  int64_t toLow, toHigh;
-
-  TESSERA_INLINE void write(Vector<1, kVectorBytes> bytes, char *dst) const {
-    Vector<1, kVectorBytes> low, high;
-    takeHalves<false>(bytes, bytes, sign, low, high);
-    store(dst + toLow, low);
-    store(dst + toHigh, high);
-  }
-};
-
-/// Bytes `Stride` apart whose halves go to two runs.
-template <int Stride>
-void packHalvesRuns(const Job &job, const HalfRuns &halves, const char *src,
-                    char *dst) {
-  int64_t last = job.columns.count - kVectorBytes;
-  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
-    for (int64_t c = 0; c < last; c += kVectorBytes)
-      halves.write(loadStrided<Stride>(src + c * Stride), dst + c);
-    // Ends with the last byte.
-    halves.write(loadStrided<Stride, true>(src + last * Stride - (Stride - 1)),
-                 dst + last);
-  });
-}
-
-/// The same where a loop over `Stride` neighbours is the innermost one, so that
-/// all bytes of registers are taken.
-template <int Stride>
-void packHalvesGroups(const Job &job, const HalfRuns &halves, const char *src,
-                      char *dst) {
+/// Columns whose halves go to two runs.
+void packHalvesRuns(const Job &job, const char *src, char *dst) {
   using V = Vector<1, kVectorBytes>;
   int64_t last = job.columns.count - kVectorBytes;
-  int64_t pitch = job.loops[job.numLoops - 1].dst;
-  walk(job.loops, job.numLoops - 1, src, dst, [&](const char *src, char *dst) {
+  int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
+  auto sign = getSigns(job.signedBits);
+  src += findHalves(job).src[0];
+  walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
-      V runs[Stride];
-      TESSERA_UNROLL
-      for (int k = 0; k < Stride; ++k)
-        runs[k] = load<V>(src + column * Stride + k * kVectorBytes);
-      deinterleaveRegisters<kVectorBytes>(runs);
-      TESSERA_UNROLL
-      for (int k = 0; k < Stride; ++k)
-        halves.write(runs[k], dst + k * pitch + column);
+      V bytes = load<V>(src + column), low, high;
+      takeHalves<false>(bytes, bytes, sign, low, high);
+      store(dst + column + toLow, low);
+      store(dst + column + toHigh, high);
     };
     for (int64_t c = 0; c < last; c += kVectorBytes)
       pack(c);
@@ -411,74 +247,25 @@ void packHalvesGroups(const Job &job, const HalfRuns &halves, const char *src,
   });
 }
 
-template <int Stride>
-bool packHalvesBy(const Job &job, const HalfRuns &halves, const char *src,
-                  char *dst) {
-  bool isGroup = job.numLoops > 0 && job.loops[job.numLoops - 1].src == 1 &&
-                 job.loops[job.numLoops - 1].count == Stride;
-  if (isGroup && Stride > 1)
-    packHalvesGroups<Stride>(job, halves, src, dst);
-  else
-    packHalvesRuns<Stride>(job, halves, src, dst);
-  return true;
-}
-
-/// False where they are no halves, or too short.
-template <int Ways>
-bool packHalvesOf(const Job &job, const char *src, char *dst) {
-  Halves halves = findHalves(job);
-  if (!halves.isFound)
-    return false;
-  if (halves.isZip)
-    packHalvesTiles<Ways, true>(job, halves, src, dst);
-  else
-    packHalvesTiles<Ways, false>(job, halves, src, dst);
-  return true;
-}
-
-bool packHalvesDense(const Job &job, const char *src, char *dst) {
-  Halves halves = findHalves(job);
-  if (!halves.isFound || halves.isZip || job.columns.count <= kVectorBytes)
-    return false;
-  HalfRuns runs = {getSigns(job.signedBits), job.bytes[0].dst,
-                   job.bytes[1].dst};
-  src += halves.src[0];
-  switch (job.columns.src) {
-  case 1:
-    return packHalvesBy<1>(job, runs, src, dst);
-  case 2:
-    return packHalvesBy<2>(job, runs, src, dst);
-  case 4:
-    return packHalvesBy<4>(job, runs, src, dst);
-  case 8:
-    return packHalvesBy<8>(job, runs, src, dst);
-  default:
-    return false;
+/// Columns that are one run in the destination, for each byte of a step.
+template <int NumParts>
+void packRuns(const Job &job, const char *src, char *dst) {
+  int64_t last = job.columns.count - kVectorBytes;
+  auto sign = getSigns(job.signedBits);
+  for (size_t i = 0; i < job.numBytes; ++i) {
+    const PackedByte<NumParts> byte(job.bytes[i], 0);
+    char *to = dst + job.bytes[i].dst;
+    walk(job.loops, job.numLoops, src, to, [&](const char *src, char *dst) {
+      auto pack = [&](int64_t column) {
+        store(dst + column, byte.pack(sign, [=](int64_t part) {
+          return load<Vector<1, kVectorBytes>>(src + part + column);
+        }));
+      };
+      for (int64_t c = 0; c < last; c += kVectorBytes)
+        pack(c);
+      pack(last);
+    });
   }
-}
-
-/// Columns that are one run in the destination.
-TESSERA_INLINE void packDense(const Job &job, const char *src, char *dst) {
-  for (size_t i = 0; i < job.numBytes; ++i)
-    packRun(job.bytes[i], src, job.columns.src, dst + job.bytes[i].dst,
-            job.columns.count, job.signedBits);
-}
-
-/// The most bytes of a step whose parts are made ready for all steps.
-constexpr size_t kMaxReady = 16;
-
-/// The same where all bytes have `NumParts` parts.
-template <int Stride, int NumParts>
-void packDenseRuns(const Job &job, const char *src, char *dst) {
-  PackedByte<NumParts> bytes[kMaxReady];
-  for (size_t i = 0; i < job.numBytes; ++i)
-    bytes[i] = {job.bytes[i], 0};
-  int64_t count = job.columns.count;
-  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
-    for (size_t i = 0; i < job.numBytes; ++i)
-      packRun<Stride>(bytes[i], src, dst + job.bytes[i].dst, count,
-                      job.signedBits);
-  });
 }
 
 /// How many parts each byte has; 0 where they differ.
@@ -489,91 +276,99 @@ TESSERA_INLINE size_t countParts(const Job &job) {
   return job.bytes[0].numParts;
 }
 
-template <int NumParts>
-bool packDenseOf(const Job &job, const char *src, char *dst) {
-  switch (job.columns.src) {
-  case 1:
-    packDenseRuns<1, NumParts>(job, src, dst);
-    return true;
-  case 2:
-    packDenseRuns<2, NumParts>(job, src, dst);
-    return true;
-  case 4:
-    packDenseRuns<4, NumParts>(job, src, dst);
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// False where a step at a time must do.
-TESSERA_INLINE bool packDenseFast(const Job &job, const char *src, char *dst) {
-  if (job.numBytes > kMaxReady || job.columns.count < kLaneBytes)
-    return false;
+inline Kernel *chooseRuns(const Job &job) {
+  Halves halves = findHalves(job);
+  if (halves.isFound && !halves.isZip)
+    return packHalvesRuns;
   switch (countParts(job)) {
   case 1:
-    return packDenseOf<1>(job, src, dst);
+    return packRuns<1>;
   case 2:
-    return packDenseOf<2>(job, src, dst);
-  default:
-    return false;
-  }
-}
-
-/// False where there are other numbers of parts.
-template <int Ways>
-bool packTilesOf(const Job &job, const char *src, char *dst) {
-  if (packHalvesOf<Ways>(job, src, dst))
-    return true;
-  switch (countParts(job)) {
-  case 1:
-    packTiles<Ways, 1>(job, src, dst);
-    return true;
-  case 2:
-    packTiles<Ways, 2>(job, src, dst);
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// Where all bytes of a step are neighbours, and so are those of the next
-/// column, of which there is a register on both sides; else false.
-TESSERA_INLINE bool packInterleaved(const Job &job, const char *src,
-                                    char *dst) {
-  if (countNeighbours(job) != job.numBytes || job.columns.src != 1 ||
-      job.columns.dst != int64_t(job.numBytes) * job.rows.count ||
-      job.columns.count < kVectorBytes)
-    return false;
-  switch (job.columns.dst) {
-  case 2:
-    return packTilesOf<2>(job, src, dst);
+    return packRuns<2>;
   case 4:
-    return packTilesOf<4>(job, src, dst);
+    return packRuns<4>;
   case 8:
-    return packTilesOf<8>(job, src, dst);
+    return packRuns<8>;
   default:
-    return false;
+    return packOneByOne;
   }
 }
 
-void packBits(const Job &job, const char *src, char *dst) {
-  auto walkBy = [&](auto body) {
-    walk(job.loops, job.numLoops, src, dst,
-         [&](const char *src, char *dst) { body(job, src, dst); });
-  };
-  if (job.mask != 0xFF)
-    return walkBy([](auto &...at) { mergeBits(at...); });
-  if (job.columns.dst == 1 &&
-      (packHalvesDense(job, src, dst) || packDenseFast(job, src, dst)))
-    return;
-  if (job.columns.dst == 1)
-    return walkBy([](auto &...at) { packDense(at...); });
-  if (!packInterleaved(job, src, dst))
-    walkBy([](auto &...at) { packStep(at...); });
+/// All bytes of a step are neighbours, and so are those of the next column.
+template <int Ways> Kernel *chooseTiles(const Job &job) {
+  Halves halves = findHalves(job);
+  if (halves.isFound)
+    return halves.isZip ? packHalvesTiles<Ways, true>
+                        : packHalvesTiles<Ways, false>;
+  switch (countParts(job)) {
+  case 1:
+    return packTiles<Ways, 1>;
+  case 2:
+    return packTiles<Ways, 2>;
+  default:
+    return packOneByOne;
+  }
 }
 
-Kernel *choosePackBits(const Job & /*job*/) { return packBits; }
+inline Kernel *choosePackBits(const Job &job) {
+  if (job.mask != 0xFF || job.columns.src != 1 ||
+      job.columns.count < kVectorBytes)
+    return packOneByOne;
+  switch (job.columns.dst) {
+  case 1:
+    return chooseRuns(job);
+  case 2:
+    return chooseTiles<2>(job);
+  case 4:
+    return chooseTiles<4>(job);
+  default:
+    return chooseTiles<8>(job);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of buffers
+//===----------------------------------------------------------------------===//
+
+template <int NumParts>
+void packBitRow(const BitRows &rows, const ByteParts &byte, const char *src,
+                char *dst) {
+  using V = Vector<1, kVectorBytes>;
+  const PackedByte<NumParts> parts(byte, 0);
+  auto sign = getSigns(rows.signedBits);
+  int64_t last = rows.size - kVectorBytes;
+  for (int64_t group = 0; group < rows.groups; ++group) {
+    const char *from = src + group * rows.srcPitch;
+    char *to = dst + byte.dst + group * rows.dstPitch;
+    auto pack = [&](int64_t i) {
+      store(to + i, parts.pack(sign, [=](int64_t row) {
+        return load<V>(from + row + i);
+      }));
+    };
+    for (int64_t i = 0; i < last; i += kVectorBytes)
+      pack(i);
+    pack(last);
+  }
+}
+
+void packBitRows(const BitRows &rows, const char *src, char *dst) {
+  for (size_t i = 0; i < rows.numBytes; ++i) {
+    const ByteParts &byte = rows.bytes[i];
+    switch (byte.numParts) {
+    case 1:
+      packBitRow<1>(rows, byte, src, dst);
+      break;
+    case 2:
+      packBitRow<2>(rows, byte, src, dst);
+      break;
+    case 4:
+      packBitRow<4>(rows, byte, src, dst);
+      break;
+    default:
+      packBitRow<8>(rows, byte, src, dst);
+    }
+  }
+}
 
 } // namespace
 

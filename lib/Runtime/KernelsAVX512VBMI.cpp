@@ -36,6 +36,7 @@ const KernelTable kAVX512VBMIKernels = {
     chooseFromAVX512<&KernelTable::copy>,
     chooseTransposeWithShuffles,
     choosePackBits,
+    packBitRows,
     chooseFromAVX512<&KernelTable::fill>,
     chooseGather,
     {kWideGatherBytes, kGatherBytes},

@@ -62,6 +62,7 @@ const KernelTable TESSERA_KERNEL_TABLE = {
     chooseCopy,
     chooseTranspose,
     choosePackBits,
+    packBitRows,
     chooseFill,
     chooseGather,
     {kWideGatherBytes, kGatherBytes},

@@ -8,6 +8,8 @@
 
 #include "Move.h"
 
+#include "PackedBlocks.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -96,6 +98,8 @@ void tessera::runtime::orderBySource(llvm::MutableArrayRef<Loop> loops) {
 int64_t Move::numBytes() const {
   int64_t count = runBytes * rows.count * columns.count * moreRows.count *
                   moreColumns.count * std::max<int64_t>(bytes.size(), 1);
+  if (block)
+    count = block->steps * int64_t(block->bytes.size());
   for (const Loop &loop : loops)
     count *= loop.count;
   return count;
@@ -134,18 +138,37 @@ static llvm::StringRef getSidesName(SquareSides sides) {
 }
 
 static void printLoop(llvm::StringRef name, const Loop &loop,
-                      llvm::raw_ostream &os) {
-  os << "  " << name << " " << loop.count << "  src " << loop.src << " dst "
-     << loop.dst << "\n";
+                      llvm::raw_ostream &os, unsigned indent) {
+  os.indent(indent + 2) << name << " " << loop.count << "  src " << loop.src
+                        << " dst " << loop.dst << "\n";
 }
 
-void Move::print(llvm::raw_ostream &os) const {
-  os << (numShared > 0 ? "and " : "") << getKindName(kind) << " of " << runBytes
-     << (runBytes == 1 ? " byte, src " : " bytes, src ") << srcOffset << " dst "
-     << dstOffset << (isStreamed ? ", streamed" : "")
-     << (keepsPadding ? ", padding kept"
-         : fillBytes  ? ", padding behind it"
-                      : "");
+/// What is done with each block, by way of buffers.
+static void printBlock(const PackedBlock &block, llvm::raw_ostream &os,
+                       unsigned indent) {
+  auto printMoves = [&](llvm::StringRef name, llvm::ArrayRef<Move> moves) {
+    if (moves.empty())
+      return;
+    os.indent(indent) << name << "\n";
+    for (const Move &move : moves)
+      move.print(os, indent + 2);
+  };
+  printMoves("read", block.reads.moves);
+  printMoves("read from the destination", block.keeps.moves);
+  os.indent(indent) << "pack " << block.steps << " times " << block.bytes.size()
+                    << (block.bytes.size() == 1 ? " byte\n" : " bytes\n");
+  printMoves("write", block.writes.moves);
+}
+
+void Move::print(llvm::raw_ostream &os, unsigned indent) const {
+  os.indent(indent) << (numShared > 0 ? "and " : "") << getKindName(kind)
+                    << " of " << runBytes
+                    << (runBytes == 1 ? " byte, src " : " bytes, src ")
+                    << srcOffset << " dst " << dstOffset
+                    << (isStreamed ? ", streamed" : "")
+                    << (keepsPadding ? ", padding kept"
+                        : fillBytes  ? ", padding behind it"
+                                     : "");
   if (fillBehind > 0)
     os << " and " << fillBehind << " bytes";
   if (blocks.lines > 1)
@@ -159,13 +182,15 @@ void Move::print(llvm::raw_ostream &os) const {
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : llvm::ArrayRef(loops).drop_front(numShared))
-    printLoop("for", loop, os);
+    printLoop("for", loop, os, indent);
+  if (block)
+    return printBlock(*block, os, indent + 2);
   if (kind == Kind::Copy || kind == Kind::Fill || kind == Kind::Gather)
     return;
-  printLoop("rows", rows, os);
+  printLoop("rows", rows, os, indent);
   if (moreRows.count > 1)
-    printLoop(isOfWords(*this) ? "words" : "more rows", moreRows, os);
-  printLoop("columns", columns, os);
+    printLoop(isOfWords(*this) ? "words" : "more rows", moreRows, os, indent);
+  printLoop("columns", columns, os, indent);
   if (moreColumns.count > 1)
-    printLoop("more columns", moreColumns, os);
+    printLoop("more columns", moreColumns, os, indent);
 }

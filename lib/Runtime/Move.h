@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
 #include <vector>
 
 namespace llvm {
@@ -86,6 +87,8 @@ struct Move {
   std::vector<BitPart> parts;
   uint8_t mask = 0xFF;
   int signedBits = 0;
+  /// Of bits that are moved by blocks: what each step of the loops moves.
+  std::shared_ptr<const PackedBlock> block;
   Gather gather;
 
   /// Whether `fillBytes` are those behind the last column.
@@ -95,7 +98,7 @@ struct Move {
   }
   /// Bytes that are written.
   int64_t numBytes() const;
-  void print(llvm::raw_ostream &os) const;
+  void print(llvm::raw_ostream &os, unsigned indent = 0) const;
 };
 
 /// Whether there are kernels that transpose such runs.

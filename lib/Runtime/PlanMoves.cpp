@@ -16,10 +16,6 @@
 using namespace tessera;
 using namespace tessera::runtime;
 
-/// Bytes of the source between those that are packed into a run, and columns
-/// that are worth a buffer.
-static constexpr int64_t kMaxPackedStride = 8, kMinPackedColumns = 16;
-
 //===----------------------------------------------------------------------===//
 // Elements of whole bytes
 //===----------------------------------------------------------------------===//
@@ -346,53 +342,39 @@ static void addParts(Move &move, const PackedNest &nest) {
   }
 }
 
-/// Makes a long run of the destination the columns, if it is nearly one of the
-/// source too; else the loop that is nearest to contiguous in the source, and
-/// that which is contiguous in the destination the rows.
-static void findRuns(Move &move) {
-  if (move.loops.empty())
-    return;
-  auto take = [&](Loop *loop) {
-    Loop taken = *loop;
-    move.loops.erase(loop);
-    return taken;
-  };
-  Loop *run =
-      llvm::find_if(move.loops, [](const Loop &loop) { return loop.dst == 1; });
-  Loop *nearest = llvm::min_element(
-      move.loops, [](const Loop &a, const Loop &b) { return a.src < b.src; });
-  bool hasRun = run != move.loops.end();
-  bool isDense = hasRun && (run == nearest || run->src <= kMaxPackedStride ||
-                            nearest->count < kMinPackedColumns);
-  move.columns = take(isDense ? run : nearest);
-  // What lies between the columns in the source comes next.
-  auto isBetween = [&](const Loop &loop) {
-    return std::abs(loop.src) < move.columns.src;
-  };
-  if (isDense)
-    if (Loop *loop = llvm::find_if(move.loops, isBetween);
-        loop != move.loops.end())
-      move.loops.push_back(take(loop));
-  if (isDense || !hasRun)
-    return;
-  move.rows = take(llvm::find_if(
-      move.loops, [](const Loop &loop) { return loop.dst == 1; }));
-}
-
 Move tessera::runtime::planPacked(const PackedNest &nest,
                                   const ElementBits &bits) {
-  if (nest.mask == 0xFF && nest.packedBytes.empty())
-    return planElements(getBytes(nest.strided, 1, 1), /*elementBytes=*/1,
-                        /*wholeBytes=*/0);
   Move move = makeMove(getBytes(nest.strided, 1, 1));
   move.kind = Move::Kind::PackBits;
-  if (nest.mask == 0xFF)
-    findRuns(move);
   move.mask = nest.mask;
   if (bits.isSigned && bits.src < bits.dst)
     move.signedBits = static_cast<int>(bits.src);
   addParts(move, nest);
   return move;
+}
+
+bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns) {
+  Loop *columns = findLoop(move, &Loop::src, 1);
+  if (columns == move.loops.end() || columns->count < leastColumns ||
+      move.mask != 0xFF)
+    return false;
+  Loop *rows = findLoop(move, &Loop::dst, 1);
+  bool hasRows = rows != move.loops.end() && rows != columns;
+  int64_t numRows = hasRows ? rows->count : 1;
+  int64_t together = numRows * int64_t(move.bytes.size());
+  bool areNeighbours = (together == 2 || together == 4 || together == 8) &&
+                       columns->dst == together;
+  for (auto [i, byte] : llvm::enumerate(move.bytes))
+    areNeighbours &= byte.dst == int64_t(i) * numRows;
+  if (columns->dst != 1 && !areNeighbours)
+    return false;
+  move.columns = *columns;
+  if (hasRows)
+    move.rows = *rows;
+  llvm::erase_if(move.loops, [](const Loop &loop) {
+    return loop.src == 1 || loop.dst == 1;
+  });
+  return true;
 }
 
 Move tessera::runtime::planPackedFill(const PackedNest &nest) {

@@ -52,9 +52,15 @@ bool takePadding(Move &move, const RunPadding &padding, int64_t elementBytes);
 /// The fill of a nest of padding.
 Move planFill(const StridedNest &nest, int64_t elementBytes);
 
-/// The move of a nest of bytes that elements share, and the fill of one.
+/// The move of a nest of bytes that elements share, one by one; and the fill of
+/// one.
 Move planPacked(const PackedNest &nest, const ElementBits &bits);
 Move planPackedFill(const PackedNest &nest);
+
+/// Makes neighbours in the source the columns of such a move, if there are
+/// enough of them, and they are runs of the destination or all that a step
+/// writes are: kernels move those by registers. Else false.
+bool takeColumns(Move &move, int64_t leastColumns);
 
 } // namespace tessera::runtime
 

@@ -10,6 +10,7 @@
 
 #include "Gathers.h"
 #include "MoveCosts.h"
+#include "PackedBlocks.h"
 #include "PlanMoves.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -51,6 +52,12 @@ static void takeGathers(const ElementNest &elements, int64_t elementBytes,
   }
 }
 
+void Schedule::addElements(const ElementNest &nest, int64_t elementBytes,
+                           const Kernels &kernels) {
+  moves.push_back(planElements(nest, elementBytes, /*wholeBytes=*/0));
+  takeGathers(nest, elementBytes, kernels, /*wholeBytes=*/0, moves);
+}
+
 /// Adds moves of whole bytes, and fills unless padding keeps its bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, bool keepsPadding,
@@ -84,22 +91,22 @@ static void addMoves(llvm::ArrayRef<StridedNest> nests,
 static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
                                   llvm::ArrayRef<StridedNest> fills,
                                   const ElementBits &bits,
-                                  std::vector<Move> &moves) {
+                                  const Kernels &kernels, Schedule &schedule) {
   auto copied = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
   if (!copied)
     return copied.takeError();
   for (const PackedNest &nest : *copied)
-    moves.push_back(planPacked(nest, bits));
+    addPackedNest(nest, bits, kernels, schedule);
   if (bits.dst % 8 == 0) {
     for (const StridedNest &nest : fills)
-      moves.push_back(planFill(nest, bits.dst / 8));
+      schedule.moves.push_back(planFill(nest, bits.dst / 8));
     return llvm::Error::success();
   }
   auto filled = packNests(fills, bits, /*forFill=*/true, kMaxRuntimeNests);
   if (!filled)
     return filled.takeError();
   for (const PackedNest &nest : *filled)
-    moves.push_back(planPackedFill(nest));
+    schedule.moves.push_back(planPackedFill(nest));
   return llvm::Error::success();
 }
 
@@ -130,7 +137,7 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
     addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding, bytes,
              src, kernels, schedule);
   } else if (llvm::Error error =
-                 addPackedMoves(*nests, fills, bits, schedule.moves)) {
+                 addPackedMoves(*nests, fills, bits, kernels, schedule)) {
     return std::move(error);
   }
   return schedule;
@@ -166,7 +173,7 @@ Kernel *tessera::runtime::getKernel(const KernelTable &kernels, Move::Kind kind,
   case Move::Kind::Gather:
     return kernels.gather(job);
   case Move::Kind::PackBits:
-    return kernels.packBits(job);
+    return job.block ? movePackedBlocks : kernels.packBits(job);
   case Move::Kind::Fill:
     return kernels.fill(job);
   }
@@ -200,6 +207,7 @@ Task tessera::runtime::makeTask(
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
   job.signedBits = move.signedBits;
+  job.block = move.block.get();
   if (padding)
     for (size_t i = 0; i < kFillerBytes; ++i)
       job.filler[i] = (*padding)[i % padding->size()];

@@ -77,6 +77,10 @@ public:
                                       ElementBits bits, bool fillPadding,
                                       const Kernels &kernels);
 
+  /// Adds the moves of a nest without padding.
+  void addElements(const ElementNest &nest, int64_t elementBytes,
+                   const Kernels &kernels);
+
   /// Bytes that are written.
   int64_t numBytes() const;
 
