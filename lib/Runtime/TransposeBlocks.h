@@ -130,6 +130,36 @@ TESSERA_INLINE void loadColumns(const Block &block, int64_t column,
   }
 }
 
+/// The first `size` bytes of each lane, of which there are less than in one, by
+/// their two ends.
+template <int Bytes>
+TESSERA_INLINE void writeEnds(const Bytes16 *lanes, int64_t count, char *dst,
+                              int64_t dstPitch, int64_t size) {
+  int64_t last = size - Bytes;
+  TESSERA_NO_UNROLL
+  for (int64_t i = 0; i < count; ++i) {
+    auto *lane = reinterpret_cast<const char *>(lanes + i);
+    char *to = dst + i * dstPitch;
+    copyFixed<Bytes>(lane, to);
+    copyFixed<Bytes>(lane + last, to + last);
+  }
+}
+
+template <int RunBytes>
+TESSERA_INLINE void writeParts(const Bytes16 *lanes, int64_t count, char *dst,
+                               int64_t dstPitch, int64_t size) {
+  if (size >= 8)
+    return writeEnds<8>(lanes, count, dst, dstPitch, size);
+  if constexpr (RunBytes <= 4)
+    if (size >= 4)
+      return writeEnds<4>(lanes, count, dst, dstPitch, size);
+  if constexpr (RunBytes <= 2)
+    if (size >= 2)
+      return writeEnds<2>(lanes, count, dst, dstPitch, size);
+  if constexpr (RunBytes == 1)
+    writeEnds<1>(lanes, count, dst, dstPitch, size);
+}
+
 /// Columns of rows of less than a lane. Those that are one run are stored as
 /// lanes, each of which the next one corrects; others byte for byte.
 template <int RunBytes>
@@ -155,10 +185,7 @@ transposeFewRows(const char *src, char *dst, int64_t rows, int64_t columns,
           store(to + i * size, lanes[i]);
         continue;
       }
-      TESSERA_NO_UNROLL
-      for (int64_t i = 0; i < kRuns; ++i)
-        copyRun(reinterpret_cast<const char *>(&lanes[i]), to + i * dstPitch,
-                size);
+      writeParts<RunBytes>(lanes, kRuns, to, dstPitch, size);
     }
   });
   Block rest = block;
