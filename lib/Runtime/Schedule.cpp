@@ -14,6 +14,7 @@
 #include "PlanMoves.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -61,11 +62,8 @@ void Schedule::addElements(const ElementNest &nest, int64_t elementBytes,
 /// Adds moves of whole bytes, and fills unless padding keeps its bytes.
 static void addMoves(llvm::ArrayRef<StridedNest> nests,
                      std::vector<StridedNest> fills, bool keepsPadding,
-                     int64_t elementBytes, const PlanSide &src,
+                     int64_t srcBytes, int64_t elementBytes, int64_t wholeBytes,
                      const Kernels &kernels, Schedule &schedule) {
-  int64_t srcBytes = src.strides ? 1 : elementBytes;
-  int64_t wholeBytes =
-      src.isWhole() ? src.axes.numAllocated() * elementBytes : 0;
   for (const StridedNest &nest : nests) {
     auto padding = findPadding(nest, fills);
     const ElementNest elements = getBytes(nest, srcBytes, elementBytes);
@@ -87,27 +85,50 @@ static void addMoves(llvm::ArrayRef<StridedNest> nests,
       schedule.moves.push_back(planFill(nest, elementBytes));
 }
 
-/// Adds moves of bytes that elements share, on one side at least.
+/// Whether all of a nest is whole bytes, which keep their bits.
+static bool isOfWholeBytes(const PackedNest &nest) {
+  return nest.mask == 0xFF && nest.packedBytes.empty();
+}
+
+/// Adds moves of bytes that elements share, on one side at least, and fills.
+/// Padding keeps its bytes where these lie behind runs of whole bytes.
 static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
                                   llvm::ArrayRef<StridedNest> fills,
-                                  const ElementBits &bits,
-                                  const Kernels &kernels, Schedule &schedule) {
+                                  bool keepsPadding, const ElementBits &bits,
+                                  int64_t wholeBytes, const Kernels &kernels,
+                                  Schedule &schedule) {
   auto copied = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
   if (!copied)
     return copied.takeError();
-  for (const PackedNest &nest : *copied)
-    addPackedNest(nest, bits, kernels, schedule);
-  if (bits.dst % 8 == 0) {
-    for (const StridedNest &nest : fills)
-      schedule.moves.push_back(planFill(nest, bits.dst / 8));
-    return llvm::Error::success();
-  }
-  auto filled = packNests(fills, bits, /*forFill=*/true, kMaxRuntimeNests);
+  auto filled = packNests(fills, ElementBits(bits.dst), /*forFill=*/true,
+                          kMaxRuntimeNests);
   if (!filled)
     return filled.takeError();
-  for (const PackedNest &nest : *filled)
-    schedule.moves.push_back(planPackedFill(nest));
+  if (llvm::all_of(*copied, isOfWholeBytes) &&
+      llvm::all_of(*filled, isOfWholeBytes)) {
+    auto getNests = [](llvm::ArrayRef<PackedNest> packed) {
+      std::vector<StridedNest> strided;
+      for (const PackedNest &nest : packed)
+        strided.push_back(nest.strided);
+      return strided;
+    };
+    addMoves(getNests(*copied), getNests(*filled), keepsPadding, /*srcBytes=*/1,
+             /*elementBytes=*/1, wholeBytes, kernels, schedule);
+    return llvm::Error::success();
+  }
+  for (const PackedNest &nest : *copied)
+    addPackedNest(nest, bits, kernels, schedule);
+  if (!keepsPadding)
+    for (const PackedNest &nest : *filled)
+      schedule.moves.push_back(planPackedFill(nest));
   return llvm::Error::success();
+}
+
+/// Bytes of all positions of an array.
+static int64_t countBytes(const AxisList &axes, int64_t bits) {
+  int64_t positions = axes.numAllocated();
+  return bits < 8 ? llvm::divideCeil(positions, 8 / bits)
+                  : positions * (bits / 8);
 }
 
 llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
@@ -120,9 +141,8 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
   if (!nests)
     return nests.takeError();
   // What is padding may be written back where it keeps its bytes.
-  bool isOfBytes = bits.src == bits.dst && bits.dst % 8 == 0;
   std::vector<StridedNest> fills;
-  if (fillPadding || (isOfBytes && dst.isWhole())) {
+  if (fillPadding || dst.isWhole()) {
     auto padding = splitPadding(dst.axes, kMaxRuntimeNests);
     if (padding)
       fills = std::move(*padding);
@@ -132,12 +152,14 @@ llvm::Expected<Schedule> Schedule::get(const PlanSide &src, const PlanSide &dst,
       llvm::consumeError(padding.takeError());
   }
   Schedule schedule;
-  if (isOfBytes) {
+  int64_t wholeBytes = src.isWhole() ? countBytes(src.axes, bits.src) : 0;
+  if (bits.src == bits.dst && bits.dst % 8 == 0) {
     int64_t bytes = bits.dst / 8;
-    addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding, bytes,
-             src, kernels, schedule);
+    addMoves(*nests, std::move(fills), /*keepsPadding=*/!fillPadding,
+             src.strides ? 1 : bytes, bytes, wholeBytes, kernels, schedule);
   } else if (llvm::Error error =
-                 addPackedMoves(*nests, fills, bits, kernels, schedule)) {
+                 addPackedMoves(*nests, fills, /*keepsPadding=*/!fillPadding,
+                                bits, wholeBytes, kernels, schedule)) {
     return std::move(error);
   }
   return schedule;
