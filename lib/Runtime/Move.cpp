@@ -99,7 +99,7 @@ int64_t Move::numBytes() const {
   int64_t count = runBytes * rows.count * columns.count * moreRows.count *
                   moreColumns.count * std::max<int64_t>(bytes.size(), 1);
   if (block)
-    count = block->steps * int64_t(block->bytes.size());
+    count = block->steps * int64_t(bytes.size());
   for (const Loop &loop : loops)
     count *= loop.count;
   return count;
@@ -155,8 +155,10 @@ static void printBlock(const PackedBlock &block, llvm::raw_ostream &os,
   };
   printMoves("read", block.reads.moves);
   printMoves("read from the destination", block.keeps.moves);
-  os.indent(indent) << "pack " << block.steps << " times " << block.bytes.size()
-                    << (block.bytes.size() == 1 ? " byte\n" : " bytes\n");
+  if (block.packBitRows)
+    os.indent(indent) << "pack " << block.steps << " times "
+                      << block.bytes.size()
+                      << (block.bytes.size() == 1 ? " byte\n" : " bytes\n");
   printMoves("write", block.writes.moves);
 }
 

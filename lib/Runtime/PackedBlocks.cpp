@@ -96,6 +96,14 @@ struct BufferOrder {
   BufferOrder(llvm::ArrayRef<Loop> blockLoops, int64_t Loop::*runs,
               int64_t Loop::*others, llvm::ArrayRef<int64_t> otherOffsets);
 
+  /// Bytes between the steps of each loop in a buffer of groups of rows.
+  llvm::SmallVector<int64_t, 6> getDistances(int64_t numRows) const;
+  /// Whether the first loop is a run of an array of which there is a register.
+  bool hasRuns(int64_t Loop::*side, const KernelTable &kernels) const {
+    return !loops.empty() && loops.front().*side == 1 &&
+           loops.front().count >= kernels.vectorBytes;
+  }
+
   /// The loops of the block, most minor first; those within a group of rows.
   llvm::SmallVector<Loop, 6> loops;
   size_t numInner;
@@ -140,6 +148,18 @@ BufferOrder::BufferOrder(llvm::ArrayRef<Loop> blockLoops, int64_t Loop::*runs,
   size = count(0, numInner);
   groups = count(numInner, loops.size());
   pitch = groups == 1 ? llvm::alignTo(size, kLineBytes) : size;
+}
+
+llvm::SmallVector<int64_t, 6> BufferOrder::getDistances(int64_t numRows) const {
+  llvm::SmallVector<int64_t, 6> distances;
+  int64_t distance = 1;
+  for (auto [i, loop] : llvm::enumerate(loops)) {
+    if (i == numInner)
+      distance = pitch * numRows;
+    distances.push_back(distance);
+    distance *= loop.count;
+  }
+  return distances;
 }
 
 namespace {
@@ -198,15 +218,10 @@ static void sortAndMerge(llvm::SmallVectorImpl<Loop> &loops) {
 /// Moves the rows of a buffer from an array, or to it.
 Schedule RowPlanner::plan(llvm::ArrayRef<int64_t> offsets, int64_t firstRow,
                           int64_t Loop::*side, bool isWrite) const {
-  // The places of steps in the array and in the buffer.
   llvm::SmallVector<Loop, 6> loops;
-  int64_t apart = 1;
-  for (auto [i, loop] : llvm::enumerate(order.loops)) {
-    if (i == order.numInner)
-      apart = order.pitch * numRows;
-    loops.push_back({loop.count, loop.*side, apart});
-    apart *= loop.count;
-  }
+  for (auto [loop, distance] :
+       llvm::zip_equal(order.loops, order.getDistances(numRows)))
+    loops.push_back({loop.count, loop.*side, distance});
   Schedule schedule;
   auto add = [&](llvm::ArrayRef<Loop> loops, int64_t offset, int64_t row) {
     ElementNest nest = {offset, row * order.pitch,
@@ -248,8 +263,11 @@ struct StepBytes {
         PackedBlock::kBufferBytes / std::max(numSources(), numTargets());
     return most / kLineBytes * kLineBytes;
   }
-  /// The rows of the second buffer, of those of the first one.
-  void packRows(const Move &move, int64_t pitch, PackedBlock &block) const;
+  /// What a step of a move packs, with rows of buffers, `pitch` bytes apart, in
+  /// place of the source and of the destination. Kernels take powers of two of
+  /// parts: what is added has no bits.
+  void pack(const Move &move, int64_t pitch, bool fromRows, bool toRows,
+            std::vector<BitPart> &parts, std::vector<ByteParts> &bytes) const;
 
   llvm::SmallVector<int64_t> sources, targets;
   /// Whether the destination is the last of the sources.
@@ -266,31 +284,56 @@ StepBytes::StepBytes(const Move &move) : keepsBits(move.mask != 0xFF) {
     targets.push_back(byte.dst);
 }
 
-void StepBytes::packRows(const Move &move, int64_t pitch,
-                         PackedBlock &block) const {
-  auto getRow = [&](int64_t source) {
-    return pitch * (llvm::lower_bound(sources, source) - sources.begin());
+void StepBytes::pack(const Move &move, int64_t pitch, bool fromRows,
+                     bool toRows, std::vector<BitPart> &parts,
+                     std::vector<ByteParts> &bytes) const {
+  auto getSource = [&](int64_t source) {
+    int64_t row = llvm::lower_bound(sources, source) - sources.begin();
+    return fromRows ? row * pitch : source;
   };
   llvm::SmallVector<size_t> sizes;
   for (const ByteParts &byte : move.bytes) {
-    size_t begin = block.parts.size();
+    size_t begin = parts.size();
     for (size_t i = 0; i < byte.numParts; ++i) {
       const BitPart &part = byte.parts[i];
-      block.parts.push_back({getRow(part.src), part.shift, part.mask});
+      parts.push_back({getSource(part.src), part.shift, part.mask});
     }
     if (keepsBits)
-      block.parts.push_back({pitch * int64_t(sources.size()), 0,
-                             static_cast<uint8_t>(~move.mask)});
-    // Kernels pack powers of two: what is added has no bits.
-    size_t size = llvm::PowerOf2Ceil(block.parts.size() - begin);
-    block.parts.resize(begin + size, {0, 0, 0});
+      parts.push_back({pitch * int64_t(sources.size()), 0,
+                       static_cast<uint8_t>(~move.mask)});
+    size_t size = llvm::PowerOf2Ceil(parts.size() - begin);
+    parts.resize(begin + size, {parts[begin].src, 0, 0});
     sizes.push_back(size);
   }
-  const BitPart *parts = block.parts.data();
+  const BitPart *next = parts.data();
   for (auto [i, size] : llvm::enumerate(sizes)) {
-    block.bytes.push_back({int64_t(i) * pitch, parts, size});
-    parts += size;
+    bytes.push_back({toRows ? int64_t(i) * pitch : targets[i], next, size});
+    next += size;
   }
+}
+
+/// Runs of a block that are packed on their way from or to an array, of which
+/// the other side is a buffer.
+static Schedule packRuns(const Move &move, const StepBytes &bytes,
+                         const BufferOrder &order, bool isWrite,
+                         const KernelTable &kernels) {
+  Move runs;
+  runs.kind = Move::Kind::PackBits;
+  runs.signedBits = move.signedBits;
+  auto distances =
+      order.getDistances(isWrite ? bytes.numSources() : bytes.numTargets());
+  for (auto [loop, distance] : llvm::zip_equal(order.loops, distances))
+    runs.loops.push_back(isWrite ? Loop{loop.count, distance, loop.dst}
+                                 : Loop{loop.count, loop.src, distance});
+  runs.columns = runs.loops.front();
+  runs.loops.erase(runs.loops.begin());
+  std::reverse(runs.loops.begin(), runs.loops.end());
+  bytes.pack(move, order.pitch, /*fromRows=*/isWrite, /*toRows=*/!isWrite,
+             runs.parts, runs.bytes);
+  Schedule schedule;
+  schedule.moves.push_back(std::move(runs));
+  schedule.makeTasks(kernels, /*padding=*/std::nullopt);
+  return schedule;
 }
 
 /// The block of such loops of a move.
@@ -304,16 +347,24 @@ makeBlock(const Move &move, const StepBytes &bytes, llvm::ArrayRef<Loop> loops,
           ? BufferOrder(loops, &Loop::src, &Loop::dst, bytes.targets)
           : BufferOrder(loops, &Loop::dst, &Loop::src, bytes.sources);
   block->steps = order.size * order.groups;
-  bytes.packRows(move, order.pitch, *block);
+  bool packsReads = bytes.numSources() >= 2 * bytes.numTargets() &&
+                    !bytes.keepsBits && order.hasRuns(&Loop::src, kernels);
+  bool packsWrites = !packsReads && order.hasRuns(&Loop::dst, kernels);
   RowPlanner sources = {order, bytes.numSources(), kernels};
   RowPlanner targets = {order, bytes.numTargets(), kernels};
-  block->reads = sources.plan(bytes.sources, /*firstRow=*/0, &Loop::src,
-                              /*isWrite=*/false);
+  block->reads = packsReads ? packRuns(move, bytes, order, false, kernels)
+                            : sources.plan(bytes.sources, /*firstRow=*/0,
+                                           &Loop::src, /*isWrite=*/false);
   if (bytes.keepsBits)
     block->keeps = sources.plan({0}, bytes.numSources() - 1, &Loop::dst,
                                 /*isWrite=*/false);
-  block->writes = targets.plan(bytes.targets, /*firstRow=*/0, &Loop::dst,
-                               /*isWrite=*/true);
+  block->writes = packsWrites ? packRuns(move, bytes, order, true, kernels)
+                              : targets.plan(bytes.targets, /*firstRow=*/0,
+                                             &Loop::dst, /*isWrite=*/true);
+  if (packsReads || packsWrites)
+    return block;
+  bytes.pack(move, order.pitch, /*fromRows=*/true, /*toRows=*/true,
+             block->parts, block->bytes);
   block->rows = {order.groups,
                  std::max(order.size, order.groups == 1 ? order.pitch : 0),
                  bytes.numSources() * order.pitch,
@@ -385,9 +436,13 @@ static void moveBlock(const PackedBlock &block, const char *src, char *dst) {
     task.run(src, sources);
   for (const Task &task : block.keeps.tasks)
     task.run(dst, sources);
-  block.packBitRows(block.rows, sources, outputs);
+  const char *packed = sources;
+  if (block.packBitRows) {
+    block.packBitRows(block.rows, sources, outputs);
+    packed = outputs;
+  }
   for (const Task &task : block.writes.tasks)
-    task.run(outputs, dst);
+    task.run(packed, dst);
 }
 
 static void moveBlocks(const PackedBlock &block, llvm::ArrayRef<Loop> loops,

@@ -40,6 +40,7 @@ struct PackedBlock {
   /// From the source, the destination where some of its bits are kept, and to
   /// the destination.
   Schedule reads, keeps, writes;
+  /// How rows are packed, where they are not on their way.
   BitRows rows = {};
   PackBitRows *packBitRows = nullptr;
   /// What `rows` refer to.
