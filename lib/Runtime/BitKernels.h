@@ -268,6 +268,70 @@ void packRuns(const Job &job, const char *src, char *dst) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+/// A byte packed from those of a word of `Ways` neighbours, which have a part
+/// each.
+template <int Ways> class PackedWord {
+  using V = Vector<1, kVectorBytes>;
+  using Words = Vector<Ways, kVectorBytes>;
+  using Word = typename VectorOf<Ways, kVectorBytes>::Element;
+
+public:
+  explicit PackedWord(const ByteParts &byte) {
+    for (int i = 0; i < Ways; ++i) {
+      shift[i] = static_cast<Word>(8 * byte.parts[i].src - byte.parts[i].shift);
+      mask[i] = Words{} + Word{byte.parts[i].mask};
+    }
+  }
+
+  /// A register of it.
+  TESSERA_INLINE V pack(const char *src) const {
+    V bytes[Ways];
+    TESSERA_UNROLL
+    for (int i = 0; i < Ways; ++i)
+      bytes[i] = packInWords(load<Words>(src + i * kVectorBytes));
+    TESSERA_UNROLL
+    for (int left = Ways / 2; left > 0; left /= 2) {
+      TESSERA_UNROLL
+      for (int i = 0; i < left; ++i)
+        bytes[i] = shuffle<EveryOther<false>, kVectorBytes>(bytes[2 * i],
+                                                            bytes[2 * i + 1]);
+    }
+    return bytes[0];
+  }
+
+private:
+  TESSERA_INLINE V packInWords(Words words) const {
+    Words packed = words >> shift[0] & mask[0];
+    TESSERA_UNROLL
+    for (int i = 1; i < Ways; ++i)
+      packed |= words >> shift[i] & mask[i];
+    return reinterpret_cast<V>(packed);
+  }
+
+  Word shift[Ways];
+  Words mask[Ways];
+};
+
+template <int Ways> void packWords(const Job &job, const char *src, char *dst) {
+  const PackedWord<Ways> word(job.bytes[0]);
+  int64_t last = job.columns.count - kVectorBytes;
+  walk(job.loops, job.numLoops, src, dst + job.bytes[0].dst,
+       [&word, last](const char *src, char *dst) {
+         const PackedWord<Ways> own = word;
+         for (int64_t c = 0; c < last; c += kVectorBytes)
+           store(dst + c, own.pack(src + c * Ways));
+         store(dst + last, own.pack(src + last * Ways));
+       });
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
 /// How many parts each byte has; 0 where they differ.
 TESSERA_INLINE size_t countParts(const Job &job) {
   for (size_t i = 1; i < job.numBytes; ++i)
@@ -311,9 +375,18 @@ template <int Ways> Kernel *chooseTiles(const Job &job) {
 }
 
 inline Kernel *choosePackBits(const Job &job) {
-  if (job.mask != 0xFF || job.columns.src != 1 ||
-      job.columns.count < kVectorBytes)
+  if (job.mask != 0xFF || job.columns.count < kVectorBytes)
     return packOneByOne;
+  switch (job.columns.src) {
+  case 2:
+    return packWords<2>;
+  case 4:
+    return packWords<4>;
+  case 8:
+    return packWords<8>;
+  default:
+    break;
+  }
   switch (job.columns.dst) {
   case 1:
     return chooseRuns(job);

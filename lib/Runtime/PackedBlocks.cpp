@@ -35,7 +35,7 @@ public:
   BlockSteps(llvm::ArrayRef<Loop> loops, int64_t mostSteps)
       : counts(loops.size(), 1), loops(loops), most(mostSteps) {
     grow(&Loop::dst, kSideOfBlock, kLineBytes);
-    grow(&Loop::src, kSideOfBlock, kLineBytes);
+    grow(&Loop::src, 2 * kSideOfBlock, kLineBytes);
     grow(&Loop::dst, most, INT64_MAX);
   }
 

@@ -353,7 +353,27 @@ Move tessera::runtime::planPacked(const PackedNest &nest,
   return move;
 }
 
+/// Makes steps that pack words of neighbours, a part of each, the columns.
+static bool takeWordColumns(Move &move, int64_t leastColumns) {
+  Loop *columns = findLoop(move, &Loop::dst, 1);
+  if (columns == move.loops.end() || columns->count < leastColumns ||
+      move.mask != 0xFF || move.bytes.size() != 1)
+    return false;
+  const ByteParts &byte = move.bytes.front();
+  int64_t word = int64_t(byte.numParts);
+  bool suits = columns->src == word && (word == 2 || word == 4 || word == 8);
+  for (int64_t i = 0; suits && i < word; ++i)
+    suits = byte.parts[i].src == i && byte.parts[i].shift <= 8 * i;
+  if (!suits)
+    return false;
+  move.columns = *columns;
+  move.loops.erase(columns);
+  return true;
+}
+
 bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns) {
+  if (takeWordColumns(move, leastColumns))
+    return true;
   Loop *columns = findLoop(move, &Loop::src, 1);
   if (columns == move.loops.end() || columns->count < leastColumns ||
       move.mask != 0xFF)

@@ -59,7 +59,8 @@ Move planPackedFill(const PackedNest &nest);
 
 /// Makes neighbours in the source the columns of such a move, if there are
 /// enough of them, and they are runs of the destination or all that a step
-/// writes are: kernels move those by registers. Else false.
+/// writes are; or words of neighbours, of which each has a part of a byte of a
+/// run. Kernels move those by registers. Else false.
 bool takeColumns(Move &move, int64_t leastColumns);
 
 } // namespace tessera::runtime
