@@ -94,11 +94,10 @@ TESSERA_INLINE void packStep(const Job &job, const char *src, char *dst) {
 
 /// Byte by byte.
 void packOneByOne(const Job &job, const char *src, char *dst) {
-  walk(job.loops, job.numLoops, src, dst, [&job](const char *src, char *dst) {
-    for (int64_t r = 0; r < job.rows.count; ++r)
-      for (int64_t c = 0; c < job.columns.count; ++c)
-        packStep(job, src + r * job.rows.src + c * job.columns.src,
-                 dst + r * job.rows.dst + c * job.columns.dst);
+  const Loop loops[] = {job.rows, job.moreColumns, job.columns};
+  walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
+    walk(loops, 3, src, dst,
+         [&job](const char *src, char *dst) { packStep(job, src, dst); });
   });
 }
 
@@ -247,6 +246,49 @@ void packHalvesRuns(const Job &job, const char *src, char *dst) {
   });
 }
 
+/// Columns that are words of `Ways` bytes, of which the halves go to runs:
+/// those of each byte, or zipped with those of one half a word behind it.
+template <int Ways, bool IsZip>
+void packHalvesGroups(const Job &job, const char *src, char *dst) {
+  using V = Vector<1, kVectorBytes>;
+  constexpr int kSteps = IsZip ? Ways / 2 : Ways;
+  int64_t last = job.columns.count - kVectorBytes;
+  int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
+  int64_t pitch = job.moreColumns.dst;
+  auto sign = getSigns(job.signedBits);
+  walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
+    auto pack = [&](int64_t column) {
+      V bytes[Ways];
+      TESSERA_UNROLL
+      for (int i = 0; i < Ways; ++i)
+        bytes[i] = load<V>(src + column * Ways + i * kVectorBytes);
+      deinterleaveRegisters<kVectorBytes>(bytes);
+      TESSERA_UNROLL
+      for (int i = 0; i < kSteps; ++i) {
+        V low, high;
+        takeHalves<IsZip>(bytes[i], bytes[i + Ways - kSteps], sign, low, high);
+        store(dst + i * pitch + column + toLow, low);
+        store(dst + i * pitch + column + toHigh, high);
+      }
+    };
+    for (int64_t c = 0; c < last; c += kVectorBytes)
+      pack(c);
+    pack(last);
+  });
+}
+
+/// Byte by byte where the halves of a word are not all taken so.
+template <int Ways> Kernel *chooseGroups(const Job &job) {
+  Halves halves = findHalves(job);
+  bool isGroup = halves.isFound && job.columns.dst == 1 && halves.src[0] == 0;
+  if (isGroup && halves.isZip && halves.src[1] == Ways / 2 &&
+      job.moreColumns.count == Ways / 2)
+    return packHalvesGroups<Ways, true>;
+  if (isGroup && !halves.isZip && job.moreColumns.count == Ways)
+    return packHalvesGroups<Ways, false>;
+  return packOneByOne;
+}
+
 /// Columns that are one run in the destination, for each byte of a step.
 template <int NumParts>
 void packRuns(const Job &job, const char *src, char *dst) {
@@ -374,16 +416,20 @@ template <int Ways> Kernel *chooseTiles(const Job &job) {
   }
 }
 
+template <int Ways> Kernel *chooseWords(const Job &job) {
+  return job.numBytes == 1 ? packWords<Ways> : chooseGroups<Ways>(job);
+}
+
 inline Kernel *choosePackBits(const Job &job) {
   if (job.mask != 0xFF || job.columns.count < kVectorBytes)
     return packOneByOne;
   switch (job.columns.src) {
   case 2:
-    return packWords<2>;
+    return chooseWords<2>(job);
   case 4:
-    return packWords<4>;
+    return chooseWords<4>(job);
   case 8:
-    return packWords<8>;
+    return chooseWords<8>(job);
   default:
     break;
   }

@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdlib>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -371,8 +372,48 @@ static bool takeWordColumns(Move &move, int64_t leastColumns) {
   return true;
 }
 
+/// Makes words of which all halves of bytes go to runs the columns, and what
+/// lies within a word more of them.
+static bool takeHalvesColumns(Move &move, int64_t leastColumns) {
+  Loop *columns = findLoop(move, &Loop::dst, 1);
+  if (columns == move.loops.end() || columns->count < leastColumns ||
+      move.mask != 0xFF || move.bytes.size() != 2)
+    return false;
+  int64_t word = columns->src;
+  bool isZip = move.bytes.front().numParts == 2;
+  Loop *inner = findLoop(move, &Loop::src, 1);
+  bool hasInner = inner != move.loops.end() && inner != columns;
+  int64_t steps = hasInner ? inner->count : 1;
+  // The second one is the higher half of each, see `Halves`.
+  using Part = std::tuple<int64_t, int, int>;
+  auto isOf = [](const ByteParts &byte, llvm::ArrayRef<Part> parts) {
+    return byte.numParts == parts.size() &&
+           std::equal(parts.begin(), parts.end(), byte.parts,
+                      [](const Part &part, const BitPart &other) {
+                        return part == Part{other.src, other.shift, other.mask};
+                      });
+  };
+  llvm::SmallVector<Part> low = {{0, 0, 0x0F}}, high = {{0, -4, 0x0F}};
+  if (isZip) {
+    low.push_back({word / 2, 4, 0xF0});
+    high.push_back({word / 2, 0, 0xF0});
+  }
+  if ((word != 2 && word != 4 && word != 8) ||
+      steps != (isZip ? word / 2 : word) || !isOf(move.bytes[0], low) ||
+      !isOf(move.bytes[1], high))
+    return false;
+  move.columns = *columns;
+  if (hasInner)
+    move.moreColumns = *inner;
+  llvm::erase_if(move.loops, [](const Loop &loop) {
+    return loop.src == 1 || loop.dst == 1;
+  });
+  return true;
+}
+
 bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns) {
-  if (takeWordColumns(move, leastColumns))
+  if (takeWordColumns(move, leastColumns) ||
+      takeHalvesColumns(move, leastColumns))
     return true;
   Loop *columns = findLoop(move, &Loop::src, 1);
   if (columns == move.loops.end() || columns->count < leastColumns ||
