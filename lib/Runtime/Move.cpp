@@ -189,10 +189,12 @@ void Move::print(llvm::raw_ostream &os, unsigned indent) const {
     return printBlock(*block, os, indent + 2);
   if (kind == Kind::Copy || kind == Kind::Fill || kind == Kind::Gather)
     return;
-  printLoop("rows", rows, os, indent);
+  if (kind == Kind::Transpose || rows.count > 1)
+    printLoop("rows", rows, os, indent);
   if (moreRows.count > 1)
     printLoop(isOfWords(*this) ? "words" : "more rows", moreRows, os, indent);
-  printLoop("columns", columns, os, indent);
+  if (kind == Kind::Transpose || columns.count > 1)
+    printLoop("columns", columns, os, indent);
   if (moreColumns.count > 1)
     printLoop("more columns", moreColumns, os, indent);
 }

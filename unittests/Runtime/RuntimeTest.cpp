@@ -531,6 +531,31 @@ TEST(Runtime, PackedPairsOfEachKernel) {
         }
 }
 
+// Elements that share bytes: by words and halves of registers, and by blocks of
+// which the bytes are transposed before they are packed or behind it, with what
+// is left of loops on either side, bits that keep their values, and signs.
+TEST(Runtime, PackedBlocks) {
+  checkPairs(
+      6, {{"s4[200,300]", "{1,0:E(4)}", "{0,1:E(4)}"},
+          {"s4[130,1000]", "{1,0}", "{0,1:T(8,128)E(4)}"},
+          {"s4[70,1024]", "{1,0}", "{1,0:E(4)}"},
+          {"s4[64,530]", "{1,0:T(64,128)(8,1)E(4)}", "{1,0:E(4)}"},
+          {"s4[3,40,260]", "{2,1,0:T(8,128)(8,1)E(4)}", "{2,1,0}"},
+          {"u4[40,520]", "{1,0:T(8,128)(4,1)E(4)}", "{1,0:E(4)}"},
+          {"u4[40,520]", "{1,0:T(8,128)(2,1)E(4)}", "{1,0:E(4)}"},
+          {"s4[60,7,90]", "{1,2,0:E(4)}", "{2,1,0:T(8,128)(8,1)E(4)}"},
+          {"s4[8,33,70]", "{2,1,0:E(4)}", "{1,2,0:E(4)}"},
+          {"s4[40,300,3]", "{2,1,0:E(4)}", "{0,1,2:E(4)}"},
+          {"s4[30,2,320]", "{1,2,0:E(4)}", "{2,1,0:T(32,128)(8,1)E(4)}"},
+          {"s4[20,2,320]", "{1,2,0:E(4)}", "{2,1,0:T(32,128)(8,1)E(4)PV(one)}"},
+          {"u2[90,500]", "{0,1}", "{1,0:E(2)}"},
+          {"s2[80,500]", "{1,0}", "{1,0:E(2)}"},
+          {"s2[3,77,300]", "{2,1,0}", "{2,1,0:T(8,128)(16,1)E(2)}"},
+          {"s2[5,60,90]", "{0,1,2:E(2)}", "{2,0,1:E(2)}"},
+          {"u1[40,600]", "{1,0}", "{1,0:E(1)}"},
+          {"u1[70,90]", "{0,1:E(1)}", "{1,0:E(1)}"}});
+}
+
 TEST(Runtime, PartsOfArrays) {
   ShapePairs pairs(testSeed());
   Runner runner(testSeed());
@@ -815,6 +840,33 @@ static void expectMoves(llvm::ArrayRef<ExpectedMoves> cases) {
           << source << " to " << destination << "\n"
           << moves;
     }
+}
+
+// How packed elements are moved by blocks.
+TEST(Runtime, FormsOfPackedBlocks) {
+  expectMoves(
+      {// Words of two bytes become one each.
+       {"s4[64,96]", "s4[64,96]{1,0:E(4)}",
+        "pack bits of 1 byte, src 0 dst 0\n  columns 3072  src 2 dst 1\n"},
+       // Rows of a tile share words of four bytes.
+       {"s4[64,512]{1,0:T(64,128)(8,1)E(4)}", "s4[64,512]{1,0:E(4)}",
+        "  columns 64  src 8 dst 1\n  more columns 4  src 1 dst 512\n"},
+       // Bytes are transposed, and packed on their way to the destination;
+       {"s4[128,96]{1,0:E(4)}", "s4[128,96]{0,1:E(4)}",
+        "  read\n    transpose of 1 byte, src 0 dst 0\n"
+        "      rows 64  src 96 dst 1\n      columns 96  src 1 dst 64\n"
+        "  write\n    pack bits of 1 byte, src 0 dst 0\n"
+        "      for 48  src 64 dst 128\n      columns 64  src 1 dst 1\n"},
+       // where that makes fewer of them, they are packed first;
+       {"s4[128,128]", "s4[128,128]{0,1:E(4)}",
+        "  read\n    pack bits of 1 byte, src 0 dst 0\n"
+        "      for 64  src 256 dst 128\n      columns 128  src 1 dst 1\n"
+        "  write\n    transpose of 1 byte, src 0 dst 0\n"
+        "      rows 64  src 128 dst 1\n      columns 128  src 1 dst 64\n"},
+       // or between two moves of bytes, of which one keeps bits.
+       {"s4[600,7]{0,1:E(4)}", "s4[600,7]{1,0:T(8,128)E(4)}",
+        "  read from the destination\n    copy of 1 byte, src 0 dst 320\n"
+        "      for 300  src 128 dst 1\n  pack 300 times 1 byte\n  write\n"}});
 }
 
 // Tiles are read from end to end; those with many rows that begin at one set of
