@@ -20,19 +20,18 @@ namespace {
 
 /// Bits of a register of bytes, shifted as those of a part are. What pairs of
 /// bytes shift into one another is not in the part's mask.
-TESSERA_INLINE Vector<1, kVectorBytes> shiftBits(Vector<1, kVectorBytes> bytes,
-                                                 int shift) {
-  auto pairs = reinterpret_cast<Vector<2, kVectorBytes>>(bytes);
+template <typename V> TESSERA_INLINE V shiftBits(V bytes, int shift) {
+  auto pairs = reinterpret_cast<Vector<2, sizeof(V)>>(bytes);
   if (shift > 0)
     pairs = pairs << static_cast<uint16_t>(shift);
   else if (shift < 0)
     pairs = pairs >> static_cast<uint16_t>(-shift);
-  return reinterpret_cast<Vector<1, kVectorBytes>>(pairs);
+  return reinterpret_cast<V>(pairs);
 }
 
 /// A byte of a step that `NumParts` parts make, with their masks in registers.
-template <int NumParts> struct PackedByte {
-  using V = Vector<1, kVectorBytes>;
+template <int Bytes, int NumParts> struct PackedByte {
+  using V = Vector<1, Bytes>;
 
   PackedByte() = default;
   PackedByte(const ByteParts &byte, int64_t row) {
@@ -62,9 +61,9 @@ template <int NumParts> struct PackedByte {
 };
 
 /// The sign of elements of so many bits, in each byte.
-TESSERA_INLINE Vector<1, kVectorBytes> getSigns(int signedBits) {
+template <int Bytes> TESSERA_INLINE Vector<1, Bytes> getSigns(int signedBits) {
   auto sign = static_cast<uint8_t>(signedBits ? 1 << (signedBits - 1) : 0);
-  return Vector<1, kVectorBytes>{} + sign;
+  return Vector<1, Bytes>{} + sign;
 }
 
 /// A single byte.
@@ -102,11 +101,11 @@ void packOneByOne(const Job &job, const char *src, char *dst) {
 }
 
 /// A register of each of `Ways` bytes that are neighbours in the destination.
-template <int Ways, int NumParts>
-TESSERA_INLINE void packTile(const PackedByte<NumParts> (&bytes)[Ways],
-                             Vector<1, kVectorBytes> sign, const char *src,
+template <int Bytes, int Ways, int NumParts>
+TESSERA_INLINE void packTile(const PackedByte<Bytes, NumParts> (&bytes)[Ways],
+                             Vector<1, Bytes> sign, const char *src,
                              char *dst) {
-  using V = Vector<1, kVectorBytes>;
+  using V = Vector<1, Bytes>;
   V packed[Ways];
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
@@ -115,22 +114,22 @@ TESSERA_INLINE void packTile(const PackedByte<NumParts> (&bytes)[Ways],
   interleaveRegisters<1>(packed);
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
-    store(dst + i * kVectorBytes, packed[i]);
+    store(dst + i * Bytes, packed[i]);
 }
 
 /// Steps whose bytes, those of all rows, are neighbours in the destination, as
 /// are those of the next column.
-template <int Ways, int NumParts>
+template <int Bytes, int Ways, int NumParts>
 void packTiles(const Job &job, const char *src, char *dst) {
-  PackedByte<NumParts> bytes[Ways];
+  PackedByte<Bytes, NumParts> bytes[Ways];
   for (int i = 0; i < Ways; ++i)
     bytes[i] = {job.bytes[i / job.rows.count],
                 i % job.rows.count * job.rows.src};
-  int64_t last = job.columns.count - kVectorBytes;
-  auto sign = getSigns(job.signedBits);
+  int64_t last = job.columns.count - Bytes;
+  auto sign = getSigns<Bytes>(job.signedBits);
   dst += job.bytes[0].dst;
   walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
-    for (int64_t c = 0; c < last; c += kVectorBytes)
+    for (int64_t c = 0; c < last; c += Bytes)
       packTile(bytes, sign, src + c, dst + c * Ways);
     packTile(bytes, sign, src + last, dst + last * Ways);
   });
@@ -171,13 +170,9 @@ TESSERA_INLINE Halves findHalves(const Job &job) {
 
 /// The low halves of `a`, and of `b` above them; and the high ones. Without a
 /// zip, the signs of `a`.
-template <bool IsZip>
-TESSERA_INLINE void
-takeHalves(Vector<1, kVectorBytes> a, Vector<1, kVectorBytes> b,
-           Vector<1, kVectorBytes> sign, Vector<1, kVectorBytes> &low,
-           Vector<1, kVectorBytes> &high) {
-  using V = Vector<1, kVectorBytes>;
-  using Pairs = Vector<2, kVectorBytes>;
+template <bool IsZip, typename V>
+TESSERA_INLINE void takeHalves(V a, V b, V sign, V &low, V &high) {
+  using Pairs = Vector<2, sizeof(V)>;
   V lowMask = V{} + 0x0F;
   V fromHigh = reinterpret_cast<V>(reinterpret_cast<Pairs>(a) >> 4) & lowMask;
   low = a & lowMask;
@@ -192,11 +187,11 @@ takeHalves(Vector<1, kVectorBytes> a, Vector<1, kVectorBytes> b,
 }
 
 /// Both halves of `Ways` / 2 rows, in turns.
-template <int Ways, bool IsZip>
+template <int Bytes, int Ways, bool IsZip>
 TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
-                                   Vector<1, kVectorBytes> sign,
-                                   const char *src, char *dst) {
-  using V = Vector<1, kVectorBytes>;
+                                   Vector<1, Bytes> sign, const char *src,
+                                   char *dst) {
+  using V = Vector<1, Bytes>;
   V packed[Ways];
   TESSERA_UNROLL
   for (int r = 0; r < Ways / 2; ++r)
@@ -206,32 +201,33 @@ TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
   interleaveRegisters<1>(packed);
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
-    store(dst + i * kVectorBytes, packed[i]);
+    store(dst + i * Bytes, packed[i]);
 }
 
-template <int Ways, bool IsZip>
+template <int Bytes, int Ways, bool IsZip>
 void packHalvesTiles(const Job &job, const char *src, char *dst) {
   const Halves halves = findHalves(job);
-  int64_t last = job.columns.count - kVectorBytes, pitch = job.rows.src;
-  auto sign = getSigns(job.signedBits);
+  int64_t last = job.columns.count - Bytes, pitch = job.rows.src;
+  auto sign = getSigns<Bytes>(job.signedBits);
   dst += job.bytes[0].dst;
   walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
-      packHalvesTile<Ways, IsZip>(halves, pitch, sign, src + column,
-                                  dst + column * Ways);
+      packHalvesTile<Bytes, Ways, IsZip>(halves, pitch, sign, src + column,
+                                         dst + column * Ways);
     };
-    for (int64_t c = 0; c < last; c += kVectorBytes)
+    for (int64_t c = 0; c < last; c += Bytes)
       pack(c);
     pack(last);
   });
 }
 
 /// Columns whose halves go to two runs.
+template <int Bytes>
 void packHalvesRuns(const Job &job, const char *src, char *dst) {
-  using V = Vector<1, kVectorBytes>;
-  int64_t last = job.columns.count - kVectorBytes;
+  using V = Vector<1, Bytes>;
+  int64_t last = job.columns.count - Bytes;
   int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
-  auto sign = getSigns(job.signedBits);
+  auto sign = getSigns<Bytes>(job.signedBits);
   src += findHalves(job).src[0];
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
@@ -240,7 +236,7 @@ void packHalvesRuns(const Job &job, const char *src, char *dst) {
       store(dst + column + toLow, low);
       store(dst + column + toHigh, high);
     };
-    for (int64_t c = 0; c < last; c += kVectorBytes)
+    for (int64_t c = 0; c < last; c += Bytes)
       pack(c);
     pack(last);
   });
@@ -248,21 +244,21 @@ void packHalvesRuns(const Job &job, const char *src, char *dst) {
 
 /// Columns that are words of `Ways` bytes, of which the halves go to runs:
 /// those of each byte, or zipped with those of one half a word behind it.
-template <int Ways, bool IsZip>
+template <int Bytes, int Ways, bool IsZip>
 void packHalvesGroups(const Job &job, const char *src, char *dst) {
-  using V = Vector<1, kVectorBytes>;
+  using V = Vector<1, Bytes>;
   constexpr int kSteps = IsZip ? Ways / 2 : Ways;
-  int64_t last = job.columns.count - kVectorBytes;
+  int64_t last = job.columns.count - Bytes;
   int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
   int64_t pitch = job.moreColumns.dst;
-  auto sign = getSigns(job.signedBits);
+  auto sign = getSigns<Bytes>(job.signedBits);
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
       V bytes[Ways];
       TESSERA_UNROLL
       for (int i = 0; i < Ways; ++i)
-        bytes[i] = load<V>(src + column * Ways + i * kVectorBytes);
-      deinterleaveRegisters<kVectorBytes>(bytes);
+        bytes[i] = load<V>(src + column * Ways + i * Bytes);
+      deinterleaveRegisters<Bytes>(bytes);
       TESSERA_UNROLL
       for (int i = 0; i < kSteps; ++i) {
         V low, high;
@@ -271,39 +267,39 @@ void packHalvesGroups(const Job &job, const char *src, char *dst) {
         store(dst + i * pitch + column + toHigh, high);
       }
     };
-    for (int64_t c = 0; c < last; c += kVectorBytes)
+    for (int64_t c = 0; c < last; c += Bytes)
       pack(c);
     pack(last);
   });
 }
 
 /// Byte by byte where the halves of a word are not all taken so.
-template <int Ways> Kernel *chooseGroups(const Job &job) {
+template <int Bytes, int Ways> Kernel *chooseGroups(const Job &job) {
   Halves halves = findHalves(job);
   bool isGroup = halves.isFound && job.columns.dst == 1 && halves.src[0] == 0;
   if (isGroup && halves.isZip && halves.src[1] == Ways / 2 &&
       job.moreColumns.count == Ways / 2)
-    return packHalvesGroups<Ways, true>;
+    return packHalvesGroups<Bytes, Ways, true>;
   if (isGroup && !halves.isZip && job.moreColumns.count == Ways)
-    return packHalvesGroups<Ways, false>;
+    return packHalvesGroups<Bytes, Ways, false>;
   return packOneByOne;
 }
 
 /// Columns that are one run in the destination, for each byte of a step.
-template <int NumParts>
+template <int Bytes, int NumParts>
 void packRuns(const Job &job, const char *src, char *dst) {
-  int64_t last = job.columns.count - kVectorBytes;
-  auto sign = getSigns(job.signedBits);
+  int64_t last = job.columns.count - Bytes;
+  auto sign = getSigns<Bytes>(job.signedBits);
   for (size_t i = 0; i < job.numBytes; ++i) {
-    const PackedByte<NumParts> byte(job.bytes[i], 0);
+    const PackedByte<Bytes, NumParts> byte(job.bytes[i], 0);
     char *to = dst + job.bytes[i].dst;
     walk(job.loops, job.numLoops, src, to, [&](const char *src, char *dst) {
       auto pack = [&](int64_t column) {
         store(dst + column, byte.pack(sign, [=](int64_t part) {
-          return load<Vector<1, kVectorBytes>>(src + part + column);
+          return load<Vector<1, Bytes>>(src + part + column);
         }));
       };
-      for (int64_t c = 0; c < last; c += kVectorBytes)
+      for (int64_t c = 0; c < last; c += Bytes)
         pack(c);
       pack(last);
     });
@@ -316,10 +312,10 @@ void packRuns(const Job &job, const char *src, char *dst) {
 
 /// A byte packed from those of a word of `Ways` neighbours, which have a part
 /// each.
-template <int Ways> class PackedWord {
-  using V = Vector<1, kVectorBytes>;
-  using Words = Vector<Ways, kVectorBytes>;
-  using Word = typename VectorOf<Ways, kVectorBytes>::Element;
+template <int Bytes, int Ways> class PackedWord {
+  using V = Vector<1, Bytes>;
+  using Words = Vector<Ways, Bytes>;
+  using Word = typename VectorOf<Ways, Bytes>::Element;
 
 public:
   explicit PackedWord(const ByteParts &byte) {
@@ -334,13 +330,13 @@ public:
     V bytes[Ways];
     TESSERA_UNROLL
     for (int i = 0; i < Ways; ++i)
-      bytes[i] = packInWords(load<Words>(src + i * kVectorBytes));
+      bytes[i] = packInWords(load<Words>(src + i * Bytes));
     TESSERA_UNROLL
     for (int left = Ways / 2; left > 0; left /= 2) {
       TESSERA_UNROLL
       for (int i = 0; i < left; ++i)
-        bytes[i] = shuffle<EveryOther<false>, kVectorBytes>(bytes[2 * i],
-                                                            bytes[2 * i + 1]);
+        bytes[i] =
+            shuffle<EveryOther<false>, Bytes>(bytes[2 * i], bytes[2 * i + 1]);
     }
     return bytes[0];
   }
@@ -358,13 +354,14 @@ private:
   Words mask[Ways];
 };
 
-template <int Ways> void packWords(const Job &job, const char *src, char *dst) {
-  const PackedWord<Ways> word(job.bytes[0]);
-  int64_t last = job.columns.count - kVectorBytes;
+template <int Bytes, int Ways>
+void packWords(const Job &job, const char *src, char *dst) {
+  const PackedWord<Bytes, Ways> word(job.bytes[0]);
+  int64_t last = job.columns.count - Bytes;
   walk(job.loops, job.numLoops, src, dst + job.bytes[0].dst,
        [&word, last](const char *src, char *dst) {
-         const PackedWord<Ways> own = word;
-         for (int64_t c = 0; c < last; c += kVectorBytes)
+         const PackedWord<Bytes, Ways> own = word;
+         for (int64_t c = 0; c < last; c += Bytes)
            store(dst + c, own.pack(src + c * Ways));
          store(dst + last, own.pack(src + last * Ways));
        });
@@ -382,67 +379,78 @@ TESSERA_INLINE size_t countParts(const Job &job) {
   return job.bytes[0].numParts;
 }
 
-inline Kernel *chooseRuns(const Job &job) {
+template <int Bytes> Kernel *chooseRuns(const Job &job) {
   Halves halves = findHalves(job);
   if (halves.isFound && !halves.isZip)
-    return packHalvesRuns;
+    return packHalvesRuns<Bytes>;
   switch (countParts(job)) {
   case 1:
-    return packRuns<1>;
+    return packRuns<Bytes, 1>;
   case 2:
-    return packRuns<2>;
+    return packRuns<Bytes, 2>;
   case 4:
-    return packRuns<4>;
+    return packRuns<Bytes, 4>;
   case 8:
-    return packRuns<8>;
+    return packRuns<Bytes, 8>;
   default:
     return packOneByOne;
   }
 }
 
 /// All bytes of a step are neighbours, and so are those of the next column.
-template <int Ways> Kernel *chooseTiles(const Job &job) {
+template <int Bytes, int Ways> Kernel *chooseTiles(const Job &job) {
   Halves halves = findHalves(job);
   if (halves.isFound)
-    return halves.isZip ? packHalvesTiles<Ways, true>
-                        : packHalvesTiles<Ways, false>;
+    return halves.isZip ? packHalvesTiles<Bytes, Ways, true>
+                        : packHalvesTiles<Bytes, Ways, false>;
   switch (countParts(job)) {
   case 1:
-    return packTiles<Ways, 1>;
+    return packTiles<Bytes, Ways, 1>;
   case 2:
-    return packTiles<Ways, 2>;
+    return packTiles<Bytes, Ways, 2>;
   default:
     return packOneByOne;
   }
 }
 
-template <int Ways> Kernel *chooseWords(const Job &job) {
-  return job.numBytes == 1 ? packWords<Ways> : chooseGroups<Ways>(job);
+template <int Bytes, int Ways> Kernel *chooseWords(const Job &job) {
+  return job.numBytes == 1 ? packWords<Bytes, Ways>
+                           : chooseGroups<Bytes, Ways>(job);
 }
 
-inline Kernel *choosePackBits(const Job &job) {
-  if (job.mask != 0xFF || job.columns.count < kVectorBytes)
-    return packOneByOne;
+/// By registers of so many bytes, for no fewer columns.
+template <int Bytes> Kernel *chooseRegisters(const Job &job) {
   switch (job.columns.src) {
-  case 2:
-    return chooseWords<2>(job);
-  case 4:
-    return chooseWords<4>(job);
-  case 8:
-    return chooseWords<8>(job);
-  default:
+  case 1:
     break;
+  case 2:
+    return chooseWords<Bytes, 2>(job);
+  case 4:
+    return chooseWords<Bytes, 4>(job);
+  case 8:
+    return chooseWords<Bytes, 8>(job);
+  default:
+    return packOneByOne;
   }
   switch (job.columns.dst) {
   case 1:
-    return chooseRuns(job);
+    return chooseRuns<Bytes>(job);
   case 2:
-    return chooseTiles<2>(job);
+    return chooseTiles<Bytes, 2>(job);
   case 4:
-    return chooseTiles<4>(job);
+    return chooseTiles<Bytes, 4>(job);
   default:
-    return chooseTiles<8>(job);
+    return chooseTiles<Bytes, 8>(job);
   }
+}
+
+inline Kernel *choosePackBits(const Job &job) {
+  Kernel *kernel = packOneByOne;
+  if (job.mask == 0xFF)
+    withWidest<1>(job.columns.count, [&](auto bytes) {
+      kernel = chooseRegisters<decltype(bytes)::kCount>(job);
+    });
+  return kernel;
 }
 
 //===----------------------------------------------------------------------===//
@@ -453,8 +461,8 @@ template <int NumParts>
 void packBitRow(const BitRows &rows, const ByteParts &byte, const char *src,
                 char *dst) {
   using V = Vector<1, kVectorBytes>;
-  const PackedByte<NumParts> parts(byte, 0);
-  auto sign = getSigns(rows.signedBits);
+  const PackedByte<kVectorBytes, NumParts> parts(byte, 0);
+  auto sign = getSigns<kVectorBytes>(rows.signedBits);
   int64_t last = rows.size - kVectorBytes;
   for (int64_t group = 0; group < rows.groups; ++group) {
     const char *from = src + group * rows.srcPitch;

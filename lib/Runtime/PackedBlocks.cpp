@@ -19,6 +19,8 @@ using namespace tessera::runtime;
 
 /// Fewer bytes are written one by one in the time that blocks are planned.
 static constexpr int64_t kLeastBytes = 256;
+/// The shortest registers have so many columns.
+static constexpr int64_t kLeastColumns = 16;
 /// A block that is transposed has so many bytes of a row, and of a column.
 static constexpr int64_t kSideOfBlock = kLineBytes;
 
@@ -405,8 +407,7 @@ void tessera::runtime::addPackedNest(const PackedNest &nest,
     return schedule.addElements(elements, /*elementBytes=*/1, kernels);
   }
   Move move = planPacked(nest, bits);
-  if (move.numBytes() < kLeastBytes ||
-      takeColumns(move, kernels.table.vectorBytes)) {
+  if (move.numBytes() < kLeastBytes || takeColumns(move, kLeastColumns)) {
     schedule.moves.push_back(std::move(move));
     return;
   }
