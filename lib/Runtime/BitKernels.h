@@ -100,12 +100,26 @@ void packOneByOne(const Job &job, const char *src, char *dst) {
   });
 }
 
-/// A register of each of `Ways` bytes that are neighbours in the destination.
-template <int Bytes, int Ways, int NumParts>
-TESSERA_INLINE void packTile(const PackedByte<Bytes, NumParts> (&bytes)[Ways],
-                             Vector<1, Bytes> sign, const char *src,
-                             char *dst) {
+/// Registers of so many bytes. Those that are streamed bypass the caches where
+/// they are aligned.
+template <int Bytes, bool IsStreamed> struct Registers {
+  static constexpr int kBytes = Bytes;
   using V = Vector<1, Bytes>;
+
+  static TESSERA_INLINE void write(char *to, V value) {
+    if (IsStreamed && reinterpret_cast<uintptr_t>(to) % Bytes == 0)
+      stream(to, value);
+    else
+      store(to, value);
+  }
+};
+
+/// A register of each of `Ways` bytes that are neighbours in the destination.
+template <typename R, int Ways, int NumParts>
+TESSERA_INLINE void
+packTile(const PackedByte<R::kBytes, NumParts> (&bytes)[Ways],
+         typename R::V sign, const char *src, char *dst) {
+  using V = typename R::V;
   V packed[Ways];
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
@@ -114,24 +128,24 @@ TESSERA_INLINE void packTile(const PackedByte<Bytes, NumParts> (&bytes)[Ways],
   interleaveRegisters<1>(packed);
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
-    store(dst + i * Bytes, packed[i]);
+    R::write(dst + i * R::kBytes, packed[i]);
 }
 
 /// Steps whose bytes, those of all rows, are neighbours in the destination, as
 /// are those of the next column.
-template <int Bytes, int Ways, int NumParts>
+template <typename R, int Ways, int NumParts>
 void packTiles(const Job &job, const char *src, char *dst) {
-  PackedByte<Bytes, NumParts> bytes[Ways];
+  PackedByte<R::kBytes, NumParts> bytes[Ways];
   for (int i = 0; i < Ways; ++i)
     bytes[i] = {job.bytes[i / job.rows.count],
                 i % job.rows.count * job.rows.src};
-  int64_t last = job.columns.count - Bytes;
-  auto sign = getSigns<Bytes>(job.signedBits);
+  int64_t last = job.columns.count - R::kBytes;
+  auto sign = getSigns<R::kBytes>(job.signedBits);
   dst += job.bytes[0].dst;
   walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
-    for (int64_t c = 0; c < last; c += Bytes)
-      packTile(bytes, sign, src + c, dst + c * Ways);
-    packTile(bytes, sign, src + last, dst + last * Ways);
+    for (int64_t c = 0; c < last; c += R::kBytes)
+      packTile<R>(bytes, sign, src + c, dst + c * Ways);
+    packTile<R>(bytes, sign, src + last, dst + last * Ways);
   });
 }
 
@@ -187,11 +201,11 @@ TESSERA_INLINE void takeHalves(V a, V b, V sign, V &low, V &high) {
 }
 
 /// Both halves of `Ways` / 2 rows, in turns.
-template <int Bytes, int Ways, bool IsZip>
+template <typename R, int Ways, bool IsZip>
 TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
-                                   Vector<1, Bytes> sign, const char *src,
+                                   typename R::V sign, const char *src,
                                    char *dst) {
-  using V = Vector<1, Bytes>;
+  using V = typename R::V;
   V packed[Ways];
   TESSERA_UNROLL
   for (int r = 0; r < Ways / 2; ++r)
@@ -201,42 +215,42 @@ TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
   interleaveRegisters<1>(packed);
   TESSERA_UNROLL
   for (int i = 0; i < Ways; ++i)
-    store(dst + i * Bytes, packed[i]);
+    R::write(dst + i * R::kBytes, packed[i]);
 }
 
-template <int Bytes, int Ways, bool IsZip>
+template <typename R, int Ways, bool IsZip>
 void packHalvesTiles(const Job &job, const char *src, char *dst) {
   const Halves halves = findHalves(job);
-  int64_t last = job.columns.count - Bytes, pitch = job.rows.src;
-  auto sign = getSigns<Bytes>(job.signedBits);
+  int64_t last = job.columns.count - R::kBytes, pitch = job.rows.src;
+  auto sign = getSigns<R::kBytes>(job.signedBits);
   dst += job.bytes[0].dst;
   walk(job.loops, job.numLoops, src, dst, [&](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
-      packHalvesTile<Bytes, Ways, IsZip>(halves, pitch, sign, src + column,
-                                         dst + column * Ways);
+      packHalvesTile<R, Ways, IsZip>(halves, pitch, sign, src + column,
+                                     dst + column * Ways);
     };
-    for (int64_t c = 0; c < last; c += Bytes)
+    for (int64_t c = 0; c < last; c += R::kBytes)
       pack(c);
     pack(last);
   });
 }
 
 /// Columns whose halves go to two runs.
-template <int Bytes>
+template <typename R>
 void packHalvesRuns(const Job &job, const char *src, char *dst) {
-  using V = Vector<1, Bytes>;
-  int64_t last = job.columns.count - Bytes;
+  using V = typename R::V;
+  int64_t last = job.columns.count - R::kBytes;
   int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
-  auto sign = getSigns<Bytes>(job.signedBits);
+  auto sign = getSigns<R::kBytes>(job.signedBits);
   src += findHalves(job).src[0];
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
       V bytes = load<V>(src + column), low, high;
       takeHalves<false>(bytes, bytes, sign, low, high);
-      store(dst + column + toLow, low);
-      store(dst + column + toHigh, high);
+      R::write(dst + column + toLow, low);
+      R::write(dst + column + toHigh, high);
     };
-    for (int64_t c = 0; c < last; c += Bytes)
+    for (int64_t c = 0; c < last; c += R::kBytes)
       pack(c);
     pack(last);
   });
@@ -244,62 +258,62 @@ void packHalvesRuns(const Job &job, const char *src, char *dst) {
 
 /// Columns that are words of `Ways` bytes, of which the halves go to runs:
 /// those of each byte, or zipped with those of one half a word behind it.
-template <int Bytes, int Ways, bool IsZip>
+template <typename R, int Ways, bool IsZip>
 void packHalvesGroups(const Job &job, const char *src, char *dst) {
-  using V = Vector<1, Bytes>;
+  using V = typename R::V;
   constexpr int kSteps = IsZip ? Ways / 2 : Ways;
-  int64_t last = job.columns.count - Bytes;
+  int64_t last = job.columns.count - R::kBytes;
   int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
   int64_t pitch = job.moreColumns.dst;
-  auto sign = getSigns<Bytes>(job.signedBits);
+  auto sign = getSigns<R::kBytes>(job.signedBits);
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
       V bytes[Ways];
       TESSERA_UNROLL
       for (int i = 0; i < Ways; ++i)
-        bytes[i] = load<V>(src + column * Ways + i * Bytes);
-      deinterleaveRegisters<Bytes>(bytes);
+        bytes[i] = load<V>(src + column * Ways + i * R::kBytes);
+      deinterleaveRegisters<R::kBytes>(bytes);
       TESSERA_UNROLL
       for (int i = 0; i < kSteps; ++i) {
         V low, high;
         takeHalves<IsZip>(bytes[i], bytes[i + Ways - kSteps], sign, low, high);
-        store(dst + i * pitch + column + toLow, low);
-        store(dst + i * pitch + column + toHigh, high);
+        R::write(dst + i * pitch + column + toLow, low);
+        R::write(dst + i * pitch + column + toHigh, high);
       }
     };
-    for (int64_t c = 0; c < last; c += Bytes)
+    for (int64_t c = 0; c < last; c += R::kBytes)
       pack(c);
     pack(last);
   });
 }
 
 /// Byte by byte where the halves of a word are not all taken so.
-template <int Bytes, int Ways> Kernel *chooseGroups(const Job &job) {
+template <typename R, int Ways> Kernel *chooseGroups(const Job &job) {
   Halves halves = findHalves(job);
   bool isGroup = halves.isFound && job.columns.dst == 1 && halves.src[0] == 0;
   if (isGroup && halves.isZip && halves.src[1] == Ways / 2 &&
       job.moreColumns.count == Ways / 2)
-    return packHalvesGroups<Bytes, Ways, true>;
+    return packHalvesGroups<R, Ways, true>;
   if (isGroup && !halves.isZip && job.moreColumns.count == Ways)
-    return packHalvesGroups<Bytes, Ways, false>;
+    return packHalvesGroups<R, Ways, false>;
   return packOneByOne;
 }
 
 /// Columns that are one run in the destination, for each byte of a step.
-template <int Bytes, int NumParts>
+template <typename R, int NumParts>
 void packRuns(const Job &job, const char *src, char *dst) {
-  int64_t last = job.columns.count - Bytes;
-  auto sign = getSigns<Bytes>(job.signedBits);
+  int64_t last = job.columns.count - R::kBytes;
+  auto sign = getSigns<R::kBytes>(job.signedBits);
   for (size_t i = 0; i < job.numBytes; ++i) {
-    const PackedByte<Bytes, NumParts> byte(job.bytes[i], 0);
+    const PackedByte<R::kBytes, NumParts> byte(job.bytes[i], 0);
     char *to = dst + job.bytes[i].dst;
     walk(job.loops, job.numLoops, src, to, [&](const char *src, char *dst) {
       auto pack = [&](int64_t column) {
-        store(dst + column, byte.pack(sign, [=](int64_t part) {
-          return load<Vector<1, Bytes>>(src + part + column);
+        R::write(dst + column, byte.pack(sign, [=](int64_t part) {
+          return load<typename R::V>(src + part + column);
         }));
       };
-      for (int64_t c = 0; c < last; c += Bytes)
+      for (int64_t c = 0; c < last; c += R::kBytes)
         pack(c);
       pack(last);
     });
@@ -354,16 +368,16 @@ private:
   Words mask[Ways];
 };
 
-template <int Bytes, int Ways>
+template <typename R, int Ways>
 void packWords(const Job &job, const char *src, char *dst) {
-  const PackedWord<Bytes, Ways> word(job.bytes[0]);
-  int64_t last = job.columns.count - Bytes;
+  const PackedWord<R::kBytes, Ways> word(job.bytes[0]);
+  int64_t last = job.columns.count - R::kBytes;
   walk(job.loops, job.numLoops, src, dst + job.bytes[0].dst,
        [&word, last](const char *src, char *dst) {
-         const PackedWord<Bytes, Ways> own = word;
-         for (int64_t c = 0; c < last; c += Bytes)
-           store(dst + c, own.pack(src + c * Ways));
-         store(dst + last, own.pack(src + last * Ways));
+         const PackedWord<R::kBytes, Ways> own = word;
+         for (int64_t c = 0; c < last; c += R::kBytes)
+           R::write(dst + c, own.pack(src + c * Ways));
+         R::write(dst + last, own.pack(src + last * Ways));
        });
 }
 
@@ -379,68 +393,67 @@ TESSERA_INLINE size_t countParts(const Job &job) {
   return job.bytes[0].numParts;
 }
 
-template <int Bytes> Kernel *chooseRuns(const Job &job) {
+template <typename R> Kernel *chooseRuns(const Job &job) {
   Halves halves = findHalves(job);
   if (halves.isFound && !halves.isZip)
-    return packHalvesRuns<Bytes>;
+    return packHalvesRuns<R>;
   switch (countParts(job)) {
   case 1:
-    return packRuns<Bytes, 1>;
+    return packRuns<R, 1>;
   case 2:
-    return packRuns<Bytes, 2>;
+    return packRuns<R, 2>;
   case 4:
-    return packRuns<Bytes, 4>;
+    return packRuns<R, 4>;
   case 8:
-    return packRuns<Bytes, 8>;
+    return packRuns<R, 8>;
   default:
     return packOneByOne;
   }
 }
 
 /// All bytes of a step are neighbours, and so are those of the next column.
-template <int Bytes, int Ways> Kernel *chooseTiles(const Job &job) {
+template <typename R, int Ways> Kernel *chooseTiles(const Job &job) {
   Halves halves = findHalves(job);
   if (halves.isFound)
-    return halves.isZip ? packHalvesTiles<Bytes, Ways, true>
-                        : packHalvesTiles<Bytes, Ways, false>;
+    return halves.isZip ? packHalvesTiles<R, Ways, true>
+                        : packHalvesTiles<R, Ways, false>;
   switch (countParts(job)) {
   case 1:
-    return packTiles<Bytes, Ways, 1>;
+    return packTiles<R, Ways, 1>;
   case 2:
-    return packTiles<Bytes, Ways, 2>;
+    return packTiles<R, Ways, 2>;
   default:
     return packOneByOne;
   }
 }
 
-template <int Bytes, int Ways> Kernel *chooseWords(const Job &job) {
-  return job.numBytes == 1 ? packWords<Bytes, Ways>
-                           : chooseGroups<Bytes, Ways>(job);
+template <typename R, int Ways> Kernel *chooseWords(const Job &job) {
+  return job.numBytes == 1 ? packWords<R, Ways> : chooseGroups<R, Ways>(job);
 }
 
-/// By registers of so many bytes, for no fewer columns.
-template <int Bytes> Kernel *chooseRegisters(const Job &job) {
+/// For no fewer columns than a register has bytes.
+template <typename R> Kernel *chooseRegisters(const Job &job) {
   switch (job.columns.src) {
   case 1:
     break;
   case 2:
-    return chooseWords<Bytes, 2>(job);
+    return chooseWords<R, 2>(job);
   case 4:
-    return chooseWords<Bytes, 4>(job);
+    return chooseWords<R, 4>(job);
   case 8:
-    return chooseWords<Bytes, 8>(job);
+    return chooseWords<R, 8>(job);
   default:
     return packOneByOne;
   }
   switch (job.columns.dst) {
   case 1:
-    return chooseRuns<Bytes>(job);
+    return chooseRuns<R>(job);
   case 2:
-    return chooseTiles<Bytes, 2>(job);
+    return chooseTiles<R, 2>(job);
   case 4:
-    return chooseTiles<Bytes, 4>(job);
+    return chooseTiles<R, 4>(job);
   default:
-    return chooseTiles<Bytes, 8>(job);
+    return chooseTiles<R, 8>(job);
   }
 }
 
@@ -448,7 +461,11 @@ inline Kernel *choosePackBits(const Job &job) {
   Kernel *kernel = packOneByOne;
   if (job.mask == 0xFF)
     withWidest<1>(job.columns.count, [&](auto bytes) {
-      kernel = chooseRegisters<decltype(bytes)::kCount>(job);
+      constexpr int kBytes = decltype(bytes)::kCount;
+      kernel = chooseRegisters<Registers<kBytes, false>>(job);
+      if constexpr (kBytes > kLaneBytes && kBytes == kVectorBytes)
+        if (job.isStreamed)
+          kernel = chooseRegisters<Registers<kBytes, true>>(job);
     });
   return kernel;
 }

@@ -88,7 +88,7 @@ struct Move {
   uint8_t mask = 0xFF;
   int signedBits = 0;
   /// Of bits that are moved by blocks: what each step of the loops moves.
-  std::shared_ptr<const PackedBlock> block;
+  std::shared_ptr<PackedBlock> block;
   Gather gather;
 
   /// Whether `fillBytes` are those behind the last column.

@@ -339,10 +339,11 @@ static Schedule packRuns(const Move &move, const StepBytes &bytes,
 }
 
 /// The block of such loops of a move.
-static std::shared_ptr<const PackedBlock>
-makeBlock(const Move &move, const StepBytes &bytes, llvm::ArrayRef<Loop> loops,
-          const KernelTable &kernels) {
-  auto block = std::make_shared<PackedBlock>();
+static std::shared_ptr<PackedBlock> makeBlock(const Move &move,
+                                              const StepBytes &bytes,
+                                              llvm::ArrayRef<Loop> loops,
+                                              const KernelTable &kernels) {
+  auto block = std::make_shared<PackedBlock>(kernels);
   // What has far fewer bytes is transposed.
   BufferOrder order =
       bytes.numSources() >= 2 * bytes.numTargets()
@@ -374,8 +375,14 @@ makeBlock(const Move &move, const StepBytes &bytes, llvm::ArrayRef<Loop> loops,
                  block->bytes.data(),
                  block->bytes.size(),
                  move.signedBits};
-  block->packBitRows = kernels.packBitRows;
   return block;
+}
+
+void PackedBlock::streamWrites() {
+  for (Move &move : writes.moves)
+    move.isStreamed = true;
+  writes.tasks.clear();
+  writes.makeTasks(kernels, /*padding=*/std::nullopt);
 }
 
 /// Adds the moves of what blocks of `counts` steps leave of a nest.
@@ -438,8 +445,8 @@ static void moveBlock(const PackedBlock &block, const char *src, char *dst) {
   for (const Task &task : block.keeps.tasks)
     task.run(dst, sources);
   const char *packed = sources;
-  if (block.packBitRows) {
-    block.packBitRows(block.rows, sources, outputs);
+  if (block.rows.groups > 0) {
+    block.kernels.packBitRows(block.rows, sources, outputs);
     packed = outputs;
   }
   for (const Task &task : block.writes.tasks)

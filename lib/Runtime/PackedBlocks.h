@@ -36,13 +36,18 @@ struct PackedBlock {
   /// Bytes of each of the buffers.
   static constexpr int64_t kBufferBytes = 16 << 10;
 
+  explicit PackedBlock(const KernelTable &kernels) : kernels(kernels) {}
+
+  /// Lets the moves to the destination bypass the caches.
+  void streamWrites();
+
+  const KernelTable &kernels;
   int64_t steps = 1;
   /// From the source, the destination where some of its bits are kept, and to
   /// the destination.
   Schedule reads, keeps, writes;
-  /// How rows are packed, where they are not on their way.
+  /// How rows are packed; there are no groups where they are on their way.
   BitRows rows = {};
-  PackBitRows *packBitRows = nullptr;
   /// What `rows` refer to.
   std::vector<ByteParts> bytes;
   std::vector<BitPart> parts;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MoveCosts.h"
+#include "PackedBlocks.h"
 #include "Schedule.h"
 
 #include "tessera/Conversion/TesseraToVector/CostModel.h"
@@ -313,6 +314,39 @@ static bool isOfLongRuns(const Move &move, bool hasLineRegisters) {
          (run >= kMinStreamedRun || makesSeams(move));
 }
 
+/// Whether registers are packed into whole lines, one behind the other; short
+/// ones to one place at a time.
+static bool packsLines(const Move &move, bool hasLineRegisters) {
+  auto isOnLine = [](int64_t bytes) { return bytes % kLineBytes == 0; };
+  bool isOnLines = isOnLine(move.dstOffset) && isOnLine(move.moreColumns.dst) &&
+                   isOnLine(move.columns.count * move.columns.dst) &&
+                   llvm::all_of(move.loops, [&](const Loop &loop) {
+                     return isOnLine(loop.dst);
+                   });
+  if (move.columns.count == 1 || !isOnLines)
+    return false;
+  return move.columns.dst > 1 ||
+         ((hasLineRegisters || move.bytes.size() == 1) &&
+          llvm::all_of(move.bytes, [&](const ByteParts &byte) {
+            return isOnLine(byte.dst);
+          }));
+}
+
+/// The same of blocks: their runs are packed or copied to the destination.
+static bool writesBlockLines(const Move &move, bool hasLineRegisters) {
+  auto isOnLine = [](const Loop &loop) { return loop.dst % kLineBytes == 0; };
+  if (move.dstOffset % kLineBytes != 0 || !llvm::all_of(move.loops, isOnLine))
+    return false;
+  return llvm::all_of(move.block->writes.moves, [=](const Move &write) {
+    bool isCopy = write.kind == Move::Kind::Copy &&
+                  write.runBytes % kLineBytes == 0 &&
+                  write.dstOffset % kLineBytes == 0 &&
+                  llvm::all_of(write.loops, isOnLine);
+    return isCopy || (write.kind == Move::Kind::PackBits &&
+                      packsLines(write, hasLineRegisters));
+  });
+}
+
 /// Whether a move, of `bytes` in all, writes whole lines: those that are not
 /// filled, or that others write in part, go through the caches.
 static bool writesLines(const Move &move, int64_t bytes,
@@ -326,6 +360,8 @@ static bool writesLines(const Move &move, int64_t bytes,
   case Move::Kind::Gather:
     return move.numBytes() > bytes / 8 * 7;
   case Move::Kind::PackBits:
+    return move.block ? writesBlockLines(move, hasLineRegisters)
+                      : packsLines(move, hasLineRegisters);
   case Move::Kind::Fill:
     return false;
   }
@@ -359,6 +395,8 @@ void Schedule::streamStores(const StreamedBytes &least,
         !writesLines(move, bytes, hasLineRegisters))
       continue;
     move.isStreamed = true;
+    if (move.block)
+      move.block->streamWrites();
     if (isTiled(move))
       move.blocks = chooseBlocks(move, target);
     if (followsTiles(move))
