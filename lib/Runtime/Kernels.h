@@ -156,12 +156,13 @@ struct Job {
   size_t numLoops;
   /// Bytes that are contiguous on both sides.
   int64_t runBytes;
-  /// Of a transpose and of bits: runs that are contiguous in the destination,
-  /// and those that are contiguous in the source (or close, of bits; where they
-  /// are neighbours in the destination too there are no rows).
+  /// Of a transpose: runs that are contiguous in the destination, and those
+  /// that are contiguous in the source. Of bits: those that become the bytes of
+  /// a column, and bytes or words that are neighbours in the source.
   Loop rows, columns;
   /// Of a transpose: what comes behind the rows in the destination, and behind
-  /// the columns in the source, as in tiles. 1 step: nothing does.
+  /// the columns in the source, as in tiles. 1 step: nothing does. Of bits: the
+  /// steps within a word.
   Loop moreRows, moreColumns;
   /// Of a transpose: elements on each side of squares of which columns become
   /// rows; 1: there are none. `columns.count` may be less where the source

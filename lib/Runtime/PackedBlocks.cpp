@@ -21,8 +21,6 @@ using namespace tessera::runtime;
 static constexpr int64_t kLeastBytes = 256;
 /// The shortest registers have so many columns.
 static constexpr int64_t kLeastColumns = 16;
-/// A block that is transposed has so many bytes of a row, and of a column.
-static constexpr int64_t kSideOfBlock = kLineBytes;
 
 //===----------------------------------------------------------------------===//
 // The steps of a block
@@ -30,14 +28,14 @@ static constexpr int64_t kSideOfBlock = kLineBytes;
 
 namespace {
 /// Chooses how many steps of each loop of a nest are in a block: a line of the
-/// destination and of the source, and then as many as there is room for, along
-/// the destination.
+/// destination, two of the source, which come one after the other, and then as
+/// many as there is room for, along the destination.
 class BlockSteps {
 public:
   BlockSteps(llvm::ArrayRef<Loop> loops, int64_t mostSteps)
       : counts(loops.size(), 1), loops(loops), most(mostSteps) {
-    grow(&Loop::dst, kSideOfBlock, kLineBytes);
-    grow(&Loop::src, 2 * kSideOfBlock, kLineBytes);
+    grow(&Loop::dst, kLineBytes, kLineBytes);
+    grow(&Loop::src, 2 * kLineBytes, kLineBytes);
     grow(&Loop::dst, most, INT64_MAX);
   }
 
@@ -414,11 +412,12 @@ void tessera::runtime::addPackedNest(const PackedNest &nest,
     return schedule.addElements(elements, /*elementBytes=*/1, kernels);
   }
   Move move = planPacked(nest, bits);
-  if (move.numBytes() < kLeastBytes || takeColumns(move, kLeastColumns)) {
+  StepBytes bytes(move);
+  if (move.numBytes() < kLeastBytes || bytes.getMostSteps() == 0 ||
+      takeColumns(move, kLeastColumns)) {
     schedule.moves.push_back(std::move(move));
     return;
   }
-  StepBytes bytes(move);
   BlockSteps steps(move.loops, bytes.getMostSteps());
   llvm::SmallVector<Loop, 6> inner, outer;
   for (auto [loop, count] : llvm::zip_equal(move.loops, steps.counts)) {

@@ -425,9 +425,13 @@ bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns) {
   int64_t together = numRows * int64_t(move.bytes.size());
   bool areNeighbours = (together == 2 || together == 4 || together == 8) &&
                        columns->dst == together;
-  for (auto [i, byte] : llvm::enumerate(move.bytes))
-    areNeighbours &= byte.dst == int64_t(i) * numRows;
-  if (columns->dst != 1 && !areNeighbours)
+  size_t numParts = move.bytes.front().numParts;
+  bool areAlike = llvm::isPowerOf2_64(numParts);
+  for (auto [i, byte] : llvm::enumerate(move.bytes)) {
+    areNeighbours &= byte.dst == int64_t(i) * numRows && numParts <= 2;
+    areAlike &= byte.numParts == numParts;
+  }
+  if (!areAlike || (columns->dst != 1 && !areNeighbours))
     return false;
   move.columns = *columns;
   if (hasRows)

@@ -268,8 +268,9 @@ void PartialMove::takeShare(const Move &move, Share share) {
   } else {
     // What goes on in the next tile is not parted within one. Rows that padding
     // follows are too few to be parted.
+    // Nor are the steps within a word.
     auto considerRuns = [&](Loop &inner, Loop &more) {
-      if (more.count > 1)
+      if (more.count > 1 && move.kind != Move::Kind::PackBits)
         consider(more, std::max<int64_t>(kStepRows / inner.count, 1));
       else
         consider(inner, kStepRows);
