@@ -287,7 +287,7 @@ void packHalvesGroups(const Job &job, const char *src, char *dst) {
   });
 }
 
-/// Byte by byte where the halves of a word are not all taken so.
+/// Null where the halves of a word are not all taken so.
 template <typename R, int Ways> Kernel *chooseGroups(const Job &job) {
   Halves halves = findHalves(job);
   bool isGroup = halves.isFound && job.columns.dst == 1 && halves.src[0] == 0;
@@ -296,7 +296,7 @@ template <typename R, int Ways> Kernel *chooseGroups(const Job &job) {
     return packHalvesGroups<R, Ways, true>;
   if (isGroup && !halves.isZip && job.moreColumns.count == Ways)
     return packHalvesGroups<R, Ways, false>;
-  return packOneByOne;
+  return nullptr;
 }
 
 /// Columns that are one run in the destination, for each byte of a step.
@@ -324,18 +324,20 @@ void packRuns(const Job &job, const char *src, char *dst) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// A byte packed from those of a word of `Ways` neighbours, which have a part
-/// each.
-template <int Bytes, int Ways> class PackedWord {
+/// A byte packed from parts of a word of `Ways` bytes.
+template <int Bytes, int Ways, int NumParts> class PackedWord {
   using V = Vector<1, Bytes>;
   using Words = Vector<Ways, Bytes>;
   using Word = typename VectorOf<Ways, Bytes>::Element;
 
 public:
-  explicit PackedWord(const ByteParts &byte) {
-    for (int i = 0; i < Ways; ++i) {
-      shift[i] = static_cast<Word>(8 * byte.parts[i].src - byte.parts[i].shift);
-      mask[i] = Words{} + Word{byte.parts[i].mask};
+  /// Of words that begin `before` bytes before those of the step.
+  PackedWord(const ByteParts &byte, int signedBits, int64_t before)
+      : sign(getSigns<Bytes>(signedBits)) {
+    for (int i = 0; i < NumParts; ++i) {
+      const BitPart &part = byte.parts[i];
+      shift[i] = static_cast<Word>(8 * (part.src + before) - part.shift);
+      mask[i] = Words{} + Word{part.mask};
     }
   }
 
@@ -352,6 +354,8 @@ public:
         bytes[i] =
             shuffle<EveryOther<false>, Bytes>(bytes[2 * i], bytes[2 * i + 1]);
     }
+    if constexpr (NumParts == 1)
+      return (bytes[0] ^ sign) - sign;
     return bytes[0];
   }
 
@@ -359,26 +363,58 @@ private:
   TESSERA_INLINE V packInWords(Words words) const {
     Words packed = words >> shift[0] & mask[0];
     TESSERA_UNROLL
-    for (int i = 1; i < Ways; ++i)
+    for (int i = 1; i < NumParts; ++i)
       packed |= words >> shift[i] & mask[i];
     return reinterpret_cast<V>(packed);
   }
 
-  Word shift[Ways];
-  Words mask[Ways];
+  V sign;
+  Word shift[NumParts];
+  Words mask[NumParts];
 };
 
+/// Bytes of a word behind the last one of which a step takes a part.
+TESSERA_INLINE int64_t countUnused(const Job &job) {
+  int64_t last = 0;
+  for (size_t i = 0; i < job.numBytes; ++i)
+    for (size_t k = 0; k < job.bytes[i].numParts; ++k)
+      if (job.bytes[i].parts[k].src > last)
+        last = job.bytes[i].parts[k].src;
+  return job.columns.src - 1 - last;
+}
+
+/// Words of which all bytes are used.
 template <typename R, int Ways>
-void packWords(const Job &job, const char *src, char *dst) {
-  const PackedWord<R::kBytes, Ways> word(job.bytes[0]);
+void packWholeWords(const Job &job, const char *src, char *dst) {
   int64_t last = job.columns.count - R::kBytes;
-  walk(job.loops, job.numLoops, src, dst + job.bytes[0].dst,
-       [&word, last](const char *src, char *dst) {
-         const PackedWord<R::kBytes, Ways> own = word;
-         for (int64_t c = 0; c < last; c += R::kBytes)
-           R::write(dst + c, own.pack(src + c * Ways));
-         R::write(dst + last, own.pack(src + last * Ways));
-       });
+  for (size_t i = 0; i < job.numBytes; ++i) {
+    const PackedWord<R::kBytes, Ways, Ways> words(job.bytes[i], 0, 0);
+    walk(job.loops, job.numLoops, src, dst + job.bytes[i].dst,
+         [&words, last](const char *src, char *dst) {
+           const auto own = words;
+           for (int64_t c = 0; c < last; c += R::kBytes)
+             R::write(dst + c, own.pack(src + c * Ways));
+           R::write(dst + last, own.pack(src + last * Ways));
+         });
+  }
+}
+
+/// Others: the last register ends with the last byte that is used.
+template <typename R, int Ways, int NumParts>
+void packWords(const Job &job, const char *src, char *dst) {
+  using Packed = PackedWord<R::kBytes, Ways, NumParts>;
+  int64_t last = job.columns.count - R::kBytes, unused = countUnused(job);
+  for (size_t i = 0; i < job.numBytes; ++i) {
+    const Packed words(job.bytes[i], job.signedBits, 0);
+    const Packed lastWords(job.bytes[i], job.signedBits, unused);
+    walk(job.loops, job.numLoops, src, dst + job.bytes[i].dst,
+         [&, last, unused](const char *src, char *dst) {
+           const Packed own = words;
+           for (int64_t c = 0; c < last; c += R::kBytes)
+             R::write(dst + c, own.pack(src + c * Ways));
+           R::write(dst + last, lastWords.pack(src + last * Ways - unused));
+         });
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -428,7 +464,21 @@ template <typename R, int Ways> Kernel *chooseTiles(const Job &job) {
 }
 
 template <typename R, int Ways> Kernel *chooseWords(const Job &job) {
-  return job.numBytes == 1 ? packWords<R, Ways> : chooseGroups<R, Ways>(job);
+  if (Kernel *kernel = chooseGroups<R, Ways>(job))
+    return kernel;
+  size_t numParts = job.moreColumns.count > 1 ? 0 : countParts(job);
+  if constexpr (R::kBytes == kVectorBytes || Ways == 2)
+    if (numParts == Ways)
+      return packWholeWords<R, Ways>;
+  // Words that begin before those of the first step may not be read.
+  if constexpr (R::kBytes == kVectorBytes)
+    if (job.columns.count > R::kBytes && numParts < Ways) {
+      if (numParts == 1)
+        return packWords<R, Ways, 1>;
+      if (numParts == 2)
+        return packWords<R, Ways, 2>;
+    }
+  return packOneByOne;
 }
 
 /// For no fewer columns than a register has bytes.

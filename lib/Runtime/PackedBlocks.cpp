@@ -414,7 +414,7 @@ void tessera::runtime::addPackedNest(const PackedNest &nest,
   Move move = planPacked(nest, bits);
   StepBytes bytes(move);
   if (move.numBytes() < kLeastBytes || bytes.getMostSteps() == 0 ||
-      takeColumns(move, kLeastColumns)) {
+      takeColumns(move, kLeastColumns, kernels.table.vectorBytes)) {
     schedule.moves.push_back(std::move(move));
     return;
   }

@@ -354,18 +354,32 @@ Move tessera::runtime::planPacked(const PackedNest &nest,
   return move;
 }
 
-/// Makes steps that pack words of neighbours, a part of each, the columns.
-static bool takeWordColumns(Move &move, int64_t leastColumns) {
+/// Makes steps that take parts of a word, which no other step does, the
+/// columns.
+static bool takeWordColumns(Move &move, int64_t leastColumns,
+                            int64_t vectorBytes) {
   Loop *columns = findLoop(move, &Loop::dst, 1);
-  if (columns == move.loops.end() || columns->count < leastColumns ||
-      move.mask != 0xFF || move.bytes.size() != 1)
+  if (columns == move.loops.end() || move.mask != 0xFF)
     return false;
-  const ByteParts &byte = move.bytes.front();
-  int64_t word = int64_t(byte.numParts);
-  bool suits = columns->src == word && (word == 2 || word == 4 || word == 8);
-  for (int64_t i = 0; suits && i < word; ++i)
-    suits = byte.parts[i].src == i && byte.parts[i].shift <= 8 * i;
-  if (!suits)
+  int64_t word = columns->src;
+  bool isOwn = llvm::none_of(
+      move.loops, [=](const Loop &loop) { return std::abs(loop.src) < word; });
+  if (!isOwn || (word != 2 && word != 4 && word != 8))
+    return false;
+  // The last words begin before their steps where these leave bytes behind.
+  auto numParts = static_cast<int64_t>(move.bytes.front().numParts);
+  int64_t least = numParts < word ? vectorBytes + 1
+                  : word > 2      ? vectorBytes
+                                  : leastColumns;
+  auto suits = [=](const ByteParts &byte) {
+    return static_cast<int64_t>(byte.numParts) == numParts &&
+           (numParts <= 2 || numParts == word) &&
+           llvm::all_of(llvm::ArrayRef(byte.parts, byte.numParts),
+                        [=](const BitPart &part) {
+                          return part.src < word && part.shift <= 8 * part.src;
+                        });
+  };
+  if (columns->count < least || !llvm::all_of(move.bytes, suits))
     return false;
   move.columns = *columns;
   move.loops.erase(columns);
@@ -411,9 +425,10 @@ static bool takeHalvesColumns(Move &move, int64_t leastColumns) {
   return true;
 }
 
-bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns) {
-  if (takeWordColumns(move, leastColumns) ||
-      takeHalvesColumns(move, leastColumns))
+bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns,
+                                   int64_t vectorBytes) {
+  if (takeHalvesColumns(move, leastColumns) ||
+      takeWordColumns(move, leastColumns, vectorBytes))
     return true;
   Loop *columns = findLoop(move, &Loop::src, 1);
   if (columns == move.loops.end() || columns->count < leastColumns ||

@@ -59,9 +59,9 @@ Move planPackedFill(const PackedNest &nest);
 
 /// Makes neighbours in the source the columns of such a move, if there are
 /// enough of them, and they are runs of the destination or all that a step
-/// writes are; or words of neighbours, of which each has a part of a byte of a
-/// run. Kernels move those by registers. Else false.
-bool takeColumns(Move &move, int64_t leastColumns);
+/// writes are; or words of neighbours that become bytes of runs, if there are
+/// more than a register has bytes. Kernels move those by registers. Else false.
+bool takeColumns(Move &move, int64_t leastColumns, int64_t vectorBytes);
 
 } // namespace tessera::runtime
 

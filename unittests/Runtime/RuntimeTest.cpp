@@ -548,6 +548,8 @@ TEST(Runtime, PackedBlocks) {
           {"s4[40,300,3]", "{2,1,0:E(4)}", "{0,1,2:E(4)}"},
           {"s4[30,2,320]", "{1,2,0:E(4)}", "{2,1,0:T(32,128)(8,1)E(4)}"},
           {"s4[20,2,320]", "{1,2,0:E(4)}", "{2,1,0:T(32,128)(8,1)E(4)PV(one)}"},
+          {"s4[150,1,200]", "{0,1,2:T(8,128)(8,1)E(4)}", "{1,0,2:E(4)}"},
+          {"s4[2,1,600]", "{2,1,0:T(8,128)(8,1)E(4)}", "{2,1,0}"},
           {"u2[90,500]", "{0,1}", "{1,0:E(2)}"},
           {"s2[80,500]", "{1,0}", "{1,0:E(2)}"},
           {"s2[3,77,300]", "{2,1,0}", "{2,1,0:T(8,128)(16,1)E(2)}"},
@@ -582,6 +584,40 @@ TEST(Runtime, PartsOfArrays) {
     if (HasFatalFailure())
       return;
   }
+}
+
+// Every so many packed elements, the last of which may end the array: words of
+// which parts are taken, and those behind it are not there.
+TEST(Runtime, StepsOfPackedElements) {
+  Runner runner(testSeed());
+  for (auto [type, bits] :
+       {std::pair("s4", 4), {"u4", 4}, {"s2", 2}, {"u1", 1}})
+    for (int64_t step : {2, 3, 4, 8, 16, 32})
+      for (bool isPacked : {false, true})
+        for (int i = 0; i < testCount(10); ++i) {
+          int64_t count = runner.number(120, 900), begin = runner.number(0, 9);
+          int64_t size = begin + (count - 1) * step + 1;
+          Shape source = parse(
+              llvm::formatv("{0}[{1}]{{0:E({2})}", type, size, bits).str());
+          Shape destination = parse(llvm::formatv("{0}[{1}]{{0:E({2})}", type,
+                                                  count, isPacked ? bits : 8)
+                                        .str());
+          Box from = {{begin, count, step}};
+          SCOPED_TRACE(ArrayPart(source, from).toString() + " to " +
+                       destination.toString());
+          std::string fromText = printBox(from);
+          TesseraRuntimeOptions options = runner.options();
+          options.sourceBox = fromText.c_str();
+          Handle relayout = create(source, destination, options);
+          ASSERT_TRUE(relayout);
+          ModelSide src(source, from), dst(destination);
+          runner.check(
+              relayout.get(), src.bytes, src.bits,
+              [&](size_t i) { return src.positions[i] * src.bits; }, dst,
+              options.zeroPadding);
+          if (HasFatalFailure())
+            return;
+        }
 }
 
 TEST(Runtime, InPlace) {
