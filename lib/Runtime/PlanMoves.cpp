@@ -368,16 +368,21 @@ static bool takeWordColumns(Move &move, int64_t leastColumns,
     return false;
   // The last words begin before their steps where these leave bytes behind.
   auto numParts = static_cast<int64_t>(move.bytes.front().numParts);
-  int64_t least = numParts < word ? vectorBytes + 1
-                  : word > 2      ? vectorBytes
-                                  : leastColumns;
+  bool isWhole = numParts == word;
+  int64_t least = !isWhole   ? vectorBytes + 1
+                  : word > 2 ? vectorBytes
+                             : leastColumns;
   auto suits = [=](const ByteParts &byte) {
-    return static_cast<int64_t>(byte.numParts) == numParts &&
-           (numParts <= 2 || numParts == word) &&
-           llvm::all_of(llvm::ArrayRef(byte.parts, byte.numParts),
-                        [=](const BitPart &part) {
-                          return part.src < word && part.shift <= 8 * part.src;
-                        });
+    if (static_cast<int64_t>(byte.numParts) != numParts ||
+        (!isWhole && numParts > 2))
+      return false;
+    for (int64_t i = 0; i < numParts; ++i) {
+      const BitPart &part = byte.parts[i];
+      if (part.src >= word || part.shift > 8 * part.src ||
+          (isWhole && part.src != i))
+        return false;
+    }
+    return true;
   };
   if (columns->count < least || !llvm::all_of(move.bytes, suits))
     return false;
