@@ -146,20 +146,27 @@ static void printLoop(llvm::StringRef name, const Loop &loop,
 /// What is done with each block, by way of buffers.
 static void printBlock(const PackedBlock &block, llvm::raw_ostream &os,
                        unsigned indent) {
-  auto printMoves = [&](llvm::StringRef name, llvm::ArrayRef<Move> moves) {
-    if (moves.empty())
+  auto printMoves = [&](llvm::StringRef name, const RowMoves &moves) {
+    if (moves.places.empty())
       return;
-    os.indent(indent) << name << "\n";
-    for (const Move &move : moves)
+    os.indent(indent) << name;
+    bool isAtBegin = moves.places.size() == 1 && moves.places[0].src == 0 &&
+                     moves.places[0].dst == 0;
+    for (auto [i, place] : llvm::enumerate(moves.places))
+      if (!isAtBegin)
+        os << (i == 0 ? " at src " : ", src ") << place.src << " dst "
+           << place.dst;
+    os << "\n";
+    for (const Move &move : moves.schedule.moves)
       move.print(os, indent + 2);
   };
-  printMoves("read", block.reads.moves);
-  printMoves("read from the destination", block.keeps.moves);
+  printMoves("read", block.reads);
+  printMoves("read from the destination", block.keeps);
   if (block.rows.groups > 0)
     os.indent(indent) << "pack " << block.steps << " times "
                       << block.bytes.size()
                       << (block.bytes.size() == 1 ? " byte\n" : " bytes\n");
-  printMoves("write", block.writes.moves);
+  printMoves("write", block.writes);
 }
 
 void Move::print(llvm::raw_ostream &os, unsigned indent) const {

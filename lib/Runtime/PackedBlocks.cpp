@@ -167,7 +167,7 @@ namespace {
 struct RowPlanner {
   /// From `offsets` in an array, or to them, counted from where a block begins:
   /// to the rows from number `firstRow` on, or from them.
-  Schedule plan(llvm::ArrayRef<int64_t> offsets, int64_t firstRow,
+  RowMoves plan(llvm::ArrayRef<int64_t> offsets, int64_t firstRow,
                 int64_t Loop::*side, bool isWrite) const;
 
   const BufferOrder &order;
@@ -215,34 +215,31 @@ static void sortAndMerge(llvm::SmallVectorImpl<Loop> &loops) {
   }
 }
 
-/// Moves the rows of a buffer from an array, or to it.
-Schedule RowPlanner::plan(llvm::ArrayRef<int64_t> offsets, int64_t firstRow,
+RowMoves RowPlanner::plan(llvm::ArrayRef<int64_t> offsets, int64_t firstRow,
                           int64_t Loop::*side, bool isWrite) const {
-  llvm::SmallVector<Loop, 6> loops;
+  ElementNest nest;
   for (auto [loop, distance] :
        llvm::zip_equal(order.loops, order.getDistances(numRows)))
-    loops.push_back({loop.count, loop.*side, distance});
-  Schedule schedule;
-  auto add = [&](llvm::ArrayRef<Loop> loops, int64_t offset, int64_t row) {
-    ElementNest nest = {offset, row * order.pitch,
-                        llvm::SmallVector<Loop, 6>(loops)};
-    if (isWrite) {
-      std::swap(nest.srcOffset, nest.dstOffset);
-      for (Loop &loop : nest.loops)
-        std::swap(loop.src, loop.dst);
-    }
-    sortAndMerge(nest.loops);
-    schedule.addElements(nest, /*elementBytes=*/1, {kernels, INT64_MAX});
-  };
-  llvm::SmallVector<Loop, 6> all = loops;
-  if (addOffsets(offsets, order.pitch, all))
-    add(all, offsets.front(), firstRow);
-  else
-    for (auto [i, offset] : llvm::enumerate(offsets))
-      add(loops, offset, firstRow + int64_t(i));
-  schedule.divideChains(kernels);
-  schedule.makeTasks(kernels, /*padding=*/std::nullopt);
-  return schedule;
+    nest.loops.push_back({loop.count, loop.*side, distance});
+  llvm::SmallVector<Loop, 6> all = nest.loops;
+  bool isOneNest = addOffsets(offsets, order.pitch, all);
+  if (isOneNest)
+    nest.loops = all;
+  if (isWrite)
+    for (Loop &loop : nest.loops)
+      std::swap(loop.src, loop.dst);
+  sortAndMerge(nest.loops);
+  RowMoves moves;
+  moves.schedule.addElements(nest, /*elementBytes=*/1, {kernels, INT64_MAX});
+  moves.schedule.divideChains(kernels);
+  moves.schedule.makeTasks(kernels, /*padding=*/std::nullopt);
+  for (auto [i, offset] : llvm::enumerate(offsets)) {
+    int64_t row = (firstRow + int64_t(i)) * order.pitch;
+    if (i == 0 || !isOneNest)
+      moves.places.push_back(isWrite ? RowMoves::Place{row, offset}
+                                     : RowMoves::Place{offset, row});
+  }
+  return moves;
 }
 
 //===----------------------------------------------------------------------===//
@@ -314,7 +311,7 @@ void StepBytes::pack(const Move &move, int64_t pitch, bool fromRows,
 
 /// Runs of a block that are packed on their way from or to an array, of which
 /// the other side is a buffer.
-static Schedule packRuns(const Move &move, const StepBytes &bytes,
+static RowMoves packRuns(const Move &move, const StepBytes &bytes,
                          const BufferOrder &order, bool isWrite,
                          const KernelTable &kernels) {
   Move runs;
@@ -330,10 +327,11 @@ static Schedule packRuns(const Move &move, const StepBytes &bytes,
   std::reverse(runs.loops.begin(), runs.loops.end());
   bytes.pack(move, order.pitch, /*fromRows=*/isWrite, /*toRows=*/!isWrite,
              runs.parts, runs.bytes);
-  Schedule schedule;
-  schedule.moves.push_back(std::move(runs));
-  schedule.makeTasks(kernels, /*padding=*/std::nullopt);
-  return schedule;
+  RowMoves moves;
+  moves.schedule.moves.push_back(std::move(runs));
+  moves.schedule.makeTasks(kernels, /*padding=*/std::nullopt);
+  moves.places.push_back({0, 0});
+  return moves;
 }
 
 /// The block of such loops of a move.
@@ -377,10 +375,10 @@ static std::shared_ptr<PackedBlock> makeBlock(const Move &move,
 }
 
 void PackedBlock::streamWrites() {
-  for (Move &move : writes.moves)
+  for (Move &move : writes.schedule.moves)
     move.isStreamed = true;
-  writes.tasks.clear();
-  writes.makeTasks(kernels, /*padding=*/std::nullopt);
+  writes.schedule.tasks.clear();
+  writes.schedule.makeTasks(kernels, /*padding=*/std::nullopt);
 }
 
 /// Adds the moves of what blocks of `counts` steps leave of a nest.
@@ -436,20 +434,23 @@ void tessera::runtime::addPackedNest(const PackedNest &nest,
 // Moving
 //===----------------------------------------------------------------------===//
 
+void RowMoves::run(const char *from, char *to) const {
+  for (const Place &place : places)
+    for (const Task &task : schedule.tasks)
+      task.run(from + place.src, to + place.dst);
+}
+
 static void moveBlock(const PackedBlock &block, const char *src, char *dst) {
   constexpr int64_t kMost = PackedBlock::kBufferBytes;
   alignas(kLineBytes) char sources[kMost], outputs[kMost];
-  for (const Task &task : block.reads.tasks)
-    task.run(src, sources);
-  for (const Task &task : block.keeps.tasks)
-    task.run(dst, sources);
+  block.reads.run(src, sources);
+  block.keeps.run(dst, sources);
   const char *packed = sources;
   if (block.rows.groups > 0) {
     block.kernels.packBitRows(block.rows, sources, outputs);
     packed = outputs;
   }
-  for (const Task &task : block.writes.tasks)
-    task.run(packed, dst);
+  block.writes.run(packed, dst);
 }
 
 static void moveBlocks(const PackedBlock &block, llvm::ArrayRef<Loop> loops,

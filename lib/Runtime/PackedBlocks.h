@@ -28,6 +28,19 @@
 
 namespace tessera::runtime {
 
+/// Moves between an array and rows of a buffer, the same for each place.
+struct RowMoves {
+  /// Where they begin in the source and in the destination.
+  struct Place {
+    int64_t src, dst;
+  };
+
+  void run(const char *from, char *to) const;
+
+  Schedule schedule;
+  llvm::SmallVector<Place, 1> places;
+};
+
 /// How the steps of a block are moved. Each byte of the source that a step
 /// takes parts of has a row of the first buffer, with one byte for each step;
 /// so does each byte that it writes in the second one. There may be groups of
@@ -45,7 +58,7 @@ struct PackedBlock {
   int64_t steps = 1;
   /// From the source, the destination where some of its bits are kept, and to
   /// the destination.
-  Schedule reads, keeps, writes;
+  RowMoves reads, keeps, writes;
   /// How rows are packed; there are no groups where they are on their way.
   BitRows rows = {};
   /// What `rows` refer to.

@@ -334,13 +334,14 @@ static bool packsLines(const Move &move, bool hasLineRegisters) {
 
 /// The same of blocks: their runs are packed or copied to the destination.
 static bool writesBlockLines(const Move &move, bool hasLineRegisters) {
-  auto isOnLine = [](const Loop &loop) { return loop.dst % kLineBytes == 0; };
-  if (move.dstOffset % kLineBytes != 0 || !llvm::all_of(move.loops, isOnLine))
+  auto isOnLine = [](const auto &at) { return at.dst % kLineBytes == 0; };
+  const RowMoves &writes = move.block->writes;
+  if (move.dstOffset % kLineBytes != 0 || !llvm::all_of(move.loops, isOnLine) ||
+      !llvm::all_of(writes.places, isOnLine))
     return false;
-  return llvm::all_of(move.block->writes.moves, [=](const Move &write) {
+  return llvm::all_of(writes.schedule.moves, [=](const Move &write) {
     bool isCopy = write.kind == Move::Kind::Copy &&
                   write.runBytes % kLineBytes == 0 &&
-                  write.dstOffset % kLineBytes == 0 &&
                   llvm::all_of(write.loops, isOnLine);
     return isCopy || (write.kind == Move::Kind::PackBits &&
                       packsLines(write, hasLineRegisters));

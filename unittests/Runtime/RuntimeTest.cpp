@@ -903,7 +903,8 @@ TEST(Runtime, FormsOfPackedBlocks) {
         "      rows 64  src 128 dst 1\n      columns 128  src 1 dst 64\n"},
        // or between two moves of bytes, of which one keeps bits.
        {"s4[600,7]{0,1:E(4)}", "s4[600,7]{1,0:T(8,128)E(4)}",
-        "  read from the destination\n    copy of 1 byte, src 0 dst 320\n"
+        "  read from the destination at src 0 dst 320\n    copy of 1 byte, "
+        "src 0 dst 0\n"
         "      for 300  src 128 dst 1\n  pack 300 times 1 byte\n  write\n"}});
 }
 
