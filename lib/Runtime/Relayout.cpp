@@ -266,9 +266,8 @@ void PartialMove::takeShare(const Move &move, Share share) {
     if (move.fillBytes == 0)
       consider(run, kStepBytes);
   } else {
-    // What goes on in the next tile is not parted within one. Rows that padding
-    // follows are too few to be parted.
-    // Nor are the steps within a word.
+    // What goes on in the next tile is not parted within one, nor are words of
+    // bits. Rows that padding follows are too few to be parted.
     auto considerRuns = [&](Loop &inner, Loop &more) {
       if (more.count > 1 && move.kind != Move::Kind::PackBits)
         consider(more, std::max<int64_t>(kStepRows / inner.count, 1));

@@ -100,26 +100,31 @@ static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
   auto copied = packNests(nests, bits, /*forFill=*/false, kMaxRuntimeNests);
   if (!copied)
     return copied.takeError();
-  auto filled = packNests(fills, ElementBits(bits.dst), /*forFill=*/true,
+  auto packed = packNests(fills, ElementBits(bits.dst), /*forFill=*/true,
                           kMaxRuntimeNests);
-  if (!filled)
-    return filled.takeError();
+  if (!packed && !keepsPadding)
+    return packed.takeError();
+  std::vector<PackedNest> filled;
+  if (packed)
+    filled = std::move(*packed);
+  else
+    llvm::consumeError(packed.takeError());
   if (llvm::all_of(*copied, isOfWholeBytes) &&
-      llvm::all_of(*filled, isOfWholeBytes)) {
+      llvm::all_of(filled, isOfWholeBytes)) {
     auto getNests = [](llvm::ArrayRef<PackedNest> packed) {
       std::vector<StridedNest> strided;
       for (const PackedNest &nest : packed)
         strided.push_back(nest.strided);
       return strided;
     };
-    addMoves(getNests(*copied), getNests(*filled), keepsPadding, /*srcBytes=*/1,
+    addMoves(getNests(*copied), getNests(filled), keepsPadding, /*srcBytes=*/1,
              /*elementBytes=*/1, wholeBytes, kernels, schedule);
     return llvm::Error::success();
   }
   for (const PackedNest &nest : *copied)
     addPackedNest(nest, bits, kernels, schedule);
   if (!keepsPadding)
-    for (const PackedNest &nest : *filled)
+    for (const PackedNest &nest : filled)
       schedule.moves.push_back(planPackedFill(nest));
   return llvm::Error::success();
 }
