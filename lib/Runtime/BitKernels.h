@@ -153,35 +153,6 @@ void packTiles(const Job &job, const char *src, char *dst) {
 // Halves of bytes
 //===----------------------------------------------------------------------===//
 
-/// Two bytes of a step that get the halves of one byte of the source or, zipped
-/// with them, those of another: the round of an interleave below bytes.
-struct Halves {
-  bool isFound = false, isZip = false;
-  int64_t src[2] = {0, 0};
-};
-
-TESSERA_INLINE bool isPart(const BitPart &part, int shift, uint8_t mask) {
-  return part.shift == shift && part.mask == mask;
-}
-
-TESSERA_INLINE Halves findHalves(const Job &job) {
-  Halves halves;
-  if (job.numBytes != 2 || job.bytes[0].numParts != job.bytes[1].numParts)
-    return halves;
-  const BitPart *low = job.bytes[0].parts, *high = job.bytes[1].parts;
-  size_t numParts = job.bytes[0].numParts;
-  halves.isFound = isPart(low[0], 0, 0x0F) && isPart(high[0], -4, 0x0F) &&
-                   low[0].src == high[0].src && numParts <= 2;
-  halves.src[0] = low[0].src;
-  if (numParts != 2)
-    return halves;
-  halves.isFound &= isPart(low[1], 4, 0xF0) && isPart(high[1], 0, 0xF0) &&
-                    low[1].src == high[1].src;
-  halves.isZip = true;
-  halves.src[1] = low[1].src;
-  return halves;
-}
-
 /// The low halves of `a`, and of `b` above them; and the high ones. Without a
 /// zip, the signs of `a`.
 template <bool IsZip, typename V>
@@ -220,7 +191,7 @@ TESSERA_INLINE void packHalvesTile(const Halves &halves, int64_t pitch,
 
 template <typename R, int Ways, bool IsZip>
 void packHalvesTiles(const Job &job, const char *src, char *dst) {
-  const Halves halves = findHalves(job);
+  const Halves halves = job.halves;
   int64_t last = job.columns.count - R::kBytes, pitch = job.rows.src;
   auto sign = getSigns<R::kBytes>(job.signedBits);
   dst += job.bytes[0].dst;
@@ -242,7 +213,7 @@ void packHalvesRuns(const Job &job, const char *src, char *dst) {
   int64_t last = job.columns.count - R::kBytes;
   int64_t toLow = job.bytes[0].dst, toHigh = job.bytes[1].dst;
   auto sign = getSigns<R::kBytes>(job.signedBits);
-  src += findHalves(job).src[0];
+  src += job.halves.src[0];
   walk(job.loops, job.numLoops, src, dst, [=](const char *src, char *dst) {
     auto pack = [&](int64_t column) {
       V bytes = load<V>(src + column), low, high;
@@ -289,7 +260,7 @@ void packHalvesGroups(const Job &job, const char *src, char *dst) {
 
 /// Null where the halves of a word are not all taken so.
 template <typename R, int Ways> Kernel *chooseGroups(const Job &job) {
-  Halves halves = findHalves(job);
+  const Halves &halves = job.halves;
   bool isGroup = halves.isFound && job.columns.dst == 1 && halves.src[0] == 0;
   if (isGroup && halves.isZip && halves.src[1] == Ways / 2 &&
       job.moreColumns.count == Ways / 2)
@@ -302,21 +273,26 @@ template <typename R, int Ways> Kernel *chooseGroups(const Job &job) {
 /// Columns that are one run in the destination, for each byte of a step.
 template <typename R, int NumParts>
 void packRuns(const Job &job, const char *src, char *dst) {
+  struct {
+    PackedByte<R::kBytes, NumParts> byte;
+    typename R::V sign;
+  } packed;
+  packed.sign = getSigns<R::kBytes>(job.signedBits);
   int64_t last = job.columns.count - R::kBytes;
-  auto sign = getSigns<R::kBytes>(job.signedBits);
   for (size_t i = 0; i < job.numBytes; ++i) {
-    const PackedByte<R::kBytes, NumParts> byte(job.bytes[i], 0);
-    char *to = dst + job.bytes[i].dst;
-    walk(job.loops, job.numLoops, src, to, [&](const char *src, char *dst) {
-      auto pack = [&](int64_t column) {
-        R::write(dst + column, byte.pack(sign, [=](int64_t part) {
-          return load<typename R::V>(src + part + column);
-        }));
-      };
-      for (int64_t c = 0; c < last; c += R::kBytes)
-        pack(c);
-      pack(last);
-    });
+    packed.byte = {job.bytes[i], 0};
+    walk(job.loops, job.numLoops, src, dst + job.bytes[i].dst,
+         [&packed, last](const char *src, char *dst) {
+           const auto own = packed; // What is stored changes none of it.
+           auto pack = [&](int64_t column) {
+             R::write(dst + column, own.byte.pack(own.sign, [=](int64_t part) {
+               return load<typename R::V>(src + part + column);
+             }));
+           };
+           for (int64_t c = 0; c < last; c += R::kBytes)
+             pack(c);
+           pack(last);
+         });
   }
 }
 
@@ -430,7 +406,7 @@ TESSERA_INLINE size_t countParts(const Job &job) {
 }
 
 template <typename R> Kernel *chooseRuns(const Job &job) {
-  Halves halves = findHalves(job);
+  const Halves &halves = job.halves;
   if (halves.isFound && !halves.isZip)
     return packHalvesRuns<R>;
   switch (countParts(job)) {
@@ -449,7 +425,7 @@ template <typename R> Kernel *chooseRuns(const Job &job) {
 
 /// All bytes of a step are neighbours, and so are those of the next column.
 template <typename R, int Ways> Kernel *chooseTiles(const Job &job) {
-  Halves halves = findHalves(job);
+  const Halves &halves = job.halves;
   if (halves.isFound)
     return halves.isZip ? packHalvesTiles<R, Ways, true>
                         : packHalvesTiles<R, Ways, false>;
@@ -518,50 +494,6 @@ inline Kernel *choosePackBits(const Job &job) {
           kernel = chooseRegisters<Registers<kBytes, true>>(job);
     });
   return kernel;
-}
-
-//===----------------------------------------------------------------------===//
-// Rows of buffers
-//===----------------------------------------------------------------------===//
-
-template <int NumParts>
-void packBitRow(const BitRows &rows, const ByteParts &byte, const char *src,
-                char *dst) {
-  using V = Vector<1, kVectorBytes>;
-  const PackedByte<kVectorBytes, NumParts> parts(byte, 0);
-  auto sign = getSigns<kVectorBytes>(rows.signedBits);
-  int64_t last = rows.size - kVectorBytes;
-  for (int64_t group = 0; group < rows.groups; ++group) {
-    const char *from = src + group * rows.srcPitch;
-    char *to = dst + byte.dst + group * rows.dstPitch;
-    auto pack = [&](int64_t i) {
-      store(to + i, parts.pack(sign, [=](int64_t row) {
-        return load<V>(from + row + i);
-      }));
-    };
-    for (int64_t i = 0; i < last; i += kVectorBytes)
-      pack(i);
-    pack(last);
-  }
-}
-
-void packBitRows(const BitRows &rows, const char *src, char *dst) {
-  for (size_t i = 0; i < rows.numBytes; ++i) {
-    const ByteParts &byte = rows.bytes[i];
-    switch (byte.numParts) {
-    case 1:
-      packBitRow<1>(rows, byte, src, dst);
-      break;
-    case 2:
-      packBitRow<2>(rows, byte, src, dst);
-      break;
-    case 4:
-      packBitRow<4>(rows, byte, src, dst);
-      break;
-    default:
-      packBitRow<8>(rows, byte, src, dst);
-    }
-  }
 }
 
 } // namespace

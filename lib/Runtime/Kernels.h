@@ -147,6 +147,13 @@ struct GatherTable {
 constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;
 constexpr int64_t kMostGatheredBytes = 256;
 
+/// Two bytes of a step that get the halves of one byte of the source or, zipped
+/// with them, those of another: the round of an interleave below bytes.
+struct Halves {
+  bool isFound, isZip;
+  int64_t src[2];
+};
+
 struct PackedBlock;
 
 /// The loops of one call of a kernel, outermost first, and what each step of
@@ -191,6 +198,7 @@ struct Job {
   size_t numBytes;
   uint8_t mask;
   int signedBits;
+  Halves halves;
   /// Of bits that are moved by blocks, these.
   const PackedBlock *block;
 
@@ -204,19 +212,6 @@ using Kernel = void(const Job &job, const char *src, char *dst);
 /// take no longer than a few lines of memory.
 using KernelChoice = Kernel *(const Job &job);
 
-/// Groups of rows in buffers: those of bytes that parts are taken from, and of
-/// what is packed from them.
-struct BitRows {
-  int64_t groups;
-  /// Bytes of a row, no less than a register, and between groups.
-  int64_t size, srcPitch, dstPitch;
-  /// What becomes of the rows of a group; offsets are those of rows.
-  const ByteParts *bytes;
-  size_t numBytes;
-  int signedBits;
-};
-using PackBitRows = void(const BitRows &rows, const char *src, char *dst);
-
 /// Each step of the loops moves or fills one run.
 struct KernelTable {
   const char *name;
@@ -225,7 +220,6 @@ struct KernelTable {
   /// Runs of 1, 2, 4, 8 and 16 bytes.
   KernelChoice *transpose;
   KernelChoice *packBits;
-  PackBitRows *packBitRows;
   KernelChoice *fill;
   KernelChoice *gather;
   GatherRegisters gatherRegisters;

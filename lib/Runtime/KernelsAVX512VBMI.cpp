@@ -12,8 +12,7 @@
 
 #define TESSERA_VECTOR_BYTES 64
 
-#include "BitKernels.h"
-#include "GatherKernels.h"
+#include "KernelTables.h"
 
 namespace tessera::runtime {
 namespace {
@@ -30,18 +29,8 @@ Kernel *chooseTransposeWithShuffles(const Job &job) {
 
 } // namespace
 
-const KernelTable kAVX512VBMIKernels = {
-    "AVX-512 VBMI",
-    kVectorBytes,
-    chooseFromAVX512<&KernelTable::copy>,
-    chooseTransposeWithShuffles,
-    choosePackBits,
-    packBitRows,
-    chooseFromAVX512<&KernelTable::fill>,
-    chooseGather,
-    {kWideGatherBytes, kGatherBytes},
-    {getDenseLimits<1>(), getDenseLimits<2>(), getDenseLimits<4>(),
-     getDenseLimits<8>(), getDenseLimits<16>()},
-    fence};
+const KernelTable kAVX512VBMIKernels = makeTable(
+    "AVX-512 VBMI", chooseFromAVX512<&KernelTable::copy>,
+    chooseTransposeWithShuffles, chooseFromAVX512<&KernelTable::fill>);
 
 } // namespace tessera::runtime

@@ -14,8 +14,7 @@
 #ifndef TESSERA_LIB_RUNTIME_KERNELSIMPL_H
 #define TESSERA_LIB_RUNTIME_KERNELSIMPL_H
 
-#include "BitKernels.h"
-#include "GatherKernels.h"
+#include "KernelTables.h"
 
 namespace tessera::runtime {
 namespace {
@@ -56,19 +55,8 @@ Kernel *chooseFill(const Job &job) {
 
 } // namespace
 
-const KernelTable TESSERA_KERNEL_TABLE = {
-    TESSERA_KERNEL_NAME,
-    kVectorBytes,
-    chooseCopy,
-    chooseTranspose,
-    choosePackBits,
-    packBitRows,
-    chooseFill,
-    chooseGather,
-    {kWideGatherBytes, kGatherBytes},
-    {getDenseLimits<1>(), getDenseLimits<2>(), getDenseLimits<4>(),
-     getDenseLimits<8>(), getDenseLimits<16>()},
-    fence};
+const KernelTable TESSERA_KERNEL_TABLE =
+    makeTable(TESSERA_KERNEL_NAME, chooseCopy, chooseTranspose, chooseFill);
 
 } // namespace tessera::runtime
 

@@ -162,10 +162,7 @@ static void printBlock(const PackedBlock &block, llvm::raw_ostream &os,
   };
   printMoves("read", block.reads);
   printMoves("read from the destination", block.keeps);
-  if (block.rows.groups > 0)
-    os.indent(indent) << "pack " << block.steps << " times "
-                      << block.bytes.size()
-                      << (block.bytes.size() == 1 ? " byte\n" : " bytes\n");
+  printMoves("pack", block.packs);
   printMoves("write", block.writes);
 }
 

@@ -261,8 +261,8 @@ struct StepBytes {
     return most / kLineBytes * kLineBytes;
   }
   /// What a step of a move packs, with rows of buffers, `pitch` bytes apart, in
-  /// place of the source and of the destination. Kernels take powers of two of
-  /// parts: what is added has no bits.
+  /// place of the source and of the destination. Kernels take the same power of
+  /// two of parts for each byte: what is added has no bits.
   void pack(const Move &move, int64_t pitch, bool fromRows, bool toRows,
             std::vector<BitPart> &parts, std::vector<ByteParts> &bytes) const;
 
@@ -288,25 +288,35 @@ void StepBytes::pack(const Move &move, int64_t pitch, bool fromRows,
     int64_t row = llvm::lower_bound(sources, source) - sources.begin();
     return fromRows ? row * pitch : source;
   };
-  llvm::SmallVector<size_t> sizes;
+  size_t most = 0;
+  for (const ByteParts &byte : move.bytes)
+    most = std::max(most, byte.numParts);
+  size_t size = llvm::PowerOf2Ceil(most + (keepsBits ? 1 : 0));
   for (const ByteParts &byte : move.bytes) {
-    size_t begin = parts.size();
-    for (size_t i = 0; i < byte.numParts; ++i) {
-      const BitPart &part = byte.parts[i];
+    size_t end = parts.size() + size;
+    for (const BitPart &part : llvm::ArrayRef(byte.parts, byte.numParts))
       parts.push_back({getSource(part.src), part.shift, part.mask});
-    }
     if (keepsBits)
       parts.push_back({pitch * int64_t(sources.size()), 0,
                        static_cast<uint8_t>(~move.mask)});
-    size_t size = llvm::PowerOf2Ceil(parts.size() - begin);
-    parts.resize(begin + size, {parts[begin].src, 0, 0});
-    sizes.push_back(size);
+    parts.resize(end, {parts.back().src, 0, 0});
   }
-  const BitPart *next = parts.data();
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    bytes.push_back({toRows ? int64_t(i) * pitch : targets[i], next, size});
-    next += size;
-  }
+  for (size_t i = 0; i < move.bytes.size(); ++i)
+    bytes.push_back({toRows ? int64_t(i) * pitch : targets[i],
+                     parts.data() + i * size, size});
+}
+
+/// One move of `runs`, of which the first loop is the columns.
+static RowMoves makeRuns(Move runs, const KernelTable &kernels) {
+  runs.kind = Move::Kind::PackBits;
+  runs.columns = runs.loops.front();
+  runs.loops.erase(runs.loops.begin());
+  std::reverse(runs.loops.begin(), runs.loops.end());
+  RowMoves moves;
+  moves.schedule.moves.push_back(std::move(runs));
+  moves.schedule.makeTasks(kernels, /*padding=*/std::nullopt);
+  moves.places.push_back({0, 0});
+  return moves;
 }
 
 /// Runs of a block that are packed on their way from or to an array, of which
@@ -315,23 +325,29 @@ static RowMoves packRuns(const Move &move, const StepBytes &bytes,
                          const BufferOrder &order, bool isWrite,
                          const KernelTable &kernels) {
   Move runs;
-  runs.kind = Move::Kind::PackBits;
   runs.signedBits = move.signedBits;
   auto distances =
       order.getDistances(isWrite ? bytes.numSources() : bytes.numTargets());
   for (auto [loop, distance] : llvm::zip_equal(order.loops, distances))
     runs.loops.push_back(isWrite ? Loop{loop.count, distance, loop.dst}
                                  : Loop{loop.count, loop.src, distance});
-  runs.columns = runs.loops.front();
-  runs.loops.erase(runs.loops.begin());
-  std::reverse(runs.loops.begin(), runs.loops.end());
   bytes.pack(move, order.pitch, /*fromRows=*/isWrite, /*toRows=*/!isWrite,
              runs.parts, runs.bytes);
-  RowMoves moves;
-  moves.schedule.moves.push_back(std::move(runs));
-  moves.schedule.makeTasks(kernels, /*padding=*/std::nullopt);
-  moves.places.push_back({0, 0});
-  return moves;
+  return makeRuns(std::move(runs), kernels);
+}
+
+/// Rows of one buffer that become those of the other one.
+static RowMoves packRows(const Move &move, const StepBytes &bytes,
+                         const BufferOrder &order, const KernelTable &kernels) {
+  Move runs;
+  runs.signedBits = move.signedBits;
+  runs.loops.push_back({order.pitch, 1, 1});
+  if (order.groups > 1)
+    runs.loops.push_back({order.groups, bytes.numSources() * order.pitch,
+                          bytes.numTargets() * order.pitch});
+  bytes.pack(move, order.pitch, /*fromRows=*/true, /*toRows=*/true, runs.parts,
+             runs.bytes);
+  return makeRuns(std::move(runs), kernels);
 }
 
 /// The block of such loops of a move.
@@ -341,36 +357,30 @@ static std::shared_ptr<PackedBlock> makeBlock(const Move &move,
                                               const KernelTable &kernels) {
   auto block = std::make_shared<PackedBlock>(kernels);
   // What has far fewer bytes is transposed.
+  bool transposesWrites = bytes.numSources() >= 2 * bytes.numTargets();
   BufferOrder order =
-      bytes.numSources() >= 2 * bytes.numTargets()
+      transposesWrites
           ? BufferOrder(loops, &Loop::src, &Loop::dst, bytes.targets)
           : BufferOrder(loops, &Loop::dst, &Loop::src, bytes.sources);
   block->steps = order.size * order.groups;
-  bool packsReads = bytes.numSources() >= 2 * bytes.numTargets() &&
-                    !bytes.keepsBits && order.hasRuns(&Loop::src, kernels);
+  bool packsReads = transposesWrites && !bytes.keepsBits &&
+                    order.hasRuns(&Loop::src, kernels);
   bool packsWrites = !packsReads && order.hasRuns(&Loop::dst, kernels);
   RowPlanner sources = {order, bytes.numSources(), kernels};
   RowPlanner targets = {order, bytes.numTargets(), kernels};
-  block->reads = packsReads ? packRuns(move, bytes, order, false, kernels)
-                            : sources.plan(bytes.sources, /*firstRow=*/0,
-                                           &Loop::src, /*isWrite=*/false);
+  block->reads = packsReads
+                     ? packRuns(move, bytes, order, /*isWrite=*/false, kernels)
+                     : sources.plan(bytes.sources, /*firstRow=*/0, &Loop::src,
+                                    /*isWrite=*/false);
   if (bytes.keepsBits)
     block->keeps = sources.plan({0}, bytes.numSources() - 1, &Loop::dst,
                                 /*isWrite=*/false);
-  block->writes = packsWrites ? packRuns(move, bytes, order, true, kernels)
-                              : targets.plan(bytes.targets, /*firstRow=*/0,
-                                             &Loop::dst, /*isWrite=*/true);
-  if (packsReads || packsWrites)
-    return block;
-  bytes.pack(move, order.pitch, /*fromRows=*/true, /*toRows=*/true,
-             block->parts, block->bytes);
-  block->rows = {order.groups,
-                 std::max(order.size, order.groups == 1 ? order.pitch : 0),
-                 bytes.numSources() * order.pitch,
-                 bytes.numTargets() * order.pitch,
-                 block->bytes.data(),
-                 block->bytes.size(),
-                 move.signedBits};
+  if (!packsReads && !packsWrites)
+    block->packs = packRows(move, bytes, order, kernels);
+  block->writes = packsWrites
+                      ? packRuns(move, bytes, order, /*isWrite=*/true, kernels)
+                      : targets.plan(bytes.targets, /*firstRow=*/0, &Loop::dst,
+                                     /*isWrite=*/true);
   return block;
 }
 
@@ -401,11 +411,15 @@ static void addRemainders(const PackedNest &nest,
   }
 }
 
+bool tessera::runtime::isOfWholeBytes(const PackedNest &nest) {
+  return nest.mask == 0xFF && nest.packedBytes.empty();
+}
+
 void tessera::runtime::addPackedNest(const PackedNest &nest,
                                      const ElementBits &bits,
                                      const Kernels &kernels,
                                      Schedule &schedule) {
-  if (nest.mask == 0xFF && nest.packedBytes.empty()) {
+  if (isOfWholeBytes(nest)) {
     ElementNest elements = getBytes(nest.strided, 1, 1);
     return schedule.addElements(elements, /*elementBytes=*/1, kernels);
   }
@@ -445,12 +459,8 @@ static void moveBlock(const PackedBlock &block, const char *src, char *dst) {
   alignas(kLineBytes) char sources[kMost], outputs[kMost];
   block.reads.run(src, sources);
   block.keeps.run(dst, sources);
-  const char *packed = sources;
-  if (block.rows.groups > 0) {
-    block.kernels.packBitRows(block.rows, sources, outputs);
-    packed = outputs;
-  }
-  block.writes.run(packed, dst);
+  block.packs.run(sources, outputs);
+  block.writes.run(block.packs.places.empty() ? sources : outputs, dst);
 }
 
 static void moveBlocks(const PackedBlock &block, llvm::ArrayRef<Loop> loops,

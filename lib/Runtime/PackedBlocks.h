@@ -56,15 +56,14 @@ struct PackedBlock {
 
   const KernelTable &kernels;
   int64_t steps = 1;
-  /// From the source, the destination where some of its bits are kept, and to
-  /// the destination.
-  RowMoves reads, keeps, writes;
-  /// How rows are packed; there are no groups where they are on their way.
-  BitRows rows = {};
-  /// What `rows` refer to.
-  std::vector<ByteParts> bytes;
-  std::vector<BitPart> parts;
+  /// From the source, the destination where some of its bits are kept, from
+  /// one buffer to the other, unless bytes are packed on their way, and to the
+  /// destination.
+  RowMoves reads, keeps, packs, writes;
 };
+
+/// Whether all of a nest is whole bytes, which keep their bits.
+bool isOfWholeBytes(const PackedNest &nest);
 
 /// Adds the moves of a nest of bytes that elements share.
 void addPackedNest(const PackedNest &nest, const ElementBits &bits,

@@ -12,7 +12,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdlib>
-#include <tuple>
 
 using namespace tessera;
 using namespace tessera::runtime;
@@ -391,42 +390,54 @@ static bool takeWordColumns(Move &move, int64_t leastColumns,
   return true;
 }
 
+Halves tessera::runtime::findHalves(llvm::ArrayRef<ByteParts> bytes) {
+  Halves halves = {};
+  if (bytes.size() != 2 || bytes[0].numParts != bytes[1].numParts)
+    return halves;
+  auto isPart = [](const BitPart &part, int shift, uint8_t mask) {
+    return part.shift == shift && part.mask == mask;
+  };
+  const BitPart *low = bytes[0].parts, *high = bytes[1].parts;
+  size_t numParts = bytes[0].numParts;
+  halves.isFound = isPart(low[0], 0, 0x0F) && isPart(high[0], -4, 0x0F) &&
+                   low[0].src == high[0].src && numParts <= 2;
+  halves.src[0] = low[0].src;
+  if (numParts != 2)
+    return halves;
+  halves.isFound &= isPart(low[1], 4, 0xF0) && isPart(high[1], 0, 0xF0) &&
+                    low[1].src == high[1].src;
+  halves.isZip = true;
+  halves.src[1] = low[1].src;
+  return halves;
+}
+
+/// What has become columns, rows, or more columns, is no loop any more.
+static void dropRuns(Move &move) {
+  llvm::erase_if(move.loops, [](const Loop &loop) {
+    return loop.src == 1 || loop.dst == 1;
+  });
+}
+
 /// Makes words of which all halves of bytes go to runs the columns, and what
 /// lies within a word more of them.
 static bool takeHalvesColumns(Move &move, int64_t leastColumns) {
   Loop *columns = findLoop(move, &Loop::dst, 1);
+  Halves halves = findHalves(move.bytes);
   if (columns == move.loops.end() || columns->count < leastColumns ||
-      move.mask != 0xFF || move.bytes.size() != 2)
+      move.mask != 0xFF || !halves.isFound || halves.src[0] != 0)
     return false;
   int64_t word = columns->src;
-  bool isZip = move.bytes.front().numParts == 2;
   Loop *inner = findLoop(move, &Loop::src, 1);
   bool hasInner = inner != move.loops.end() && inner != columns;
   int64_t steps = hasInner ? inner->count : 1;
-  // The second one is the higher half of each, see `Halves`.
-  using Part = std::tuple<int64_t, int, int>;
-  auto isOf = [](const ByteParts &byte, llvm::ArrayRef<Part> parts) {
-    return byte.numParts == parts.size() &&
-           std::equal(parts.begin(), parts.end(), byte.parts,
-                      [](const Part &part, const BitPart &other) {
-                        return part == Part{other.src, other.shift, other.mask};
-                      });
-  };
-  llvm::SmallVector<Part> low = {{0, 0, 0x0F}}, high = {{0, -4, 0x0F}};
-  if (isZip) {
-    low.push_back({word / 2, 4, 0xF0});
-    high.push_back({word / 2, 0, 0xF0});
-  }
   if ((word != 2 && word != 4 && word != 8) ||
-      steps != (isZip ? word / 2 : word) || !isOf(move.bytes[0], low) ||
-      !isOf(move.bytes[1], high))
+      steps != (halves.isZip ? word / 2 : word) ||
+      (halves.isZip && halves.src[1] != word / 2))
     return false;
   move.columns = *columns;
   if (hasInner)
     move.moreColumns = *inner;
-  llvm::erase_if(move.loops, [](const Loop &loop) {
-    return loop.src == 1 || loop.dst == 1;
-  });
+  dropRuns(move);
   return true;
 }
 
@@ -456,9 +467,7 @@ bool tessera::runtime::takeColumns(Move &move, int64_t leastColumns,
   move.columns = *columns;
   if (hasRows)
     move.rows = *rows;
-  llvm::erase_if(move.loops, [](const Loop &loop) {
-    return loop.src == 1 || loop.dst == 1;
-  });
+  dropRuns(move);
   return true;
 }
 

@@ -57,6 +57,9 @@ Move planFill(const StridedNest &nest, int64_t elementBytes);
 Move planPacked(const PackedNest &nest, const ElementBits &bits);
 Move planPackedFill(const PackedNest &nest);
 
+/// Whether a step of such a move takes bytes apart, or zips their halves.
+Halves findHalves(llvm::ArrayRef<ByteParts> bytes);
+
 /// Makes neighbours in the source the columns of such a move, if there are
 /// enough of them, and they are runs of the destination or all that a step
 /// writes are; or words of neighbours that become bytes of runs, if there are

@@ -85,11 +85,6 @@ static void addMoves(llvm::ArrayRef<StridedNest> nests,
       schedule.moves.push_back(planFill(nest, elementBytes));
 }
 
-/// Whether all of a nest is whole bytes, which keep their bits.
-static bool isOfWholeBytes(const PackedNest &nest) {
-  return nest.mask == 0xFF && nest.packedBytes.empty();
-}
-
 /// Adds moves of bytes that elements share, on one side at least, and fills.
 /// Padding keeps its bytes where these lie behind runs of whole bytes.
 static llvm::Error addPackedMoves(llvm::ArrayRef<StridedNest> nests,
@@ -234,6 +229,7 @@ Task tessera::runtime::makeTask(
   job.numBytes = move.bytes.size();
   job.mask = move.mask;
   job.signedBits = move.signedBits;
+  job.halves = findHalves(move.bytes);
   job.block = move.block.get();
   if (padding)
     for (size_t i = 0; i < kFillerBytes; ++i)

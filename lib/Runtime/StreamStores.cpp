@@ -314,35 +314,34 @@ static bool isOfLongRuns(const Move &move, bool hasLineRegisters) {
          (run >= kMinStreamedRun || makesSeams(move));
 }
 
+/// Whether a loop, a byte or a place begins at lines of the destination.
+static bool isOnLine(int64_t bytes) { return bytes % kLineBytes == 0; }
+template <typename T> static bool areOnLines(const T &all) {
+  return llvm::all_of(all, [](const auto &at) { return isOnLine(at.dst); });
+}
+
 /// Whether registers are packed into whole lines, one behind the other; short
 /// ones to one place at a time.
 static bool packsLines(const Move &move, bool hasLineRegisters) {
-  auto isOnLine = [](int64_t bytes) { return bytes % kLineBytes == 0; };
   bool isOnLines = isOnLine(move.dstOffset) && isOnLine(move.moreColumns.dst) &&
                    isOnLine(move.columns.count * move.columns.dst) &&
-                   llvm::all_of(move.loops, [&](const Loop &loop) {
-                     return isOnLine(loop.dst);
-                   });
+                   areOnLines(move.loops);
   if (move.columns.count == 1 || !isOnLines)
     return false;
   return move.columns.dst > 1 ||
          ((hasLineRegisters || move.bytes.size() == 1) &&
-          llvm::all_of(move.bytes, [&](const ByteParts &byte) {
-            return isOnLine(byte.dst);
-          }));
+          areOnLines(move.bytes));
 }
 
 /// The same of blocks: their runs are packed or copied to the destination.
 static bool writesBlockLines(const Move &move, bool hasLineRegisters) {
-  auto isOnLine = [](const auto &at) { return at.dst % kLineBytes == 0; };
   const RowMoves &writes = move.block->writes;
-  if (move.dstOffset % kLineBytes != 0 || !llvm::all_of(move.loops, isOnLine) ||
-      !llvm::all_of(writes.places, isOnLine))
+  if (!isOnLine(move.dstOffset) || !areOnLines(move.loops) ||
+      !areOnLines(writes.places))
     return false;
   return llvm::all_of(writes.schedule.moves, [=](const Move &write) {
-    bool isCopy = write.kind == Move::Kind::Copy &&
-                  write.runBytes % kLineBytes == 0 &&
-                  llvm::all_of(write.loops, isOnLine);
+    bool isCopy = write.kind == Move::Kind::Copy && isOnLine(write.runBytes) &&
+                  areOnLines(write.loops);
     return isCopy || (write.kind == Move::Kind::PackBits &&
                       packsLines(write, hasLineRegisters));
   });

@@ -905,7 +905,9 @@ TEST(Runtime, FormsOfPackedBlocks) {
        {"s4[600,7]{0,1:E(4)}", "s4[600,7]{1,0:T(8,128)E(4)}",
         "  read from the destination at src 0 dst 320\n    copy of 1 byte, "
         "src 0 dst 0\n"
-        "      for 300  src 128 dst 1\n  pack 300 times 1 byte\n  write\n"}});
+        "      for 300  src 128 dst 1\n  pack\n    pack bits of 1 byte, src 0 "
+        "dst 0\n"
+        "      columns 320  src 1 dst 1\n  write\n"}});
 }
 
 // Tiles are read from end to end; those with many rows that begin at one set of
