@@ -82,13 +82,13 @@ TESSERA_INLINE PicksOfAll<Bytes, sizeof...(I)> makePicks(const uint8_t *numbers,
 }
 
 /// Register number `r` of some blocks.
-template <int Bytes, int Ways, bool IsShared>
+template <int Bytes, int Ways, int Windows>
 TESSERA_INLINE void gatherRegister(const GatherTable &table, int64_t r,
                                    const char *src, char *dst,
                                    const Loop &blocks) {
-  constexpr int kPart = Bytes == kWideGatherBytes ? Bytes : kLaneBytes;
-  constexpr int kParts = Bytes / kPart;
-  constexpr int kPlaces = IsShared ? Ways : Ways * kParts;
+  constexpr int kWindow =
+      Bytes == kWideGatherBytes ? Bytes / Windows : kLaneBytes;
+  constexpr int kParts = Bytes / kWindow, kPlaces = Ways * Windows;
   using V = Vector<8, Bytes>;
   int64_t places[kPlaces];
   TESSERA_UNROLL
@@ -101,11 +101,11 @@ TESSERA_INLINE void gatherRegister(const GatherTable &table, int64_t r,
     V all = {};
     TESSERA_UNROLL
     for (int k = 0; k < Ways; ++k) {
-      Vector<8, kPart> parts[kParts];
+      Vector<8, kWindow> parts[kParts];
       TESSERA_UNROLL
       for (int l = 0; l < kParts; ++l)
         parts[l] =
-            load<Vector<8, kPart>>(src + places[IsShared ? k : k * kParts + l]);
+            load<Vector<8, kWindow>>(src + places[k * Windows + l % Windows]);
       V window = load<V>(reinterpret_cast<const char *>(parts));
       all = picks.of[k].addTo(all, window);
     }
@@ -115,38 +115,46 @@ TESSERA_INLINE void gatherRegister(const GatherTable &table, int64_t r,
   }
 }
 
-template <int Bytes, int Ways, bool IsShared>
+template <int Bytes, int Ways, int Windows>
 __attribute__((noinline)) void gatherBlocks(const GatherTable &table,
                                             int64_t size, const char *src,
                                             char *dst, const Loop &blocks) {
   for (int64_t r = 0, at = 0; at < size; ++r, at += Bytes)
-    gatherRegister<Bytes, Ways, IsShared>(
-        table, r, src, dst + least(at, size - Bytes), blocks);
+    gatherRegister<Bytes, Ways, Windows>(table, r, src,
+                                         dst + least(at, size - Bytes), blocks);
 }
 
 using GatherBlocks = void(const GatherTable &table, int64_t size,
                           const char *src, char *dst, const Loop &blocks);
 
-template <int Bytes, bool IsShared, int Ways = 1>
+template <int Bytes, int Windows, int Ways = 1>
 GatherBlocks *chooseGatherBlocks(int64_t ways) {
   if (ways == Ways)
-    return gatherBlocks<Bytes, Ways, IsShared>;
-  if constexpr (Ways < (IsShared ? kMostGatherWays : kMostSeparateWays))
-    return chooseGatherBlocks<Bytes, IsShared, Ways + 1>(ways);
+    return gatherBlocks<Bytes, Ways, Windows>;
+  constexpr int kMost = Windows == 1                ? kMostGatherWays
+                        : Bytes == kWideGatherBytes ? kMostWideWays
+                                                    : kMostSeparateWays;
+  if constexpr (Ways < kMost)
+    return chooseGatherBlocks<Bytes, Windows, Ways + 1>(ways);
   return nullptr;
 }
 
 GatherBlocks *chooseGatherBlocks(const GatherTable &table) {
   if constexpr (kWideGatherBytes > 0)
     if (table.registerBytes == kWideGatherBytes)
-      return chooseGatherBlocks<kWideGatherBytes, true>(table.ways);
+      return table.windows == 1
+                 ? chooseGatherBlocks<kWideGatherBytes, 1>(table.ways)
+             : table.windows == 2
+                 ? chooseGatherBlocks<kWideGatherBytes, 2>(table.ways)
+                 : chooseGatherBlocks<kWideGatherBytes, 4>(table.ways);
   if constexpr (kGatherBytes > kLaneBytes)
     if (table.registerBytes == kGatherBytes)
-      return table.isShared
-                 ? chooseGatherBlocks<kGatherBytes, true>(table.ways)
-                 : chooseGatherBlocks<kGatherBytes, false>(table.ways);
+      return table.windows == 1
+                 ? chooseGatherBlocks<kGatherBytes, 1>(table.ways)
+                 : chooseGatherBlocks<kGatherBytes, kGatherBytes / kLaneBytes>(
+                       table.ways);
   if constexpr (kGatherBytes > 0)
-    return chooseGatherBlocks<kLaneBytes, true>(table.ways);
+    return chooseGatherBlocks<kLaneBytes, 1>(table.ways);
   return nullptr;
 }
 

@@ -99,9 +99,20 @@ namespace {
 /// Bytes of the source, and the number that each byte of a register, or of a
 /// lane, has among them.
 struct Window {
+  /// Adds the numbers of its bytes to those of a register or of a lane, which
+  /// has it behind `before` others.
+  void putNumbers(int64_t before, llvm::MutableArrayRef<uint8_t> all) const {
+    for (size_t i = 0; i < all.size(); ++i)
+      if (numbers[i] != GatherTable::kNone)
+        all[i] = before + numbers[i];
+  }
+
   int64_t place;
   std::array<uint8_t, kMostRegisterBytes> numbers;
 };
+
+/// The windows of one part of a register.
+using PartWindows = llvm::SmallVector<Window, 4>;
 
 /// Where the elements of a block come from, in the order of the destination.
 struct Sources {
@@ -111,8 +122,8 @@ struct Sources {
   /// Bytes of the source between which they lie.
   int64_t span() const { return end - begin; }
   /// The windows of so many bytes of the block, from `begin` on.
-  llvm::SmallVector<Window, 4> getWindows(int64_t begin, int64_t bytes,
-                                          int64_t windowBytes) const;
+  PartWindows getWindows(int64_t begin, int64_t bytes,
+                         int64_t windowBytes) const;
 
   int64_t elementBytes;
   std::vector<int64_t> elements;
@@ -132,8 +143,8 @@ Sources::Sources(llvm::ArrayRef<Loop> block, int64_t elementBytes)
   end = *last + elementBytes;
 }
 
-llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin, int64_t bytes,
-                                                 int64_t windowBytes) const {
+PartWindows Sources::getWindows(int64_t begin, int64_t bytes,
+                                int64_t windowBytes) const {
   struct Element {
     int64_t src, at;
   };
@@ -142,7 +153,7 @@ llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin, int64_t bytes,
     sorted.push_back({elements[(begin + at) / elementBytes], at});
   llvm::sort(sorted,
              [](const Element &a, const Element &b) { return a.src < b.src; });
-  llvm::SmallVector<Window, 4> windows;
+  PartWindows windows;
   for (const Element &element : sorted) {
     bool isWithin = !windows.empty() && element.src + elementBytes <=
                                             windows.back().place + windowBytes;
@@ -159,50 +170,62 @@ llvm::SmallVector<Window, 4> Sources::getWindows(int64_t begin, int64_t bytes,
 }
 
 namespace {
-/// A way to gather: by registers of `bytes`, of which each part has windows of
-/// its own. A register takes `kStore` half cycles and `perWay` for each window.
+/// A method to gather: by registers of `bytes`, of which each part picks from
+/// its own windows, `windows` of them in each way. A register takes `kStore`
+/// half cycles and `perWay` for each way.
 struct GatherMethod {
   static constexpr int64_t kStore = 6;
 
-  int64_t bytes, partBytes, windowBytes, perWay, mostWays;
+  int64_t bytes, partBytes, windowBytes, windows, perWay, mostWays;
 };
 } // namespace
 
-/// The table of a method. Nothing for more than `mostWays`, or where all of the
-/// source is no window.
+/// Makes the table of the windows of all parts. Those that have fewer than
+/// others read their first one again, of which they pick none.
+static void putWindows(llvm::ArrayRef<PartWindows> parts,
+                       const GatherMethod &method, Gather &gather) {
+  int64_t part = method.partBytes, numParts = method.bytes / part;
+  int64_t windows = method.windows, ways = gather.ways;
+  gather.places.resize(parts.size() * ways * windows);
+  gather.numbers.assign(parts.size() * ways * part, GatherTable::kNone);
+  for (int64_t i = 0; i < int64_t(parts.size()); ++i)
+    for (int64_t k = 0; k < ways * windows; ++k) {
+      bool isRead = k < int64_t(parts[i].size());
+      const Window &window = parts[i][isRead ? k : 0];
+      int64_t way =
+          (i / numParts * ways + k / windows) * numParts + i % numParts;
+      gather.places[way * windows + k % windows] = window.place;
+      if (isRead)
+        window.putNumbers(k % windows * method.windowBytes,
+                          {&gather.numbers[way * part], size_t(part)});
+    }
+}
+
+/// The gather of a method. Nothing for more than `mostWays`, or where all of
+/// the source is no window.
 static std::optional<Gather> makeGather(const Sources &sources,
                                         const GatherMethod &method,
                                         int64_t mostWays) {
-  int64_t width = method.bytes, part = method.partBytes;
-  if (sources.numBytes() < width || sources.span() < method.windowBytes)
+  int64_t bytes = sources.numBytes(), width = method.bytes;
+  if (bytes < width || sources.span() < method.windowBytes)
     return std::nullopt;
-  Gather gather;
-  std::vector<llvm::SmallVector<Window, 4>> parts;
-  int64_t bytes = sources.numBytes();
+  std::vector<PartWindows> parts;
+  int64_t mostWindows = 0;
   for (int64_t at = 0; at < bytes; at += width)
-    for (int64_t i = 0; i < width; i += part) {
-      parts.push_back(sources.getWindows(std::min(at, bytes - width) + i, part,
-                                         method.windowBytes));
-      gather.ways = std::max<int64_t>(gather.ways, parts.back().size());
-      if (gather.ways > mostWays)
+    for (int64_t i = 0; i < width; i += method.partBytes) {
+      parts.push_back(sources.getWindows(std::min(at, bytes - width) + i,
+                                         method.partBytes, method.windowBytes));
+      mostWindows = std::max<int64_t>(mostWindows, parts.back().size());
+      if (mostWindows > mostWays * method.windows)
         return std::nullopt;
     }
-  // Parts of fewer windows read the first one again, of which they pick none.
-  size_t numParts = width / part, ways = gather.ways;
+  Gather gather;
   gather.registerBytes = width;
-  gather.isShared = numParts == 1;
-  gather.places.resize(parts.size() * ways);
-  gather.numbers.assign(parts.size() * ways * part, GatherTable::kNone);
-  for (auto [i, windows] : llvm::enumerate(parts))
-    for (size_t k = 0; k < ways; ++k) {
-      const Window &window = windows[k < windows.size() ? k : 0];
-      size_t to = (i / numParts * ways + k) * numParts + i % numParts;
-      gather.places[to] = window.place;
-      if (k < windows.size())
-        std::copy_n(window.numbers.begin(), part,
-                    gather.numbers.begin() + to * part);
-    }
+  gather.partBytes = method.partBytes;
+  gather.windows = method.windows * (width / method.partBytes);
+  gather.ways = llvm::divideCeil(mostWindows, method.windows);
   gather.srcSpan = sources.span();
+  putWindows(parts, method, gather);
   return gather;
 }
 
@@ -213,14 +236,17 @@ static std::optional<Gather> chooseGather(const Sources &sources,
                                           int64_t mostCycles) {
   // Windows of parts are put together; long ones lie across two lines, most of
   // them.
-  constexpr int64_t kShared = 3, kSeparate = 4, kLong = 6;
+  constexpr int64_t kShared = 3, kSeparate = 4, kLong = 6, kHalves = 6,
+                    kQuarters = 8;
   constexpr int64_t kWindow = GatherRegisters::kWindowBytes;
   int64_t wide = registers.wideBytes, lanes = registers.laneBytes;
   int64_t width = sources.numBytes() < lanes ? kWindow : lanes;
   const GatherMethod methods[] = {
-      {wide, wide, wide, kLong, kMostGatherWays},
-      {width, width, kWindow, kShared, kMostGatherWays},
-      {width, kWindow, kWindow, kSeparate, kMostSeparateWays}};
+      {wide, wide, wide, 1, kLong, kMostGatherWays},
+      {wide, wide, wide / 2, 2, kHalves, kMostWideWays},
+      {wide, wide, wide / 4, 4, kQuarters, kMostWideWays},
+      {width, width, kWindow, 1, kShared, kMostGatherWays},
+      {width, kWindow, kWindow, 1, kSeparate, kMostSeparateWays}};
   std::optional<Gather> best;
   int64_t left = 2 * mostCycles;
   for (const GatherMethod &method : methods) {

@@ -78,11 +78,12 @@ constexpr int64_t kMaxWordBytes = 8;
 enum class SquareSides : uint8_t { Both, Source, Destination };
 constexpr int64_t kRunOfSquare = 4;
 
-/// The registers of gathers. Wide ones pick bytes from windows as long as they
-/// are; each lane of others, of `laneBytes` or of one lane, from windows as
-/// long as a lane. 0: there are none.
+/// The registers of gathers. Wide ones pick bytes from windows that together
+/// are as long as they are: one, two, or `kMostWideWindows`; each lane of
+/// others, of `laneBytes` or of one lane, from a window as long as a lane. 0:
+/// there are none.
 struct GatherRegisters {
-  static constexpr int64_t kWindowBytes = 16;
+  static constexpr int64_t kWindowBytes = 16, kMostWideWindows = 4;
 
   int64_t wideBytes, laneBytes;
 };
@@ -125,26 +126,29 @@ private:
 };
 
 /// How the registers of a block of the destination are put together, one behind
-/// another: each of windows of the source, of which it picks bytes. The last
-/// register ends with the block.
+/// another: each in some ways, which are windows of the source of which it
+/// picks bytes. The last register ends with the block.
 struct GatherTable {
   /// The number of a byte that comes from another window.
   static constexpr uint8_t kNone = 0x80;
 
   int64_t registerBytes;
-  /// Windows of a register, or of each lane of it.
   int64_t ways;
-  bool isShared;
-  /// For each register, where these begin, from where the source of the block
-  /// does. For each way, those of all lanes, if they have their own.
+  /// Of each way: 1, or as many as are put together to a register. Lanes share
+  /// one, or have one each.
+  int64_t windows;
+  /// For each register and way, where these begin, from where the source of the
+  /// block does.
   const int64_t *places;
-  /// For each register and way, the number that each byte has in its window.
+  /// For each register and way, the number that each byte has in the windows,
+  /// or in that of its lane.
   const uint8_t *numbers;
 };
-/// The most windows of a register, and of a lane; and the bytes of a block: its
-/// last register may be one that overlaps the one before, and its table is soon
-/// made.
-constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8;
+/// The most ways of one window, of one for each lane, and of several that a
+/// wide register picks from; and the bytes of a block: its last register may be
+/// one that overlaps the one before, and its table is soon made.
+constexpr int64_t kMostGatherWays = 16, kMostSeparateWays = 8,
+                  kMostWideWays = 4;
 constexpr int64_t kMostGatheredBytes = 256;
 
 /// Two bytes of a step that get the halves of one byte of the source or, zipped

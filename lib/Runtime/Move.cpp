@@ -183,8 +183,8 @@ void Move::print(llvm::raw_ostream &os, unsigned indent) const {
     os << ", squares of " << square << " by " << square
        << getSidesName(squareSides);
   if (kind == Kind::Gather)
-    os << ", " << gather.ways << " windows of a "
-       << (gather.isShared ? "register" : "lane");
+    os << ", " << gather.countWindows() << " windows of a "
+       << (gather.partBytes == gather.registerBytes ? "register" : "lane");
   os << (blocks.packsRows ? ", rows packed" : "")
      << (blocks.prefetchesToL2 ? ", prefetched to L2" : "") << "\n";
   for (const Loop &loop : llvm::ArrayRef(loops).drop_front(numShared))

@@ -41,11 +41,18 @@ struct ElementNest {
 /// What a GatherTable points to.
 struct Gather {
   GatherTable getTable() const {
-    return {registerBytes, ways, isShared, places.data(), numbers.data()};
+    return {registerBytes, ways, windows, places.data(), numbers.data()};
   }
 
-  int64_t registerBytes = 0, ways = 0;
-  bool isShared = true;
+  /// Windows of each part.
+  int64_t countWindows() const {
+    return ways * windows / (registerBytes / partBytes);
+  }
+
+  int64_t registerBytes = 0, ways = 0, windows = 1;
+  /// Bytes of a register that are picked from the same windows: all, or those
+  /// of a lane.
+  int64_t partBytes = 0;
   std::vector<int64_t> places;
   std::vector<uint8_t> numbers;
   /// Bytes of the source between which all of a block lies.

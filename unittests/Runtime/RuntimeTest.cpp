@@ -358,7 +358,8 @@ static void checkPairs(int count, llvm::ArrayRef<LayoutPair> pairs) {
 
 // Blocks of the destination that are put together from a few places of the
 // source: of elements of each width, of less than a register and of several,
-// with what is left of a loop, and with padding behind them.
+// with what is left of a loop, and with padding behind them; and what is
+// interleaved by short runs, or divided into such.
 TEST(Runtime, Gathers) {
   checkPairs(40, {{"u8[70,3,40]", "", "{1,2,0}"},
                   {"u8[90,5,7]", "", "{1,2,0}"},
@@ -378,6 +379,12 @@ TEST(Runtime, Gathers) {
                   {"u8[13,160,5]", "{1,0,2:T(8,128)(4,1)}", "{2,1,0}"},
                   {"u8[7,40,130]", "{2,1,0:T(8,128)(4,1)}", "{0,1,2}"},
                   {"u8[6,3,45]", "", "{1,2,0:T(*,16)PV(one)}"},
+                  {"bf16[70,40]", "{1,0:T(16,128)(2,1)}", "{1,0:T(128,8)}"},
+                  {"bf16[67,43]", "{1,0:T(128,8)}", "{1,0:T(8,128)(2,1)}"},
+                  {"u8[130,50]", "{1,0:T(32,128)(4,1)}", "{1,0:T(128,8)}"},
+                  {"u8[130,50]", "{1,0:T(128,16)}", "{1,0:T(8,128)(4,1)}"},
+                  {"f32[70,9]", "{1,0:T(4,128)(2,1)}", "{1,0:T(32,4)}"},
+                  {"u8[8,40,22]", "{1,0,2}", "{0,1,2}"},
                   // Few blocks in the innermost loop.
                   {"u8[30,5,96]", "", "{1,2,0}"},
                   {"u8[19,96,5]", "", "{1,2,0}"}});
@@ -991,6 +998,18 @@ TEST(Runtime, GatheredBlocks) {
                         "register\n  for 2000  src 120 dst 120\n"),
               std::string::npos)
         << wide;
+  // Two or four shorter ones are put together.
+  for (auto [source, destination, text] :
+       {std::tuple("bf16[256,256]{1,0:T(16,128)(2,1)}",
+                   "bf16[256,256]{1,0:T(128,8)}",
+                   "gather of 256 bytes, src 0 dst 0, 2 windows of a register"),
+        {"u8[8,40,224]{1,0,2}", "u8[8,40,224]{0,1,2}",
+         "gather of 160 bytes, src 0 dst 0, 8 windows of a register"}}) {
+    std::string moves = printMoves(source, destination, /*vectorBytes=*/0,
+                                   /*streamedBytes=*/int64_t(1) << 40);
+    if (moves.find("VBMI") != std::string::npos)
+      EXPECT_NE(moves.find(text), std::string::npos) << moves;
+  }
   // They bypass the caches unless other moves write parts of their lines.
   for (auto [array, order, isStreamed] :
        {std::tuple("u8[2000,3,40]", "{1,2,0}", true),
