@@ -208,7 +208,9 @@ public:
                   isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)),
         isGathered(isInOneSet<RunBytes>(job.rows.src)),
         isRagged(!isOnLine(job.rows.src) || !isOnLine(job.moreRows.src)),
-        isCrowded(isInOneSet<RunBytes>(job.columns.dst) && isRagged) {}
+        isCrowded(isInOneSet<RunBytes>(job.columns.dst) && isRagged),
+        fits(rows.more.count <= 1 &&
+             !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;
@@ -223,6 +225,9 @@ public:
       if (left >= kLaneRuns && left < kTileRows)
         return moveBands<kLaneRuns, kLaneRuns>(src, dst, row);
     }
+    if constexpr (kTakesLanes)
+      if (isTall && isWide && fits)
+        return moveLanes(src, dst);
     if (isTall && isWide && !isCrowded)
       return moveBands<kTileRows, kLine>(src, dst, row);
     bool isNarrow = columns.count() < kLaneRuns;
@@ -247,6 +252,11 @@ private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
   static constexpr int64_t kLaneRuns = kLaneBytes / RunBytes;
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
+  /// Whether tiles may take a lane of each row, and the next ones the lanes
+  /// behind, so that longer runs of a column are written: where the lines of so
+  /// many rows stay in the cache.
+  static constexpr bool kTakesLanes = RunBytes == 1 && Turn::kSquareBytes == 0;
+  static constexpr int64_t kLaneBandRows = 128;
   /// Whether several tiles take parts of a line of more rows than stay in the
   /// cache if they evict one another.
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
@@ -324,6 +334,7 @@ private:
   void moveBands(const char *src, char *dst, int64_t begin) {
     int64_t all = rows.count(), pitch = rows.inner.src;
     int64_t band = isRagged ? kRaggedBandRows : kBandRows;
+    const bool isPeriodic = begin == 0 && rows.isPeriodic(band);
     for (int64_t row = begin; row < all; row += band) {
       int64_t first = least(row, all - NumRows);
       int64_t number = least(band, all - first);
@@ -335,7 +346,7 @@ private:
           moveBand<NumRows, NumColumns>(source, to, number);
           continue;
         }
-      rowPlaces.place(rows, first, number);
+      rowPlaces.place(rows, isPeriodic && first == row ? 0 : first, number);
       const ChainedRows<RunBytes> source(from, rowPlaces.get(), pitch);
       moveBand<NumRows, NumColumns>(source, to, number);
     }
@@ -376,6 +387,17 @@ private:
       transposeGatheredLine<RunBytes, Turn>(read, write);
     else
       transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
+  }
+
+  /// Tiles of a lane of each row, through the caches.
+  void moveLanes(const char *src, char *dst) {
+    const int64_t all = rows.count(), pitch = rows.pitch;
+    for (int64_t row = 0; row < all; row += kLaneBandRows) {
+      int64_t first = least(row, all - kTileRows);
+      const PitchedRows<RunBytes> source(src + first * pitch, pitch);
+      moveBand<kTileRows, kLaneRuns>(source, dst + first * RunBytes,
+                                     least(kLaneBandRows, all - first));
+    }
   }
 
   /// Columns of less than a lane: rows are copied to where there are bytes
@@ -456,6 +478,9 @@ private:
   /// Whether lines of rows evict one another; whether rows begin anywhere in a
   /// line; and whether then those of columns evict one another.
   const bool isGathered, isRagged, isCrowded;
+  /// Whether the lines of a band of `kLaneBandRows` stay in the cache, and
+  /// these are no chain.
+  const bool fits;
   /// Of the rows of a band, and of a line of columns.
   PlaceTable<kBandRows> rowPlaces;
   PlaceTable<kLine> columnPlaces;

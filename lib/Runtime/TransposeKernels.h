@@ -12,56 +12,31 @@
 #include "ChainKernels.h"
 #include "DenseColumns.h"
 #include "DenseRows.h"
+#include "NarrowColumns.h"
 #include "SparseColumns.h"
 #include "WordKernels.h"
 
 namespace tessera::runtime {
 namespace {
 
-/// Blocks of rows go through a buffer in the first-level cache, and come from
-/// there in runs, longer ones where all columns begin at one set. Rows that
-/// evict one another are read some lines of each at a time, others a line.
-template <int RunBytes> void transposeStaged(const Block &whole) {
-  constexpr int64_t kRunBytes = 512, kColumns = 64;
-  constexpr int64_t kPage = 4096, kLine = kLineRuns<RunBytes>;
-  alignas(kLineBytes) char buffer[kColumns * kRunBytes];
-  bool isInSet = isInOneSet<RunBytes>(whole.srcPitch);
-  int64_t high =
-      (whole.dstPitch % kPage ? kRunBytes / 2 : kRunBytes) / RunBytes;
-  int64_t most = isInSet ? kColumns : kLine, step = isInSet ? kLine : high;
-  Block block = whole;
-  block.dstPitch = kRunBytes;
-  for (int64_t r = 0; r < whole.rows; r += high)
-    for (int64_t c = 0; c < whole.columns; c += block.columns) {
-      int64_t rows = least(high, whole.rows - r);
-      block.columns = least(most, whole.columns - c);
-      for (int64_t i = 0; i < rows; i += step) {
-        block.src = whole.src + (r + i) * whole.srcPitch + c * RunBytes;
-        block.dst = buffer + i * RunBytes;
-        block.rows = least(step, rows - i);
-        transposeBlock<RunBytes>(block);
-      }
-      char *dst = whole.dst + c * whole.dstPitch + r * RunBytes;
-      for (int64_t k = 0; k < block.columns; ++k)
-        copyRun(buffer + k * kRunBytes, dst + k * whole.dstPitch,
-                rows * RunBytes);
-    }
-}
-
 /// Columns that evict one another are few lines at a time in the first-level
-/// cache; long runs of them, from a buffer, come faster.
+/// cache. With registers shorter than a line, long runs of them come faster
+/// from a buffer.
 template <int RunBytes>
 TESSERA_INLINE void transposeCached(const Block &block) {
-  constexpr int64_t kLeastBytes = 1 << 16;
-  bool isStaged = kLineRuns<RunBytes> > kCacheWays &&
-                  isInOneSet<RunBytes>(block.dstPitch) &&
-                  block.rows * block.columns * RunBytes >= kLeastBytes;
-  if (!isStaged)
-    return transposeBlocks<RunBytes>(block);
-  if constexpr (kVectorBytes < kLineBytes)
-    moveStaged<RunBytes, false>(block, kMostStagedRows / kLineRuns<RunBytes>);
-  else
-    transposeStaged<RunBytes>(block);
+  if constexpr (RunBytes < kLaneBytes)
+    if (const NarrowColumns<RunBytes> columns(block); columns.suits())
+      return columns.run();
+  if constexpr (kVectorBytes < kLineBytes) {
+    constexpr int64_t kLeastBytes = 1 << 16;
+    bool isStaged = kLineRuns<RunBytes> > kCacheWays &&
+                    isInOneSet<RunBytes>(block.dstPitch) &&
+                    block.rows * block.columns * RunBytes >= kLeastBytes;
+    if (isStaged)
+      return moveStaged<RunBytes, false>(block,
+                                         kMostStagedRows / kLineRuns<RunBytes>);
+  }
+  transposeBlocks<RunBytes>(block);
 }
 
 template <int RunBytes>

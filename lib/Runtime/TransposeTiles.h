@@ -156,13 +156,24 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
-/// Whether so many lines, `pitch` bytes apart, evict one another from the
-/// first-level cache: pages begin at one set.
-TESSERA_INLINE bool isInFewSets(int64_t lines, int64_t pitch) {
-  constexpr int64_t kPage = 4096;
-  int64_t sets = pitch == 0 ? kPage : kPage / (pitch & -pitch);
-  return sets == 0 || lines > sets * kCacheWays;
+/// Sets of the first-level cache at which lines begin that are `pitch` bytes
+/// apart: pages begin at one.
+TESSERA_INLINE int64_t countSets(int64_t pitch) {
+  constexpr int64_t kPage = 4096, kSets = kPage / kLineBytes;
+  int64_t power = pitch & -pitch;
+  return power <= kLineBytes ? kSets : power >= kPage ? 1 : kPage / power;
 }
+
+/// Whether so many lines, `pitch` bytes apart, evict one another from some ways
+/// of the first-level cache.
+TESSERA_INLINE bool isInFewSets(int64_t lines, int64_t pitch,
+                                int64_t ways = kCacheWays) {
+  return lines > countSets(pitch) * ways;
+}
+
+/// The ways that lines of rows may take where these are used again: others are
+/// left to what is written.
+constexpr int64_t kWaysOfRows = kCacheWays - 2;
 
 /// Whether this is so for as many rows as a line has runs.
 template <int RunBytes> TESSERA_INLINE bool isInOneSet(int64_t pitch) {

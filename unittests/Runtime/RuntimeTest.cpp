@@ -156,8 +156,9 @@ TEST(Runtime, TransposesOfSeveralBands) {
       }
 }
 
-// Columns that begin at one set of a cache, of rows that fill no registers, and
-// that begin at one set, too, or not.
+// Columns that begin at one set of a cache, or at few, of rows that fill no
+// registers, in one band and in several, and that begin at one set, too, or
+// not.
 TEST(Runtime, TransposesToColumnsOfOneSet) {
   Runner runner(testSeed());
   for (auto [rows, columns] :
@@ -166,9 +167,22 @@ TEST(Runtime, TransposesToColumnsOfOneSet) {
         {"u8[4001,70]", "u8[4001,70]{0,1:PD(4096,70)}"},
         {"f32[403,70]{1,0:PD(403,1024)}", "f32[403,70]{0,1:PD(1024,70)}"},
         {"bf16[301,150]{1,0:PD(301,2048)}", "bf16[301,150]{0,1:PD(1024,150)}"},
-        {"u8[701,130]{1,0:PD(701,1024)}", "u8[701,130]{0,1:PD(4096,130)}"}})
+        {"u8[701,130]{1,0:PD(701,1024)}", "u8[701,130]{0,1:PD(4096,130)}"},
+        {"u8[701,130]{1,0:PD(701,1024)}", "u8[701,130]{0,1:PD(1024,130)}"},
+        {"u8[1001,71]", "u8[1001,71]{0,1:PD(1024,71)}"},
+        {"u8[61,90]", "u8[61,90]{0,1:PD(1024,90)}"},
+        {"bf16[301,150]{1,0:PD(301,2048)}", "bf16[301,150]{0,1:PD(1024,150)}"},
+        {"bf16[1003,37]", "bf16[1003,37]{0,1:PD(1024,37)}"},
+        {"bf16[270,9]", "bf16[270,9]{0,1:PD(512,9)}"},
+        {"f32[403,19]{1,0:PD(403,32)}", "f32[403,19]{0,1:PD(1024,19)}"},
+        {"f64[503,19]", "f64[503,19]{0,1:PD(512,19)}"},
+        {"f64[257,3]", "f64[257,3]{0,1:PD(512,3)}"}})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
-      runner.check(parse(rows), parse(columns), streamedBytes);
+      for (int i = 0; i < testCount(8); ++i) {
+        runner.check(parse(rows), parse(columns), streamedBytes);
+        if (HasFatalFailure())
+          return;
+      }
 }
 
 // Rows and columns of less than a line, or of some lines, that go on in the
