@@ -208,7 +208,8 @@ public:
                   isOnLine(job.columns.dst) && isOnLine(job.moreColumns.dst)),
         isGathered(isInOneSet<RunBytes>(job.rows.src)),
         isRagged(!isOnLine(job.rows.src) || !isOnLine(job.moreRows.src)),
-        isCrowded(isInOneSet<RunBytes>(job.columns.dst) && isRagged),
+        isCrowded(isInOneSet<RunBytes>(job.columns.dst) &&
+                  (isRagged || kVectorBytes < kLineBytes)),
         fits(rows.more.count <= 1 &&
              !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
 
@@ -263,20 +264,19 @@ private:
   static constexpr bool kIsInParts =
       (kTileRows > kCacheWays) && (kLoad < kLineBytes);
 
-  /// Calls `move` with the first one of each `Step` columns, whose
-  /// `columnPlaces` are there then, with where it begins, and with how many of
-  /// these were moved before, as the last ones overlap others.
+  /// Calls `move` with the first one of each `Step` columns from `first` on,
+  /// whose `columnPlaces` are there then, with where it begins, and with how
+  /// many of these were moved before, as the last ones overlap others.
   template <int64_t Step, typename Move>
-  TESSERA_INLINE void forColumns(const Move &move) {
-    const int64_t number = columns.count();
+  TESSERA_INLINE void forColumns(int64_t first, int64_t end, const Move &move) {
     const bool isPeriodic = columns.isPeriodic(Step);
-    RunCursor at(columns);
-    for (int64_t c = 0; c < number; c += Step, at.advance(Step)) {
-      int64_t column = least(c, number - Step);
+    RunCursor at(columns, first);
+    for (int64_t c = first; c < end; c += Step, at.advance(Step)) {
+      int64_t column = least(c, end - Step);
       if (column < c)
         at = RunCursor(columns, column);
-      int64_t first = isPeriodic && column == c ? 0 : at.getNumber();
-      columnPlaces.place(columns, first, Step);
+      int64_t number = isPeriodic && column % Step == 0 ? 0 : at.getNumber();
+      columnPlaces.place(columns, number, Step);
       move(column, at.getBegin(), c - column);
     }
   }
@@ -305,27 +305,29 @@ private:
     StagedLines<RunBytes, true, Turn, Source, Destination> lines(
         Source(src, rowPlaces.get(), rows.inner.src),
         Destination(dst, columns, columnPlaces.get()), kPrefetchBytes);
-    forColumns<kLine>([&](int64_t column, int64_t, int64_t) {
-      lines.transpose(0, column, number);
-      lines.write(0, column, number, kLine);
-    });
+    forColumns<kLine>(0, columns.count(),
+                      [&](int64_t column, int64_t, int64_t) {
+                        lines.transpose(0, column, number);
+                        lines.write(0, column, number, kLine);
+                      });
   }
 
   void streamBand(const char *src, char *dst, int64_t number) {
     const ChainedRows<RunBytes> source(src, rowPlaces.get(), rows.inner.src);
     const bool prefetchesToL2 = blocks.prefetchesToL2;
-    forColumns<kLine>([=](int64_t column, int64_t begin, int64_t) {
-      const PlacedColumns<kLine> written(dst + begin, columnPlaces.get(),
-                                         nowhere);
-      for (int64_t r = 0; r < number; r += kTileRows) {
-        const auto read = source.template get<kTileRows>(r, column);
-        if (prefetchesToL2)
-          prefetchRows<kTileRows>(read, kPrefetchBytes);
-        else
-          prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
-        moveTile<true, kTileRows>(read, written, /*numMoved=*/0, r);
-      }
-    });
+    forColumns<kLine>(
+        0, columns.count(), [=](int64_t column, int64_t begin, int64_t) {
+          const PlacedColumns<kLine> written(dst + begin, columnPlaces.get(),
+                                             nowhere);
+          for (int64_t r = 0; r < number; r += kTileRows) {
+            const auto read = source.template get<kTileRows>(r, column);
+            if (prefetchesToL2)
+              prefetchRows<kTileRows>(read, kPrefetchBytes);
+            else
+              prefetchRows<kTileRows, /*Locality=*/0>(read, kPrefetchBytes);
+            moveTile<true, kTileRows>(read, written, /*numMoved=*/0, r);
+          }
+        });
   }
 
   /// Tiles of so many rows and columns, through the caches, from row `begin`
@@ -340,22 +342,45 @@ private:
       int64_t number = least(band, all - first);
       const char *from = src + rows.getBegin(first);
       char *to = dst + first * RunBytes;
+      bool takesLines = RunBytes == 1 && NumColumns < kLine &&
+                        columns.count() >= kLine && isInFewSets(number, pitch);
       if constexpr (Turn::kSquareBytes == 0)
-        if (rows.more.count <= 1) {
+        if (rows.more.count <= 1 && !takesLines) {
           const PitchedRows<RunBytes> source(from, pitch);
-          moveBand<NumRows, NumColumns>(source, to, number);
+          moveBand<NumRows, NumColumns>(source, to, number, 0, columns.count());
           continue;
         }
       rowPlaces.place(rows, isPeriodic && first == row ? 0 : first, number);
       const ChainedRows<RunBytes> source(from, rowPlaces.get(), pitch);
-      moveBand<NumRows, NumColumns>(source, to, number);
+      // Lanes of rows that evict one another: a line of each at a time.
+      int64_t step = takesLines ? kLine : columns.count();
+      for (int64_t c = 0; c < columns.count(); c += step) {
+        int64_t column = least(c, columns.count() - step);
+        moveBand<NumRows, NumColumns>(
+            takesLines ? gather(source, number, column) : source, to, number,
+            column, column + step);
+      }
     }
   }
 
+  /// Copies a line of each row of a band side by side, from a column on: rows
+  /// that evict one another, of which tiles take a lane.
+  ChainedRows<RunBytes> gather(const ChainedRows<RunBytes> &source,
+                               int64_t number, int64_t column) {
+    const auto from = source.template get<1>(0, column);
+    for (int64_t i = 0; i < number; ++i) {
+      copyFixed<kLineBytes>(from[i], lines + i * kLineBytes);
+      linePlaces[i] = i * kLineBytes;
+    }
+    return ChainedRows<RunBytes>(lines - column * RunBytes, linePlaces,
+                                 kLineBytes);
+  }
+
   template <int64_t NumRows, int64_t NumColumns, typename Source>
-  TESSERA_INLINE void moveBand(const Source &source, char *dst,
-                               int64_t number) {
+  TESSERA_INLINE void moveBand(const Source &source, char *dst, int64_t number,
+                               int64_t firstColumn, int64_t endColumn) {
     forColumns<NumColumns>(
+        firstColumn, endColumn,
         [=](int64_t column, int64_t begin, int64_t numMoved) {
           const PlacedColumns<NumColumns> written(dst + begin,
                                                   columnPlaces.get(), nowhere);
@@ -396,7 +421,8 @@ private:
       int64_t first = least(row, all - kTileRows);
       const PitchedRows<RunBytes> source(src + first * pitch, pitch);
       moveBand<kTileRows, kLaneRuns>(source, dst + first * RunBytes,
-                                     least(kLaneBandRows, all - first));
+                                     least(kLaneBandRows, all - first), 0,
+                                     columns.count());
     }
   }
 
@@ -484,6 +510,8 @@ private:
   /// Of the rows of a band, and of a line of columns.
   PlaceTable<kBandRows> rowPlaces;
   PlaceTable<kLine> columnPlaces;
+  alignas(kLineBytes) char lines[kBandRows * kLineBytes];
+  int64_t linePlaces[kBandRows];
   /// As much as a band of a column has.
   char spare[kBandRows * RunBytes];
 };

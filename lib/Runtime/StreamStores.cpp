@@ -425,6 +425,15 @@ static bool isChainInCaches(const Loop &inner, int64_t runBytes,
   return size < kLineBytes || (size % kLineBytes == 0 && others.count > 1);
 }
 
+/// Whether rows make few lines of each column, and those of all columns evict
+/// one another before their next lines are written: a chain writes these first.
+static bool writesEvictedLines(const Move &move) {
+  constexpr int64_t kMostRows = 32;
+  return move.rows.count <= kMostRows &&
+         move.columns.count * move.runBytes >= kLineBytes &&
+         evictsLines(move.columns.count, move.columns.dst, kCacheWays);
+}
+
 void Schedule::divideChains(const KernelTable &kernels) {
   for (Move &move : moves) {
     if (!isTiled(move) || move.square > 1)
@@ -439,7 +448,8 @@ void Schedule::divideChains(const KernelTable &kernels) {
         move.loops.push_back(std::exchange(more, {1, 0, 0}));
     };
     divide(move.columns, move.moreColumns, move.moreRows);
-    divide(move.rows, move.moreRows, move.moreColumns);
+    if (!writesEvictedLines(move))
+      divide(move.rows, move.moreRows, move.moreColumns);
   }
 }
 

@@ -176,7 +176,14 @@ TEST(Runtime, TransposesToColumnsOfOneSet) {
         {"bf16[270,9]", "bf16[270,9]{0,1:PD(512,9)}"},
         {"f32[403,19]{1,0:PD(403,32)}", "f32[403,19]{0,1:PD(1024,19)}"},
         {"f64[503,19]", "f64[503,19]{0,1:PD(512,19)}"},
-        {"f64[257,3]", "f64[257,3]{0,1:PD(512,3)}"}})
+        {"f64[257,3]", "f64[257,3]{0,1:PD(512,3)}"},
+        // Rows, or columns, of tiles.
+        {"f64[77,140]{1,0:T(8,128)}", "f64[77,140]{0,1:PD(512,140)}"},
+        {"f32[83,140]{1,0:T(8,128)}", "f32[83,140]{0,1:PD(1024,140)}"},
+        {"bf16[83,140]{1,0:T(8,128)}", "bf16[83,140]{0,1:PD(2048,140)}"},
+        {"u8[173,201]", "u8[173,201]{0,1:T(32,128)}"},
+        {"u8[20,70,45]{1,0,2:T(32,128)(4,1)}", "u8[20,70,45]{2,1,0}"},
+        {"u8[9,35,61]{1,0,2:PD(9,64,61)}", "u8[9,35,61]{2,1,0:PD(9,35,64)}"}})
     for (int64_t streamedBytes : {int64_t(1), int64_t(1) << 40})
       for (int i = 0; i < testCount(8); ++i) {
         runner.check(parse(rows), parse(columns), streamedBytes);
@@ -965,6 +972,15 @@ TEST(Runtime, DividedChains) {
   EXPECT_NE(printMoves(tiles, rows, /*vectorBytes=*/16, /*streamedBytes=*/1)
                 .find("  more rows 2  src 8192 dst 256\n"),
             std::string::npos);
+  // Rows of a line are one where columns evict one another.
+  for (auto [source, destination, isChain] :
+       {std::tuple("f64[512,256]{1,0:T(8,128)}", "f64[512,256]{0,1}", true),
+        {"f64[500,256]{1,0:T(8,128)}", "f64[500,256]{0,1}", false},
+        {"f64[512,256]{1,0:T(64,128)}", "f64[512,256]{0,1}", false}}) {
+    std::string moves = printMoves(source, destination, /*vectorBytes=*/16,
+                                   /*streamedBytes=*/int64_t(1) << 40);
+    EXPECT_EQ(moves.find("more rows") != std::string::npos, isChain) << moves;
+  }
 }
 
 // Small blocks are gathered, where there is an instruction that picks bytes by
