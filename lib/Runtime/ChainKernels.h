@@ -84,6 +84,13 @@ public:
   }
   /// From what would be the run behind a step of `more` to the one that is.
   int64_t getReturn() const { return morePitch - width * pitch; }
+  /// Whether the lines at which so many runs begin evict one another from the
+  /// first-level cache.
+  bool isInFewSets(int64_t number) const {
+    int64_t steps = least(more.count, number / width + 1);
+    return number > kCacheWays * least(width, countSets(pitch)) *
+                        least(steps, countSets(morePitch));
+  }
   /// Whether so many runs have the same places from any multiple of their
   /// number on.
   bool isPeriodic(int64_t number) const {
@@ -210,6 +217,8 @@ public:
         isRagged(!isOnLine(job.rows.src) || !isOnLine(job.moreRows.src)),
         isCrowded(isInOneSet<RunBytes>(job.columns.dst) &&
                   (isRagged || kVectorBytes < kLineBytes)),
+        bandRows(isRagged ? kRaggedBandRows : kBandRows),
+        hasPeriodicBands(rows.isPeriodic(bandRows)),
         fits(rows.more.count <= 1 &&
              !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
 
@@ -335,15 +344,15 @@ private:
   template <int64_t NumRows, int64_t NumColumns>
   void moveBands(const char *src, char *dst, int64_t begin) {
     int64_t all = rows.count(), pitch = rows.inner.src;
-    int64_t band = isRagged ? kRaggedBandRows : kBandRows;
-    const bool isPeriodic = begin == 0 && rows.isPeriodic(band);
+    const int64_t band = bandRows;
+    const bool isPeriodic = begin == 0 && hasPeriodicBands;
     for (int64_t row = begin; row < all; row += band) {
       int64_t first = least(row, all - NumRows);
       int64_t number = least(band, all - first);
       const char *from = src + rows.getBegin(first);
       char *to = dst + first * RunBytes;
       bool takesLines = RunBytes == 1 && NumColumns < kLine &&
-                        columns.count() >= kLine && isInFewSets(number, pitch);
+                        columns.count() >= kLine && rows.isInFewSets(number);
       if constexpr (Turn::kSquareBytes == 0)
         if (rows.more.count <= 1 && !takesLines) {
           const PitchedRows<RunBytes> source(from, pitch);
@@ -504,6 +513,9 @@ private:
   /// Whether lines of rows evict one another; whether rows begin anywhere in a
   /// line; and whether then those of columns evict one another.
   const bool isGathered, isRagged, isCrowded;
+  /// Through the caches; and whether the rows of all such bands lie alike.
+  const int64_t bandRows;
+  const bool hasPeriodicBands;
   /// Whether the lines of a band of `kLaneBandRows` stay in the cache, and
   /// these are no chain.
   const bool fits;
