@@ -167,21 +167,22 @@ private:
   char *begins[Count];
 };
 
-/// The rows of a band, from `src` on.
+/// The rows of a band, of which `src` has the columns from `firstColumn` on.
 template <int RunBytes> class ChainedRows {
 public:
-  ChainedRows(const char *src, const int64_t *places, int64_t pitch)
-      : src(src), places(places), pitch(pitch) {}
+  ChainedRows(const char *src, const int64_t *places, int64_t pitch,
+              int64_t firstColumn = 0)
+      : src(src), places(places), pitch(pitch), firstColumn(firstColumn) {}
 
   template <int Count> TESSERA_INLINE auto get(int64_t r, int64_t c) const {
-    return PlacedRows{src + c * RunBytes, places + r};
+    return PlacedRows{src + (c - firstColumn) * RunBytes, places + r};
   }
   bool isInOneSet() const { return runtime::isInOneSet<RunBytes>(pitch); }
 
 private:
   const char *const src;
   const int64_t *const places;
-  const int64_t pitch;
+  const int64_t pitch, firstColumn;
 };
 
 /// The columns of a destination; `places` are those of a line of them.
@@ -237,7 +238,7 @@ public:
     }
     if constexpr (kTakesLanes)
       if (isTall && isWide && fits)
-        return moveLanes(src, dst);
+        return moveLanes(src, dst, row);
     if (isTall && isWide && !isCrowded)
       return moveBands<kTileRows, kLine>(src, dst, row);
     bool isNarrow = columns.count() < kLaneRuns;
@@ -344,11 +345,10 @@ private:
   template <int64_t NumRows, int64_t NumColumns>
   void moveBands(const char *src, char *dst, int64_t begin) {
     int64_t all = rows.count(), pitch = rows.inner.src;
-    const int64_t band = bandRows;
     const bool isPeriodic = begin == 0 && hasPeriodicBands;
-    for (int64_t row = begin; row < all; row += band) {
+    for (int64_t row = begin; row < all; row += bandRows) {
       int64_t first = least(row, all - NumRows);
-      int64_t number = least(band, all - first);
+      int64_t number = least(bandRows, all - first);
       const char *from = src + rows.getBegin(first);
       char *to = dst + first * RunBytes;
       bool takesLines = RunBytes == 1 && NumColumns < kLine &&
@@ -381,8 +381,7 @@ private:
       copyFixed<kLineBytes>(from[i], lines + i * kLineBytes);
       linePlaces[i] = i * kLineBytes;
     }
-    return ChainedRows<RunBytes>(lines - column * RunBytes, linePlaces,
-                                 kLineBytes);
+    return ChainedRows<RunBytes>(lines, linePlaces, kLineBytes, column);
   }
 
   template <int64_t NumRows, int64_t NumColumns, typename Source>
@@ -423,10 +422,10 @@ private:
       transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
   }
 
-  /// Tiles of a lane of each row, through the caches.
-  void moveLanes(const char *src, char *dst) {
+  /// Tiles of a lane of each row, through the caches, from row `begin` on.
+  void moveLanes(const char *src, char *dst, int64_t begin) {
     const int64_t all = rows.count(), pitch = rows.pitch;
-    for (int64_t row = 0; row < all; row += kLaneBandRows) {
+    for (int64_t row = begin; row < all; row += kLaneBandRows) {
       int64_t first = least(row, all - kTileRows);
       const PitchedRows<RunBytes> source(src + first * pitch, pitch);
       moveBand<kTileRows, kLaneRuns>(source, dst + first * RunBytes,
