@@ -78,12 +78,11 @@ constexpr int64_t kMaxWordBytes = 8;
 enum class SquareSides : uint8_t { Both, Source, Destination };
 constexpr int64_t kRunOfSquare = 4;
 
-/// The registers of gathers. Wide ones pick bytes from windows that together
-/// are as long as they are: one, two, or `kMostWideWindows`; each lane of
-/// others, of `laneBytes` or of one lane, from a window as long as a lane. 0:
-/// there are none.
+/// The registers of gathers. Wide ones pick bytes from one, two or four windows
+/// that together are as long as they are; each lane of others, of `laneBytes`
+/// or of one lane, from a window as long as a lane. 0: there are none.
 struct GatherRegisters {
-  static constexpr int64_t kWindowBytes = 16, kMostWideWindows = 4;
+  static constexpr int64_t kWindowBytes = 16;
 
   int64_t wideBytes, laneBytes;
 };

@@ -105,9 +105,11 @@ static void testArrays(void) {
   destination.tileDims = numbers(tileDims, 4);
   destination.tileDimSizes = tileDimSizes;
   destination.numTiles = 2;
+  TesseraRuntimeOptions options = {0};
+  options.vectorBytes = 16; // The same moves on each processor.
   TesseraRuntimeRelayout *relayout = NULL;
-  if (failed(tesseraRuntimeRelayoutCreateOfArrays(&source, &destination, NULL,
-                                                  &relayout)))
+  if (failed(tesseraRuntimeRelayoutCreateOfArrays(&source, &destination,
+                                                  &options, &relayout)))
     return;
   failed(tesseraRuntimeRelayoutRun(relayout, rows, sizeof(rows), tiles,
                                    sizeof(tiles)));
