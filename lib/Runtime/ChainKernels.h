@@ -218,10 +218,8 @@ public:
         isRagged(!isOnLine(job.rows.src) || !isOnLine(job.moreRows.src)),
         isCrowded(isInOneSet<RunBytes>(job.columns.dst) &&
                   (isRagged || kVectorBytes < kLineBytes)),
-        bandRows(isRagged ? kRaggedBandRows : kBandRows),
-        hasPeriodicBands(rows.isPeriodic(bandRows)),
-        fits(rows.more.count <= 1 &&
-             !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
+        takesLanes(RunBytes == 1 && rows.more.count <= 1 &&
+                   !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;
@@ -236,10 +234,7 @@ public:
       if (left >= kLaneRuns && left < kTileRows)
         return moveBands<kLaneRuns, kLaneRuns>(src, dst, row);
     }
-    if constexpr (kTakesLanes)
-      if (isTall && isWide && fits)
-        return moveLanes(src, dst, row);
-    if (isTall && isWide && !isCrowded)
+    if (isTall && isWide && !isCrowded && !takesLanes)
       return moveBands<kTileRows, kLine>(src, dst, row);
     bool isNarrow = columns.count() < kLaneRuns;
     if constexpr (kLaneRuns > 2)
@@ -263,10 +258,6 @@ private:
   static constexpr int64_t kLine = kLineRuns<RunBytes>;
   static constexpr int64_t kLaneRuns = kLaneBytes / RunBytes;
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
-  /// Whether tiles may take a lane of each row, and the next ones the lanes
-  /// behind, so that longer runs of a column are written: where the lines of so
-  /// many rows stay in the cache.
-  static constexpr bool kTakesLanes = RunBytes == 1 && Turn::kSquareBytes == 0;
   static constexpr int64_t kLaneBandRows = 128;
   /// Whether several tiles take parts of a line of more rows than stay in the
   /// cache if they evict one another.
@@ -345,12 +336,16 @@ private:
   template <int64_t NumRows, int64_t NumColumns>
   void moveBands(const char *src, char *dst, int64_t begin) {
     int64_t all = rows.count(), pitch = rows.inner.src;
-    const bool isPeriodic = begin == 0 && hasPeriodicBands;
-    for (int64_t row = begin; row < all; row += bandRows) {
+    int64_t band = takesLanes ? kLaneBandRows
+                   : isRagged ? kRaggedBandRows
+                              : kBandRows;
+    const bool isPeriodic = begin == 0 && rows.isPeriodic(band);
+    for (int64_t row = begin; row < all; row += band) {
       int64_t first = least(row, all - NumRows);
-      int64_t number = least(bandRows, all - first);
+      int64_t number = least(band, all - first);
       const char *from = src + rows.getBegin(first);
       char *to = dst + first * RunBytes;
+      // Lanes of rows that evict one another would be read again.
       bool takesLines = RunBytes == 1 && NumColumns < kLine &&
                         columns.count() >= kLine && rows.isInFewSets(number);
       if constexpr (Turn::kSquareBytes == 0)
@@ -361,14 +356,20 @@ private:
         }
       rowPlaces.place(rows, isPeriodic && first == row ? 0 : first, number);
       const ChainedRows<RunBytes> source(from, rowPlaces.get(), pitch);
-      // Lanes of rows that evict one another: a line of each at a time.
-      int64_t step = takesLines ? kLine : columns.count();
-      for (int64_t c = 0; c < columns.count(); c += step) {
-        int64_t column = least(c, columns.count() - step);
-        moveBand<NumRows, NumColumns>(
-            takesLines ? gather(source, number, column) : source, to, number,
-            column, column + step);
-      }
+      moveParts<NumRows, NumColumns>(source, to, number, takesLines);
+    }
+  }
+
+  /// A band, a line of each row at a time where `takesLines`, from a buffer.
+  template <int64_t NumRows, int64_t NumColumns>
+  TESSERA_INLINE void moveParts(const ChainedRows<RunBytes> &source, char *dst,
+                                int64_t number, bool takesLines) {
+    const int64_t all = columns.count(), step = takesLines ? kLine : all;
+    for (int64_t c = 0; c < all; c += step) {
+      int64_t column = least(c, all - step);
+      moveBand<NumRows, NumColumns>(takesLines ? gather(source, number, column)
+                                               : source,
+                                    dst, number, column, column + step);
     }
   }
 
@@ -420,18 +421,6 @@ private:
       transposeGatheredLine<RunBytes, Turn>(read, write);
     else
       transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
-  }
-
-  /// Tiles of a lane of each row, through the caches, from row `begin` on.
-  void moveLanes(const char *src, char *dst, int64_t begin) {
-    const int64_t all = rows.count(), pitch = rows.pitch;
-    for (int64_t row = begin; row < all; row += kLaneBandRows) {
-      int64_t first = least(row, all - kTileRows);
-      const PitchedRows<RunBytes> source(src + first * pitch, pitch);
-      moveBand<kTileRows, kLaneRuns>(source, dst + first * RunBytes,
-                                     least(kLaneBandRows, all - first), 0,
-                                     columns.count());
-    }
   }
 
   /// Columns of less than a lane: rows are copied to where there are bytes
@@ -512,12 +501,10 @@ private:
   /// Whether lines of rows evict one another; whether rows begin anywhere in a
   /// line; and whether then those of columns evict one another.
   const bool isGathered, isRagged, isCrowded;
-  /// Through the caches; and whether the rows of all such bands lie alike.
-  const int64_t bandRows;
-  const bool hasPeriodicBands;
-  /// Whether the lines of a band of `kLaneBandRows` stay in the cache, and
-  /// these are no chain.
-  const bool fits;
+  /// Whether tiles of single bytes take a lane of each row, and the next ones
+  /// the lanes behind, so that longer runs of a column are written: where the
+  /// lines of a band of `kLaneBandRows` stay in the cache.
+  const bool takesLanes;
   /// Of the rows of a band, and of a line of columns.
   PlaceTable<kBandRows> rowPlaces;
   PlaceTable<kLine> columnPlaces;

@@ -235,6 +235,13 @@ struct KernelTable {
 constexpr int64_t kLineBytes = 64;
 /// The first-level cache has so many ways or a few more.
 constexpr int64_t kCacheWays = 8;
+/// Sets of it at which lines begin that are `pitch` bytes apart, or more where
+/// several are of one line: pages begin at one set.
+constexpr int64_t countSets(int64_t pitch) {
+  constexpr int64_t kPage = 4096;
+  int64_t power = pitch & -pitch;
+  return power == 0 ? kPage : power >= kPage ? 1 : kPage / power;
+}
 /// Rows of up to so many bytes are read from one to the next, longer ones along
 /// the row.
 constexpr int64_t kShortRow = 1024;

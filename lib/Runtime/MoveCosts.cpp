@@ -73,8 +73,7 @@ static int64_t getShortInterleaveCycles(const Move &move,
 /// Measured on Zen 3.
 static int64_t getFewCycles(const Move &move, int64_t registerBytes) {
   constexpr int64_t kBlockCycles = 40;
-  if (!isTiled(move) || move.square > 1 || isDividedRun(move) ||
-      move.runBytes > kMaxInterleavedBytes)
+  if (!isTiled(move) || move.square > 1 || move.runBytes > kMaxInterleavedBytes)
     return 0;
   int64_t runs = registerBytes / move.runBytes;
   int64_t inLane = kMaxTransposedBytes / move.runBytes;
@@ -106,9 +105,7 @@ int64_t tessera::runtime::getCycles(const Move &move,
   int64_t registerBytes = kernels.gatherRegisters.laneBytes;
   if (move.kind == Move::Kind::Copy)
     return getShortCopyCycles(move, registerBytes);
-  if (isOfWords(move))
-    return 0;
-  if (isInterleave(move) || isDividedRun(move))
+  if (!isOfWords(move) && (isInterleave(move) || isDividedRun(move)))
     return getShortInterleaveCycles(move, registerBytes);
   return getFewCycles(move, registerBytes);
 }

@@ -29,8 +29,7 @@ namespace {
 /// each.
 template <int RunBytes> class NarrowColumns {
 public:
-  explicit TESSERA_INLINE NarrowColumns(const Block &whole)
-      : whole(whole), bandRows(chooseBandRows()) {}
+  explicit TESSERA_INLINE NarrowColumns(const Block &whole) : whole(whole) {}
 
   TESSERA_INLINE bool suits() const {
     return whole.rows * RunBytes >= kVectorBytes &&
@@ -40,6 +39,7 @@ public:
   }
 
   TESSERA_INLINE void run() const {
+    const int64_t bandRows = chooseBandRows();
     Block band = whole;
     for (int64_t r = 0; r < whole.rows; r += band.rows) {
       band.rows = takeBlock(whole.rows - r, bandRows, kVectorBytes / RunBytes);
@@ -89,16 +89,13 @@ private:
     part.columns = kLine;
     for (int64_t column = 0; column < band.columns; column += kLine) {
       int64_t c = least(column, band.columns - kLine);
-      const char *src = band.src + c * RunBytes;
-      for (int64_t r = 0; r < band.rows; ++r)
-        copyFixed<kLineBytes>(src + r * band.srcPitch, buffer + r * kLineBytes);
+      copyLines(band.src + c * RunBytes, band.srcPitch, band.rows, buffer);
       part.dst = band.dst + c * band.dstPitch;
       callApart(transposeLanes, part);
     }
   }
 
   const Block whole;
-  const int64_t bandRows;
 };
 
 } // namespace

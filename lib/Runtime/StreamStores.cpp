@@ -30,9 +30,7 @@ static constexpr int64_t kPageBytes = 4096;
 /// Whether more than `most` of so many lines begin at one set of the
 /// first-level cache, as pages do.
 static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
-  int64_t step = pitch & -pitch;
-  int64_t sets = step == 0 || step >= kPageBytes ? 1 : kPageBytes / step;
-  return count / sets > most;
+  return count / countSets(pitch) > most;
 }
 
 /// A transpose in blocks of so many lines of each column, along the source.

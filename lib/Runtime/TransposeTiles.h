@@ -156,14 +156,6 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
-/// Sets of the first-level cache at which lines begin that are `pitch` bytes
-/// apart: pages begin at one.
-TESSERA_INLINE int64_t countSets(int64_t pitch) {
-  constexpr int64_t kPage = 4096, kSets = kPage / kLineBytes;
-  int64_t power = pitch & -pitch;
-  return power <= kLineBytes ? kSets : power >= kPage ? 1 : kPage / power;
-}
-
 /// Whether so many lines, `pitch` bytes apart, evict one another from some ways
 /// of the first-level cache.
 TESSERA_INLINE bool isInFewSets(int64_t lines, int64_t pitch,
@@ -287,6 +279,13 @@ TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
   return column;
 }
 
+/// Copies a line of each of some rows side by side.
+TESSERA_INLINE void copyLines(const char *src, int64_t pitch, int64_t rows,
+                              char *lines) {
+  for (int64_t r = 0; r < rows; ++r)
+    copyFixed<kLineBytes>(src + r * pitch, lines + r * kLineBytes);
+}
+
 /// As many rows as a line has, a line of each, that were gathered before
 /// where they evict one another.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed>
@@ -298,9 +297,7 @@ TESSERA_INLINE void transposeLines(Block block, bool isGathered,
     return transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
         block, srcPitch, dstPitch);
   char buffer[kLineRuns<RunBytes> * kLineBytes];
-  for (int64_t r = 0; r < block.rows; ++r)
-    copyFixed<kLineBytes>(block.src + r * block.srcPitch,
-                          buffer + r * kLineBytes);
+  copyLines(block.src, block.srcPitch, block.rows, buffer);
   block.src = buffer;
   transposeRows<RunBytes, Bytes, LoadBytes, IsStreamed, kTiles>(
       block, Pitch(kLineBytes), dstPitch);
