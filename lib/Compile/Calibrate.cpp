@@ -73,7 +73,7 @@ static llvm::SmallVector<int64_t> getValues(const Coefficient &coefficient,
   Values values = llvm::StringSwitch<Values>(coefficient.key)
                       .Case("copy-streams", {1, 2, 4, 8})
                       .Case("copy-prefetch-bytes", {0, 8 << 10, 16 << 10})
-                      .Case("interleave-by-source", {0, 1})
+                      .Case("interleave-rows", {4, 8, 16, 32, coefficient.most})
                       .Case("cached-load-bytes", {16, 32, 64})
                       .Case("first-level-ways", {4, 8, 12, 16})
                       .Case("channel-ps", {0, 500, 1000, 2000})
@@ -146,6 +146,8 @@ static constexpr TextPair kLarge[] = {
     {"bf16[8192,4096]{1,0:T(8,128)(2,1)}", "bf16[8192,4096]{1,0}"},
     {"bf16[8192,4096]{1,0}", "bf16[8192,4096]{1,0:T(8,128)(2,1)}"},
     {"s8[8192,4096]{1,0}", "s8[8192,4096]{1,0:T(8,128)(4,1)}"},
+    {"s8[8192,4096]{1,0}", "s8[8192,4096]{1,0:T(32,128)(4,1)}"},
+    {"f32[16,16,24,24,64]{4,3,2,1,0}", "f32[16,16,24,24,64]{2,4,1,3,0}"},
     {"bf16[8,4096,32,64]{3,2,1,0}", "bf16[8,4096,32,64]{3,1,2,0}"},
     {"f32[8,300,31,300]{3,2,1,0}", "f32[8,300,31,300]{3,1,2,0}"},
     // In the third-level cache of some machines.

@@ -62,17 +62,22 @@ private:
   }
 
   /// Columns that read a line of each row at a time. Meanwhile those of the
-  /// piece ahead are prefetched, row by row.
+  /// piece ahead are prefetched, row by row; to the first-level cache, which has
+  /// room for two pieces, where they are read from end to end.
   void transposePiece(const Block &piece, const Block &ahead) {
     Block group = piece;
     int64_t groups = (piece.columns + kLine - 1) / kLine;
     int64_t rowsAhead = (piece.rows + groups - 1) / groups;
     int64_t linesAhead = (ahead.columns + kLine - 1) / kLine;
+    bool isReadInOrder = piece.srcPitch == piece.columns * RunBytes;
     char *buffer = lines.get(piece.dst);
     const char *row = ahead.src, *end = row + ahead.rows * ahead.srcPitch;
     for (int64_t c = 0; c < piece.columns; c += group.columns) {
       for (int64_t i = 0; i < rowsAhead && row != end; ++i) {
-        prefetchRows(row, kLineBytes, linesAhead);
+        if (isReadInOrder)
+          prefetchRows</*Locality=*/3>(row, kLineBytes, linesAhead);
+        else
+          prefetchRows(row, kLineBytes, linesAhead);
         row += ahead.srcPitch;
       }
       group.columns =

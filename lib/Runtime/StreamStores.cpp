@@ -121,9 +121,11 @@ static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
 }
 
 /// The blocks of a transpose. Of packed rows, columns get as many lines as of
-/// the panels of compiled relayouts, or twice as many where they need more.
+/// the panels of compiled relayouts, twice as many where they need more, and
+/// those of few columns as many as make a block that is worth its beginning.
 static StreamedBlocks chooseBlocks(const Move &move,
                                    const RelayoutTarget &target) {
+  constexpr int64_t kPackedBytes = 1 << 12;
   const ProcessorCosts &costs = target.costs;
   StreamedBlocks blocks;
   if (target.vectorBytes < kLineBytes) {
@@ -136,7 +138,8 @@ static StreamedBlocks chooseBlocks(const Move &move,
   if (blocks.packsRows) {
     int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
     int64_t least = sharesChannel(move) ? 2 : 1;
-    blocks.lines = std::clamp(lines, least, kMostPackedLines);
+    int64_t worth = kPackedBytes / kLineBytes / move.columns.count;
+    blocks.lines = std::min(std::max({lines, least, worth}), kMostPackedLines);
     return blocks;
   }
   blocks.lines = chooseLines(move, target);
@@ -148,10 +151,12 @@ static StreamedBlocks chooseBlocks(const Move &move,
   return blocks;
 }
 
-/// Whether a transpose reads one run, and writes lines of each column.
+/// Whether a transpose reads one run, and writes lines of each column, or one
+/// run.
 static bool isOneRun(const Move &move) {
+  int64_t size = move.rows.count * move.runBytes;
   return isTiled(move) && move.rows.src == move.columns.count * move.runBytes &&
-         move.rows.count * move.runBytes >= kLineBytes;
+         (size >= kLineBytes || move.columns.dst == size);
 }
 
 /// Whether copies in the order of the destination read few runs side by side,
@@ -165,11 +170,18 @@ static bool isOfFewRuns(const Move &move) {
   return written == move.loops.end() || written->count > kMaxSideBySide;
 }
 
-/// Whether interleaves of more rows than are read best side by side make a
-/// tile. Two interleaves of four rows, one below the other, are read as fast.
-static bool isOfManyRows(const Move &move) {
-  return isInterleave(move) && !move.loops.empty() &&
-         move.loops.back().count > 2;
+/// Rows of an interleave that loops in the order of the destination read side
+/// by side: those of a step, for each step of loops inside the one that goes on
+/// along them.
+static int64_t countRowsSideBySide(const Move &move) {
+  auto along = llvm::min_element(move.loops, [](const Loop &a, const Loop &b) {
+    return std::abs(a.src) < std::abs(b.src);
+  });
+  int64_t count = move.rows.count;
+  for (const Loop &loop : move.loops)
+    if (loop.dst < along->dst)
+      count *= loop.count;
+  return count;
 }
 
 /// Whether columns past the caches begin anywhere in a line: those of a loop
@@ -374,9 +386,10 @@ static bool followsSource(const Move &move, const RelayoutTarget &target) {
   if (move.kind == Move::Kind::Copy)
     return isOfLines(move) || (isOfLongRuns(move, hasLineRegisters) &&
                                (hasLineRegisters || !isOfFewRuns(move)));
-  return (isOfManyRows(move) && hasLineRegisters &&
-          target.costs.interleavesBySource) ||
-         isOneRun(move) || (isChained(move) && !isSparse(move));
+  if (isInterleave(move))
+    return hasLineRegisters &&
+           countRowsSideBySide(move) > target.costs.interleavedRows;
+  return isOneRun(move) || (isChained(move) && !isSparse(move));
 }
 
 void Schedule::streamStores(const StreamedBytes &least,

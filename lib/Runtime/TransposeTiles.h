@@ -25,17 +25,18 @@ TESSERA_INLINE Vector<RunBytes, Bytes> loadRows(const Rows &rows, int first) {
   return load<Vector<RunBytes, Bytes>>(reinterpret_cast<const char *>(parts));
 }
 
-/// Prefetches a line of each of some rows to the second-level cache: the first
-/// one has room for what is used at once.
+/// Prefetches a line of each of some rows, by default to the second-level
+/// cache: the first one has room for what is used at once.
 template <int Count, int Locality = 2, typename Rows>
 TESSERA_INLINE void prefetchRows(const Rows &rows, int64_t bytesBehind = 0) {
   TESSERA_UNROLL
   for (int k = 0; k < Count; ++k)
     __builtin_prefetch(rows[k] + bytesBehind, /*rw=*/0, Locality);
 }
+template <int Locality = 2>
 TESSERA_INLINE void prefetchRows(const char *src, int64_t pitch, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r)
-    __builtin_prefetch(src + r * pitch, /*rw=*/0, /*locality=*/2);
+    __builtin_prefetch(src + r * pitch, /*rw=*/0, Locality);
 }
 
 /// Runs as they are.

@@ -252,7 +252,7 @@ TEST(Calibrate, TimesWhatDependsOnCoefficients) {
   for (int64_t vectorBytes : {16, 32, 64})
     for (const char *key :
          {"copy-streams", "prefetch-conflicts", "cached-load-bytes",
-          "interleave-by-source", "nontemporal-bytes", "hot-nontemporal-bytes",
+          "interleave-rows", "nontemporal-bytes", "hot-nontemporal-bytes",
           "cold-nontemporal-bytes", "jump-ps", "visit-ps", "stream-ps",
           "column-conflict-ps", "buffer-ps", "allocate-ps", "cached-run-ps",
           "cached-conflict-ps", "cached-skip-ps", "cached-column-ps",

@@ -127,6 +127,21 @@ void Draft::orderLoops(bool bySource) {
   });
 }
 
+int64_t Draft::countRowsSideBySide() const {
+  Chain outer;
+  llvm::copy_if(loops, std::back_inserter(outer), [](const PlanLoop &loop) {
+    return loop.role == PlanLoop::Role::Outer;
+  });
+  auto along = llvm::min_element(outer, [](const auto &a, const auto &b) {
+    return a.srcStride < b.srcStride;
+  });
+  int64_t count = blockRows();
+  for (const PlanLoop &loop : outer)
+    if (loop.dstStride < along->dstStride)
+      count *= loop.count;
+  return count;
+}
+
 size_t Draft::findPanels() const {
   const PlanLoop *panels = findLoop(Role::DstContiguous);
   return panels ? panels - loops.begin() : loops.size();

@@ -84,6 +84,9 @@ struct Draft : NestSchedule {
                  Role role);
   /// Sorts the loops around a block by a stride, most major first.
   void orderLoops(bool bySource);
+  /// Rows that loops in the order of the destination read side by side: those
+  /// of a block, for each step of loops inside the one that goes on along them.
+  int64_t countRowsSideBySide() const;
 
   /// The number of the loop over panels of rows; that of the loops where there
   /// is none.

@@ -111,7 +111,9 @@ Draft NestPlanner::interleave(Draft draft, const Chain &rows,
     else if (Trial shifted = planShiftedInterleave(draft, column))
       block = *shifted;
   }
-  orderLoops(block, mayUseNontemporal && target.costs.interleavesBySource);
+  bool bySource = mayUseNontemporal &&
+                  block.countRowsSideBySide() > target.costs.interleavedRows;
+  orderLoops(block, bySource);
   std::get<InterleaveKernel>(block.kernel).prefetch =
       getPrefetchBlocks(block, kPrefetchLines);
   return block;

@@ -619,6 +619,24 @@ TEST(RelayoutPlanTest, transposesNarrowTiles) {
                         "        transpose 128x16 runs of 1, nontemporal"));
 }
 
+// A Zen 4 reads up to 16 rows side by side; where loops by destination read
+// more, they follow the source.
+TEST(RelayoutPlanTest, interleavesFewRowsSideBySide) {
+  RelayoutTarget target = nontemporal(64, "znver4");
+  const char *eightRows = "  for 1024  src 32768 dst 32768\n"
+                          "    for 32  src 128 dst 1024\n"
+                          "      for 4  src 8192 dst 256\n";
+  EXPECT_THAT(printPlan("bf16[8192,4096]{1,0}",
+                        "bf16[8192,4096]{1,0:T(8,128)(2,1)}", target),
+              HasSubstr(eightRows));
+  const char *manyRows = "  for 32  src 589824 dst 589824\n"
+                         "    for 16  src 36864 dst 1536\n"
+                         "      for 24  src 64 dst 24576\n";
+  EXPECT_THAT(printPlan("f32[32,16,24,24,64]{4,3,2,1,0}",
+                        "f32[32,16,24,24,64]{2,4,1,3,0}", target),
+              HasSubstr(manyRows));
+}
+
 TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
   EXPECT_EQ(
       printPlan("s8[8192,8192]{1,0}", "s8[8192,8192]{0,1}", nontemporal(64)),
@@ -1050,7 +1068,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "transpose 64x16", "transpose 32x16"},
       {&Costs::bufferPs, kMost, "f32[500,27,8000]{2,1,0}",
        "f32[500,27,8000]{1,2,0}", "staged", "runs of 1, prefetch", 32},
-      {&Costs::interleavesBySource, 0, "bf16[8192,4096]{1,0}",
+      {&Costs::interleavedRows, kMost, "bf16[8192,4096]{1,0}",
        "bf16[8192,4096]{1,0:T(8,128)(2,1)}", "nontemporal, prefetch",
        "nontemporal\n"},
       {&Costs::seamPs, kMost, "f32[4099,3001]{1,0:T(8,140)}",
