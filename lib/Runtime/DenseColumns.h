@@ -62,8 +62,8 @@ private:
   }
 
   /// Columns that read a line of each row at a time. Meanwhile those of the
-  /// piece ahead are prefetched, row by row; to the first-level cache, which has
-  /// room for two pieces, where they are read from end to end.
+  /// piece ahead are prefetched, row by row; to the first-level cache, which
+  /// has room for two pieces, where they are read from end to end.
   void transposePiece(const Block &piece, const Block &ahead) {
     Block group = piece;
     int64_t groups = (piece.columns + kLine - 1) / kLine;
