@@ -132,7 +132,7 @@ int64_t Draft::countRowsSideBySide() const {
   llvm::copy_if(loops, std::back_inserter(outer), [](const PlanLoop &loop) {
     return loop.role == PlanLoop::Role::Outer;
   });
-  auto along = llvm::min_element(outer, [](const auto &a, const auto &b) {
+  auto *along = llvm::min_element(outer, [](const auto &a, const auto &b) {
     return a.srcStride < b.srcStride;
   });
   int64_t count = blockRows();
