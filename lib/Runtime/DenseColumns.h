@@ -70,7 +70,6 @@ private:
     int64_t rowsAhead = (piece.rows + groups - 1) / groups;
     int64_t linesAhead = (ahead.columns + kLine - 1) / kLine;
     bool isReadInOrder = piece.srcPitch == piece.columns * RunBytes;
-    char *buffer = lines.get(piece.dst);
     const char *row = ahead.src, *end = row + ahead.rows * ahead.srcPitch;
     for (int64_t c = 0; c < piece.columns; c += group.columns) {
       for (int64_t i = 0; i < rowsAhead && row != end; ++i) {
@@ -83,10 +82,11 @@ private:
       group.columns =
           takeBlock(piece.columns - c, kLine, kLaneBytes / RunBytes);
       group.src = piece.src + c * RunBytes;
-      group.dst = buffer + c * piece.dstPitch;
+      char *dst = piece.dst + c * piece.dstPitch;
+      group.dst = lines.get(dst);
       transposeBlock<RunBytes>(group);
+      lines.endAt(dst + group.columns * piece.dstPitch);
     }
-    lines.endAt(piece.dst + piece.columns * piece.dstPitch);
   }
 
   const int64_t most;

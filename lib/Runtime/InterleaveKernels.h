@@ -14,6 +14,9 @@
 namespace tessera::runtime {
 namespace {
 
+/// Past the caches, so many bytes ahead of each row are prefetched.
+constexpr int64_t kInterleaveAhead = 2048;
+
 /// A register of each of `Ways` rows, run by run in turns. Behind `numRows` of
 /// them come registers from `filler`.
 template <int RunBytes, int Bytes, int Ways, bool IsStreamed>
@@ -25,6 +28,8 @@ TESSERA_INLINE void interleaveTile(const char *src, int64_t pitch, char *dst,
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)
     rows[k] = load<V>(k < numRows ? src + k * pitch : filler);
+  if constexpr (IsStreamed)
+    prefetchRows</*Locality=*/0>(src + kInterleaveAhead, pitch, Ways);
   interleaveRegisters<RunBytes>(rows);
   TESSERA_UNROLL
   for (int k = 0; k < Ways; ++k)

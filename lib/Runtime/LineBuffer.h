@@ -41,7 +41,8 @@ public:
   TESSERA_INLINE void endAt(const char *end) { filled = end - line; }
 
 private:
-  static constexpr int64_t kMany = 1 << 12;
+  /// Few bytes wait: processors read what comes next while these are streamed.
+  static constexpr int64_t kMany = 1 << 10;
 
   void begin(char *dst) {
     finish();
