@@ -31,6 +31,7 @@ template <int Bytes> TESSERA_INLINE void copyFixed(const char *src, char *dst) {
 /// At least `Bytes` bytes, the last of which overlap those before.
 template <int Bytes>
 TESSERA_INLINE void copyAtLeast(const char *src, char *dst, int64_t size) {
+  TESSERA_NO_UNROLL
   for (int64_t i = 0; i < size - Bytes; i += Bytes)
     copyFixed<Bytes>(src + i, dst + i);
   copyFixed<Bytes>(src + size - Bytes, dst + size - Bytes);
@@ -50,6 +51,9 @@ TESSERA_INLINE void copyRun(const char *src, char *dst, int64_t size) {
   if (size == 1)
     *dst = *src;
 }
+
+/// Runs longer than this are left to the C library.
+constexpr int64_t kLongRun = 1 << 14;
 
 /// An element, again and again.
 class Filler {
@@ -134,6 +138,7 @@ TESSERA_INLINE void streamFixed(const char *src, char *dst) {
 
 /// Whole lines past the caches, to where one begins.
 TESSERA_INLINE void streamWholeLines(const char *src, char *dst, int64_t size) {
+  TESSERA_NO_UNROLL
   for (int64_t i = 0; i < size; i += kLineBytes)
     streamFixed<kLineBytes>(src + i, dst + i);
 }
@@ -258,13 +263,16 @@ void streamRuns(const Job &job, const char *src, char *dst) {
        [size](const char *src, char *dst) { streamRun(src, dst, size); });
 }
 
-/// Runs longer than this are left to the C library.
-constexpr int64_t kLongRun = 1 << 16;
-
+/// Lines go by one load and store: processors foresee the steps of these, and
+/// not those of many.
 template <int Bytes>
 void copyFixedRuns(const Job &job, const char *src, char *dst) {
-  walk(job.loops, job.numLoops, src, dst,
-       [](const char *src, char *dst) { copyFixed<Bytes>(src, dst); });
+  walk(job.loops, job.numLoops, src, dst, [](const char *src, char *dst) {
+    constexpr int kStep = Bytes < kLineBytes ? Bytes : kLineBytes;
+    TESSERA_NO_UNROLL
+    for (int i = 0; i < Bytes; i += kStep)
+      copyFixed<kStep>(src + i, dst + i);
+  });
 }
 
 /// The loops over runs of a line or half of one: the innermost one, `rows`,
@@ -382,6 +390,17 @@ template <int Bytes = 4> Kernel *chooseCopyOfAny(int64_t size) {
   return copyAnyRuns;
 }
 
+/// Long runs, and what fills the bytes behind them.
+void copyLongAndFill(const Job &job, const char *src, char *dst) {
+  const Filler filler(job.filler);
+  int64_t size = job.runBytes, padding = job.fillBytes;
+  walk(job.loops, job.numLoops, src, dst,
+       [&filler, size, padding](const char *src, char *dst) {
+         __builtin_memcpy(dst, src, size);
+         filler.write(dst + size, padding, size);
+       });
+}
+
 #if defined(__AVX512BW__)
 /// A run and what fills the bytes behind it up to `all`: each register is
 /// stored once, the one in which both meet, too. Past the caches if `dst` and
@@ -391,9 +410,11 @@ TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
                                 int64_t all, Vector<8, kVectorBytes> filler) {
   using V = Vector<8, kVectorBytes>;
   int64_t i = 0;
+  TESSERA_NO_UNROLL
   for (; i + kVectorBytes <= size; i += kVectorBytes)
     write<IsStreamed>(dst + i, load<V>(src + i));
   V next = size > i ? loadFirst<V>(src + i, size - i, filler) : filler;
+  TESSERA_NO_UNROLL
   for (; i + kVectorBytes <= all; i += kVectorBytes) {
     write<IsStreamed>(dst + i, next);
     next = filler;
@@ -437,6 +458,7 @@ TESSERA_INLINE void streamAndFill(const char *src, char *dst, int64_t size,
 template <int Part>
 TESSERA_INLINE void copyAndFill(const char *src, char *dst, int64_t size,
                                 const LongFiller &padding) {
+  TESSERA_NO_UNROLL
   for (int64_t i = 0; i + kVectorBytes <= size; i += kVectorBytes)
     copyFixed<kVectorBytes>(src + i, dst + i);
   padding.write(dst);
@@ -486,7 +508,8 @@ Kernel *chooseCopyAndFill(const Job &job) {
 
 inline Kernel *chooseCopy(const Job &job) {
   if (job.fillBytes > 0)
-    return chooseCopyAndFill(job);
+    return !job.isStreamed && job.runBytes > kLongRun ? copyLongAndFill
+                                                      : chooseCopyAndFill(job);
   if (job.isStreamed && job.runBytes > kLineBytes)
     return streamRuns;
   switch (job.runBytes) {

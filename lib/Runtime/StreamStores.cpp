@@ -25,6 +25,8 @@ using namespace tessera::runtime;
 static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 /// The most runs that are read side by side: processors foresee as many.
 static constexpr int64_t kMaxSideBySide = 16;
+/// The same of runs that are written, through the caches.
+static constexpr int64_t kMaxWrittenSideBySide = 8;
 static constexpr int64_t kPageBytes = 4096;
 
 /// Whether more than `most` of so many lines begin at one set of the
@@ -491,7 +493,7 @@ static bool isCopiedBySource(const Move &move) {
   if (move.runBytes < kLineBytes)
     return isRun && evictsLines(from.count, from.src, kMost) &&
            !evictsLines(to->count, to->dst, kMost);
-  if (move.runBytes < kMinStreamedRun || to->count > kMaxSideBySide)
+  if (move.runBytes < kMinStreamedRun || to->count > kMaxWrittenSideBySide)
     return false;
   if (!isRun)
     return true;
