@@ -176,9 +176,10 @@ static bool isOfFewRuns(const Move &move) {
 /// by side: those of a step, for each step of loops inside the one that goes on
 /// along them.
 static int64_t countRowsSideBySide(const Move &move) {
-  const auto *along = llvm::min_element(move.loops, [](const Loop &a, const Loop &b) {
-    return std::abs(a.src) < std::abs(b.src);
-  });
+  const auto *along =
+      llvm::min_element(move.loops, [](const Loop &a, const Loop &b) {
+        return std::abs(a.src) < std::abs(b.src);
+      });
   int64_t count = move.rows.count;
   for (const Loop &loop : move.loops)
     if (loop.dst < along->dst)
