@@ -451,6 +451,14 @@ TEST(Runtime, RunsOfAnySize) {
   }
 }
 
+// Runs that are left to the C library, and padding behind them.
+TEST(Runtime, LongRuns) {
+  checkPairs(3, {{"f32[5001]", "", "{0:T(1024)PV(one)}"},
+                 {"u8[3,20001]", "", "{1,0:T(1,1024)PV(one)}"},
+                 {"bf16[2,9000]", "", "{1,0:T(1,128)PV(lowest)}"},
+                 {"u8[3,20001]", "", "{1,0:PD(3,20100)}"}});
+}
+
 // Rows that lie half pages apart, of a pair of lines, of several, and of parts
 // of some; columns that leave room in the first-level cache and that do not.
 TEST(Runtime, RowsHalfPagesApart) {
