@@ -29,10 +29,20 @@ static constexpr int64_t kMaxSideBySide = 16;
 static constexpr int64_t kMaxWrittenSideBySide = 8;
 static constexpr int64_t kPageBytes = 4096;
 
-/// Whether more than `most` of so many lines begin at one set of the
-/// first-level cache, as pages do.
+/// Whether more than `most` of the lines at which so many places begin, `pitch`
+/// bytes apart, are in one set of the first-level cache, as those of pages are.
 static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
-  return count / countSets(pitch) > most;
+  constexpr uint64_t kSets = kPageBytes / kLineBytes;
+  int64_t linesOfSet[kSets] = {};
+  uint64_t last = UINT64_MAX;
+  for (uint64_t i = 0, e = std::min<uint64_t>(count, kSets * most + 1); i < e;
+       ++i) {
+    uint64_t line = i * std::abs(pitch) / kLineBytes;
+    if (line != last && ++linesOfSet[line % kSets] > most)
+      return true;
+    last = line;
+  }
+  return false;
 }
 
 /// A transpose in blocks of so many lines of each column, along the source.
@@ -467,11 +477,16 @@ void Schedule::divideChains(const KernelTable &kernels) {
   }
 }
 
-/// Whether the columns of a tile, in the order of the source, evict each other.
+/// Whether the columns of a tile, in the order of the source, evict each other
+/// before the next rows make more of their lines.
 static bool evictsColumns(const Move &move, int64_t most) {
+  int64_t rowBytes = move.rows.count * move.moreRows.count * move.runBytes;
+  const Loop *along = llvm::find_if(
+      move.loops, [&](const Loop &loop) { return loop.dst == rowBytes; });
+  int64_t end = along == move.loops.end() ? INT64_MAX : std::abs(along->src);
   int64_t columns = move.columns.count, pitch = std::abs(move.columns.dst);
   for (const Loop &loop : move.loops)
-    if (std::abs(loop.dst) == columns * pitch)
+    if (std::abs(loop.dst) == columns * pitch && std::abs(loop.src) < end)
       columns *= loop.count;
   return evictsLines(columns, pitch, most);
 }

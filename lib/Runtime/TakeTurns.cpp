@@ -99,6 +99,31 @@ static bool isWorthTurns(llvm::ArrayRef<Move> group, size_t depth,
          (read / calls >= minRead && isAscending(group, depth, &Loop::src));
 }
 
+/// Places of the destination, a line at least from one another, to which a move
+/// writes.
+static int64_t countPlaces(const Move &move) {
+  int64_t places = 1;
+  auto count = [&](const Loop &loop) {
+    if (std::abs(loop.dst) >= kLineBytes)
+      places *= loop.count;
+  };
+  llvm::for_each(move.loops, count);
+  for (const Loop &loop :
+       {move.rows, move.columns, move.moreRows, move.moreColumns})
+    count(loop);
+  return places;
+}
+
+/// Whether it pays to call a move at each of so many steps of a larger one: it
+/// writes a line at least, or bytes of several lines, which the larger one has
+/// brought to a cache that does not hold all that it writes.
+static bool isWorthCalls(const Move &move, const Move &larger, int64_t steps) {
+  constexpr int64_t kMinPlaces = 8, kLarge = 512 << 10;
+  return countWritten(move) / steps >= kLineBytes ||
+         (countPlaces(move) / steps >= kMinPlaces &&
+          countWritten(larger) >= kLarge);
+}
+
 static void shareLoops(llvm::MutableArrayRef<Move> moves, size_t depth,
                        int64_t steps);
 
@@ -114,9 +139,8 @@ static size_t takeTurns(llvm::MutableArrayRef<Move> moves, size_t depth,
   const Loop loop = first.loops[depth];
   steps *= loop.count;
   size_t count = 1;
-  // Less than a line at a step is not worth a call.
   for (Move &move : moves.drop_front())
-    if (countWritten(move) / steps >= kLineBytes && takeLoop(move, depth, loop))
+    if (isWorthCalls(move, first, steps) && takeLoop(move, depth, loop))
       std::swap(move, moves[count++]);
   auto group = moves.take_front(count);
   if (count == 1 || !isWorthTurns(group, depth, steps))
