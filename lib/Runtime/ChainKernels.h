@@ -87,6 +87,10 @@ public:
   /// Whether the lines at which so many runs begin evict one another from the
   /// first-level cache.
   bool isInFewSets(int64_t number) const {
+    auto countSets = [](int64_t pitch) {
+      int64_t power = pitch & -pitch;
+      return kPageBytes / least(kPageBytes, power > 0 ? power : 1);
+    };
     int64_t steps = least(more.count, number / width + 1);
     return number > kCacheWays * least(width, countSets(pitch)) *
                         least(steps, countSets(morePitch));

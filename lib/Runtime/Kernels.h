@@ -233,14 +233,22 @@ struct KernelTable {
 };
 
 constexpr int64_t kLineBytes = 64;
-/// The first-level cache has so many ways or a few more.
+/// Pages begin at one set of the first-level cache.
+constexpr int64_t kPageBytes = 4096;
+/// That cache has so many ways or a few more.
 constexpr int64_t kCacheWays = 8;
-/// Sets of it at which lines begin that are `pitch` bytes apart, or more where
-/// several are of one line: pages begin at one set.
-constexpr int64_t countSets(int64_t pitch) {
-  constexpr int64_t kPage = 4096;
-  int64_t power = pitch & -pitch;
-  return power == 0 ? kPage : power >= kPage ? 1 : kPage / power;
+/// Whether so many lines, `pitch` bytes apart, evict one another from some ways
+/// of that cache. Of a pitch that is close to a page, or to a part of one, the
+/// lines drift from set to set.
+constexpr bool isInFewSets(int64_t lines, int64_t pitch,
+                           int64_t ways = kCacheWays) {
+  for (int64_t sets = 1; sets * ways < lines && sets < kPageBytes; sets *= 2) {
+    int64_t part = kPageBytes / sets, behind = pitch & (part - 1);
+    int64_t drift = behind < part - behind ? behind : part - behind;
+    if (drift * sets * ways < kLineBytes - kLineBytes * sets * ways / lines)
+      return true;
+  }
+  return false;
 }
 /// Rows of up to so many bytes are read from one to the next, longer ones along
 /// the row.

@@ -33,9 +33,9 @@ public:
 
   TESSERA_INLINE bool suits() const {
     return whole.rows * RunBytes >= kVectorBytes &&
-           whole.columns * RunBytes >= kLaneBytes &&
-           isInFewSets(kLine + 1, whole.dstPitch) &&
-           !isInFewSets(2 * kLane, whole.dstPitch) && (fits() || isGathered());
+           whole.columns * RunBytes >= kLaneBytes && isInFewSets() &&
+           !runtime::isInFewSets(2 * kLane, whole.dstPitch) &&
+           (fits() || isGathered());
   }
 
   TESSERA_INLINE void run() const {
@@ -57,13 +57,21 @@ private:
                            kLine = kLineRuns<RunBytes>;
   static constexpr int64_t kMostRows = 256, kLeastRows = 128;
 
-  /// Rows whose lines leave room in the cache for columns.
-  TESSERA_INLINE int64_t countRows() const {
-    return kWaysOfRows * countSets(whole.srcPitch);
+  /// Whether columns begin at few sets, or close to them: those that begin
+  /// anywhere in a line write parts of two, which have to stay in the cache.
+  TESSERA_INLINE bool isInFewSets() const {
+    constexpr int64_t kClose = 32;
+    int64_t closest = (whole.dstPitch + kClose) & (-2 * kClose);
+    return runtime::isInFewSets(kLine + 1, closest) &&
+           runtime::isInFewSets(kLine + 1, whole.dstPitch, /*ways=*/2);
   }
-  TESSERA_INLINE bool fits() const { return countRows() >= kLeastRows; }
+  /// Whether lines of so many rows leave room in the cache for columns.
+  TESSERA_INLINE bool holds(int64_t rows) const {
+    return !runtime::isInFewSets(rows, whole.srcPitch, kWaysOfRows);
+  }
+  TESSERA_INLINE bool fits() const { return holds(kLeastRows); }
   TESSERA_INLINE int64_t chooseBandRows() const {
-    return fits() ? least(kMostRows, countRows() / kLine * kLine) : kMostRows;
+    return fits() && !holds(kMostRows) ? kLeastRows : kMostRows;
   }
   TESSERA_INLINE bool isGathered() const {
     return whole.rows >= kLeastRows && whole.columns >= kLine &&

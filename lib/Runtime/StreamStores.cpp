@@ -27,23 +27,6 @@ static constexpr int64_t kMinStreamedRun = 2 * kLineBytes;
 static constexpr int64_t kMaxSideBySide = 16;
 /// The same of runs that are written, through the caches.
 static constexpr int64_t kMaxWrittenSideBySide = 8;
-static constexpr int64_t kPageBytes = 4096;
-
-/// Whether more than `most` of the lines at which so many places begin, `pitch`
-/// bytes apart, are in one set of the first-level cache, as those of pages are.
-static bool evictsLines(int64_t count, int64_t pitch, int64_t most) {
-  constexpr uint64_t kSets = kPageBytes / kLineBytes;
-  int64_t linesOfSet[kSets] = {};
-  uint64_t last = UINT64_MAX;
-  for (uint64_t i = 0, e = std::min<uint64_t>(count, kSets * most + 1); i < e;
-       ++i) {
-    uint64_t line = i * std::abs(pitch) / kLineBytes;
-    if (line != last && ++linesOfSet[line % kSets] > most)
-      return true;
-    last = line;
-  }
-  return false;
-}
 
 /// A transpose in blocks of so many lines of each column, along the source.
 static NestSchedule makeBlocks(const Move &move, int64_t lines,
@@ -129,7 +112,7 @@ static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
   return move.runBytes == 1 ||
          (move.runBytes == 2 &&
           ((costs.channelPs > 0 && sharesChannel(move)) ||
-           evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
+           isInFewSets(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
 }
 
 /// The blocks of a transpose. Of packed rows, columns get as many lines as of
@@ -212,7 +195,7 @@ static bool isCarried(const Move &move) {
 static bool followsTiles(const Move &move) {
   return move.moreColumns.count > 1 && !isCarried(move) &&
          (move.moreRows.count > 1 ||
-          evictsLines(kLineBytes / move.runBytes, move.rows.src, kCacheWays));
+          isInFewSets(kLineBytes / move.runBytes, move.rows.src, kCacheWays));
 }
 
 /// Makes blocks of rows a loop.
@@ -455,7 +438,7 @@ static bool writesEvictedLines(const Move &move) {
   constexpr int64_t kMostRows = 32;
   return move.rows.count <= kMostRows &&
          move.columns.count * move.runBytes >= kLineBytes &&
-         evictsLines(move.columns.count, move.columns.dst, kCacheWays);
+         isInFewSets(move.columns.count, move.columns.dst, kCacheWays);
 }
 
 void Schedule::divideChains(const KernelTable &kernels) {
@@ -488,7 +471,7 @@ static bool evictsColumns(const Move &move, int64_t most) {
   for (const Loop &loop : move.loops)
     if (std::abs(loop.dst) == columns * pitch && std::abs(loop.src) < end)
       columns *= loop.count;
-  return evictsLines(columns, pitch, most);
+  return isInFewSets(columns, pitch, most);
 }
 
 /// Whether copies are faster in the order of the source. There, runs that
@@ -507,8 +490,8 @@ static bool isCopiedBySource(const Move &move) {
   // parts come.
   constexpr int64_t kMost = 2 * kCacheWays;
   if (move.runBytes < kLineBytes)
-    return isRun && evictsLines(from.count, from.src, kMost) &&
-           !evictsLines(to->count, to->dst, kMost);
+    return isRun && isInFewSets(from.count, from.src, kMost) &&
+           !isInFewSets(to->count, to->dst, kMost);
   if (move.runBytes < kMinStreamedRun || to->count > kMaxWrittenSideBySide)
     return false;
   if (!isRun)

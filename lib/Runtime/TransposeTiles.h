@@ -157,13 +157,6 @@ transposeOneByOne(const char *src, char *dst, int64_t rows, int64_t columns,
 /// Runs of a line.
 template <int RunBytes> constexpr int64_t kLineRuns = kLineBytes / RunBytes;
 
-/// Whether so many lines, `pitch` bytes apart, evict one another from some ways
-/// of the first-level cache.
-TESSERA_INLINE bool isInFewSets(int64_t lines, int64_t pitch,
-                                int64_t ways = kCacheWays) {
-  return lines > countSets(pitch) * ways;
-}
-
 /// The ways that lines of rows may take where these are used again: others are
 /// left to what is written.
 constexpr int64_t kWaysOfRows = kCacheWays - 2;
