@@ -301,9 +301,10 @@ public:
   static constexpr int64_t kColumns = 1024;
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   static constexpr int64_t kGroup = kLoad / RunBytes;
-  /// Farther than for two lines of each column: tiles of one line are soon
-  /// done.
-  static constexpr int64_t kPrefetch = 6 * kLineBytes;
+  /// Lines of each column at a time. Runs of 8 bytes are few rows of each line.
+  static constexpr int64_t kLines = RunBytes == 8 ? 2 : 1;
+  /// Farther for one line of each column: its tiles are soon done.
+  static constexpr int64_t kPrefetch = (8 - 2 * kLines) * kLineBytes;
 
   JoinedColumns(const Block &whole)
       : whole(whole), srcPitch(whole.srcPitch), dstPitch(whole.dstPitch) {}
@@ -312,9 +313,12 @@ public:
     int64_t blocks = whole.rows / kLineRuns<RunBytes>;
     for (int64_t c = 0; c < whole.columns; c += kGroup)
       keepFirst(c);
-    for (int64_t i = 1; i < blocks; ++i)
-      for (int64_t c = 0; c < whole.columns; c += kGroup)
-        writeLines(c, i);
+    int64_t i = 1;
+    if constexpr (kLines > 1)
+      for (; i + kLines <= blocks; i += kLines)
+        writeBand<kLines>(i);
+    for (; i < blocks; ++i)
+      writeBand<1>(i);
     for (int64_t c = 0; c < whole.columns; ++c)
       writeEnds(c, blocks);
   }
@@ -335,6 +339,13 @@ private:
       int64_t head = bytesToLine(getColumn(k));
       copyRun(kept + k * kLineBytes, getColumn(k), head ? head : kLineBytes);
     }
+  }
+
+  /// So many lines of all columns, from line `i` on; those of a column have
+  /// loads of their own, so that processors foresee where rows go on.
+  template <int Lines> TESSERA_INLINE void writeBand(int64_t i) {
+    for (int64_t c = 0; c < whole.columns; c += kGroup)
+      forTiles<Lines>(Lines, [&](int64_t k) { writeLines(c, i + k); });
   }
 
   /// The lines that end in rows from line `i` on.
