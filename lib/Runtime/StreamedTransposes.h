@@ -114,7 +114,7 @@ private:
 
   /// Groups of columns, of which the last one may be less than a tile has.
   void write(const Block &piece, const Block &next) {
-    const char *ahead = next.src + farther;
+    const char *ahead = next.src + farther + kLineBytes - 1;
     int64_t groups = (piece.columns + kGroup - 1) / kGroup;
     int64_t tiles = groups * (piece.rows / kLine);
     int64_t rowsAhead = (next.rows + tiles - 1) / tiles;
