@@ -107,12 +107,11 @@ static bool sharesChannel(const Move &move) {
 
 /// Rows of which a tile takes a part of a line, so that they are read again and
 /// again: of single bytes, of which it takes a quarter; or where they evict one
-/// another meanwhile, or columns need long runs.
-static bool isReadAgain(const Move &move, const ProcessorCosts &costs) {
+/// another meanwhile.
+static bool isReadAgain(const Move &move) {
   return move.runBytes == 1 ||
          (move.runBytes == 2 &&
-          ((costs.channelPs > 0 && sharesChannel(move)) ||
-           isInFewSets(kLineBytes / move.runBytes, move.rows.src, kCacheWays)));
+          isInFewSets(kLineBytes / move.runBytes, move.rows.src));
 }
 
 /// The blocks of a transpose. Of packed rows, columns get as many lines as of
@@ -127,11 +126,13 @@ static StreamedBlocks chooseBlocks(const Move &move,
     blocks.lines = chooseLines(move, target);
     return blocks;
   }
-  bool isAgain = isReadAgain(move, costs);
+  bool isAgain = isReadAgain(move);
   bool isWithTiles = isChained(move) || move.square > 1;
   blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
   if (blocks.packsRows) {
-    int64_t lines = costs.panelRunBytes / kLineBytes * (isAgain ? 2 : 1);
+    // Of a processor whose channels cost nothing, no columns are better.
+    bool needsMore = isAgain && (costs.channelPs == 0 || sharesChannel(move));
+    int64_t lines = costs.panelRunBytes / kLineBytes * (needsMore ? 2 : 1);
     int64_t least = sharesChannel(move) ? 2 : 1;
     int64_t worth = kPackedBytes / kLineBytes / move.columns.count;
     blocks.lines = std::min(std::max({lines, least, worth}), kMostPackedLines);
@@ -195,7 +196,7 @@ static bool isCarried(const Move &move) {
 static bool followsTiles(const Move &move) {
   return move.moreColumns.count > 1 && !isCarried(move) &&
          (move.moreRows.count > 1 ||
-          isInFewSets(kLineBytes / move.runBytes, move.rows.src, kCacheWays));
+          isInFewSets(kLineBytes / move.runBytes, move.rows.src));
 }
 
 /// Makes blocks of rows a loop.
@@ -438,7 +439,7 @@ static bool writesEvictedLines(const Move &move) {
   constexpr int64_t kMostRows = 32;
   return move.rows.count <= kMostRows &&
          move.columns.count * move.runBytes >= kLineBytes &&
-         isInFewSets(move.columns.count, move.columns.dst, kCacheWays);
+         isInFewSets(move.columns.count, move.columns.dst);
 }
 
 void Schedule::divideChains(const KernelTable &kernels) {
