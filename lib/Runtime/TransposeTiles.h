@@ -212,21 +212,27 @@ TESSERA_INLINE int64_t countHalfRows(int64_t rows) {
   return Bytes > 32 && rows > kRows && last <= kRows / 2 ? last : 0;
 }
 
-/// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
-/// those before where rows are no multiple.
+/// Tiles over all rows, `Tiles` of them side by side, each with code of its own
+/// where it takes whole registers. The last ones overlap those before where
+/// rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
 TESSERA_INLINE void transposeWholeRows(const Block &block,
                                        const Pitch &srcPitch,
                                        const Pitch &dstPitch) {
   constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
+  constexpr int kOwn = Bytes == kLineBytes ? Tiles : 1;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
     const char *src = block.src + r * srcPitch.getBytes();
     char *dst = block.dst + r * RunBytes;
-    for (int i = 0; i < Tiles; ++i)
-      transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
-          src + i * LoadBytes, srcPitch,
-          dst + i * kColumns * dstPitch.getBytes(), dstPitch);
+    TESSERA_NO_UNROLL
+    for (int first = 0; first < Tiles; first += kOwn) {
+      TESSERA_UNROLL
+      for (int i = first; i < first + kOwn; ++i)
+        transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
+            src + i * LoadBytes, srcPitch,
+            dst + i * kColumns * dstPitch.getBytes(), dstPitch);
+    }
   }
 }
 
@@ -273,13 +279,16 @@ TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
   return column;
 }
 
-/// Tiles of so many rows are code of their own: processors foresee what a row
-/// has next by the instruction that reads it.
+/// Tiles of so many rows have code of their own: processors foresee what a row
+/// has next by the instruction that reads it, and fetch it in time where that
+/// reads other tiles in between.
 constexpr int64_t kTileBandRows = 128;
-/// Of fewer rows, they foresee enough.
-constexpr int64_t kLeastBandRows = 64;
+/// Of fewer rows, so many tiles side by side have; past the second-level cache,
+/// those of one row are foreseen best.
+constexpr int64_t kLeastBandRows = 64, kMostStripBytes = 1 << 19;
+constexpr int kStripTiles = 8;
 template <int RunBytes, int Bytes, bool IsStreamed>
-constexpr bool kHasBands =
+constexpr bool kHasOwnTiles =
     Bytes == 64 && !IsStreamed && (RunBytes == 4 || RunBytes == 8);
 
 /// Calls `move` with the numbers of some tiles, at most `Most`.
@@ -342,6 +351,21 @@ TESSERA_INLINE int64_t transposeBands(const Block &whole, int64_t smallest) {
         block, 0, smallest);
   }
   return column;
+}
+
+/// Columns in tiles that have code of their own, up to where less than
+/// `smallest` are left. Returns where that is.
+template <int RunBytes, int Bytes, int LoadBytes>
+TESSERA_INLINE int64_t transposeOwnTiles(const Block &block, int64_t smallest) {
+  if (block.rows >= kLeastBandRows)
+    return transposeBands<RunBytes, Bytes, LoadBytes>(block, smallest);
+  int64_t column = 0;
+  if (block.rows * block.columns * RunBytes <= kMostStripBytes)
+    column = transposeColumns<RunBytes, Bytes, LoadBytes, /*IsStreamed=*/false,
+                              kStripTiles>(
+        block, column, /*smallest=*/kStripTiles * LoadBytes / RunBytes);
+  return transposeColumns<RunBytes, Bytes, LoadBytes, /*IsStreamed=*/false>(
+      block, column, smallest);
 }
 
 /// Copies a line of each of some rows side by side.
@@ -408,13 +432,9 @@ transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
       column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed, Lines>(
           block, 0, /*smallest=*/Lines * kLineRuns<RunBytes>);
     constexpr int64_t kSmallest = 2 * kLaneBytes / RunBytes + 1;
-    bool hasBands = false;
-    if constexpr (Lines == 1 && kHasBands<RunBytes, Bytes, IsStreamed>) {
-      hasBands = rows >= kLeastBandRows;
-      if (hasBands)
-        column = transposeBands<RunBytes, Bytes, kLoad>(block, kSmallest);
-    }
-    if (!hasBands)
+    if constexpr (Lines == 1 && kHasOwnTiles<RunBytes, Bytes, IsStreamed>)
+      column = transposeOwnTiles<RunBytes, Bytes, kLoad>(block, kSmallest);
+    else
       column = transposeColumns<RunBytes, Bytes, kLoad, IsStreamed>(
           block, column, kSmallest);
   }
