@@ -46,7 +46,8 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
   int64_t c = least(whole, columns - kLaneBytes / RunBytes);
   transposeTiles<RunBytes, kVectorBytes, true>(src + c * RunBytes,
                                                dst + c * dstPitch, rows,
-                                               columns - c, srcPitch, dstPitch);
+                                               columns - c, srcPitch, dstPitch,
+                                               /*isOfMany=*/true);
 }
 
 /// Rows of whole lines of the destination, which are short and lie one behind

@@ -230,7 +230,8 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
   if constexpr (RunBytes == 1 && kVectorBytes > 32)
     if (int64_t last = countHalfRows<RunBytes, kVectorBytes>(whole.rows)) {
       block.rows -= last;
-      callApart(transposeTiles<RunBytes, kVectorBytes, false>, block);
+      callApart(transposeTiles<RunBytes, kVectorBytes, false>, block,
+                block.isOfMany);
       block.rows = kVectorBytes / 2;
       block.src += (whole.rows - block.rows) * block.srcPitch;
       block.dst += whole.rows - block.rows;
@@ -239,8 +240,9 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
     constexpr int kBytes = decltype(bytes)::kCount;
     if constexpr (kBytes == kLineBytes && RunBytes >= 4)
       if (suitsPairs<RunBytes>(block))
-        return callApart(transposeTiles<RunBytes, kBytes, false, 2>, block);
-    callApart(transposeTiles<RunBytes, kBytes, false>, block);
+        return callApart(transposeTiles<RunBytes, kBytes, false, 2>, block,
+                         block.isOfMany);
+    callApart(transposeTiles<RunBytes, kBytes, false>, block, block.isOfMany);
   });
 }
 

@@ -39,14 +39,27 @@ TESSERA_INLINE void transposeCached(const Block &block) {
   transposeBlocks<RunBytes>(block);
 }
 
+/// Whether both sides of a transpose are more than the second-level cache holds
+/// of them.
+inline __attribute__((noinline)) bool isOfMany(const Job &job) {
+  constexpr int64_t kMost = 1 << 19;
+  int64_t bytes = job.rows.count * job.columns.count * job.runBytes;
+  TESSERA_NO_UNROLL
+  for (size_t i = 0; i < job.numLoops; ++i)
+    bytes *= job.loops[i].count;
+  return bytes > kMost;
+}
+
 template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (SparseColumns<RunBytes>::suits(job))
     return transposeSparse<RunBytes>(job, src, dst);
   if (!job.isStreamed)
-    return walkBlocks(job, src, dst, [](const Block &block) {
-      transposeCached<RunBytes>(block);
-    });
+    return walkBlocks(job, src, dst,
+                      [=, isOfMany = isOfMany(job)](Block block) {
+                        block.isOfMany = isOfMany;
+                        transposeCached<RunBytes>(block);
+                      });
   walkBlocks(job, src, dst, [&job](const Block &block) {
     transposeStreamed<RunBytes>(block, job.blocks);
   });

@@ -128,6 +128,8 @@ struct Block {
   char *dst;
   int64_t rows, columns;
   int64_t srcPitch, dstPitch;
+  /// Whether the second-level cache does not hold all blocks.
+  bool isOfMany = false;
 };
 
 /// Calls what is not inlined with the parts of a block: arguments that come in
@@ -212,26 +214,32 @@ TESSERA_INLINE int64_t countHalfRows(int64_t rows) {
   return Bytes > 32 && rows > kRows && last <= kRows / 2 ? last : 0;
 }
 
-/// Tiles over all rows, `Tiles` of them side by side, each with code of its own
-/// where it takes whole registers. The last ones overlap those before where
-/// rows are no multiple.
+/// So many tiles side by side have code of their own.
+constexpr int kStripTiles = 8;
+
+/// Tiles over all rows, `Tiles` of them side by side. The last ones overlap
+/// those before where rows are no multiple.
 template <int RunBytes, int Bytes, int LoadBytes, bool IsStreamed, int Tiles>
 TESSERA_INLINE void transposeWholeRows(const Block &block,
                                        const Pitch &srcPitch,
                                        const Pitch &dstPitch) {
   constexpr int64_t kRows = Bytes / RunBytes, kColumns = LoadBytes / RunBytes;
-  constexpr int kOwn = Bytes == kLineBytes ? Tiles : 1;
   for (int64_t row = 0; row < block.rows; row += kRows) {
     int64_t r = least(row, block.rows - kRows);
     const char *src = block.src + r * srcPitch.getBytes();
     char *dst = block.dst + r * RunBytes;
-    TESSERA_NO_UNROLL
-    for (int first = 0; first < Tiles; first += kOwn) {
+    auto move = [&](int i) __attribute__((always_inline)) {
+      transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
+          src + i * LoadBytes, srcPitch,
+          dst + i * kColumns * dstPitch.getBytes(), dstPitch);
+    };
+    if constexpr (Bytes == kLineBytes && Tiles == kStripTiles) {
       TESSERA_UNROLL
-      for (int i = first; i < first + kOwn; ++i)
-        transposeTile<RunBytes, Bytes, LoadBytes, IsStreamed>(
-            src + i * LoadBytes, srcPitch,
-            dst + i * kColumns * dstPitch.getBytes(), dstPitch);
+      for (int i = 0; i < Tiles; ++i)
+        move(i);
+    } else {
+      for (int i = 0; i < Tiles; ++i)
+        move(i);
     }
   }
 }
@@ -283,13 +291,12 @@ TESSERA_INLINE int64_t transposeColumns(const Block &whole, int64_t column,
 /// has next by the instruction that reads it, and fetch it in time where that
 /// reads other tiles in between.
 constexpr int64_t kTileBandRows = 128;
-/// Of fewer rows, so many tiles side by side have; past the second-level cache,
-/// those of one row are foreseen best.
-constexpr int64_t kLeastBandRows = 64, kMostStripBytes = 1 << 19;
-constexpr int kStripTiles = 8;
+/// Of fewer rows, or shorter runs, so many tiles side by side have; past the
+/// second-level cache, those of one row are foreseen best.
+constexpr int64_t kLeastBandRows = 64;
 template <int RunBytes, int Bytes, bool IsStreamed>
 constexpr bool kHasOwnTiles =
-    Bytes == 64 && !IsStreamed && (RunBytes == 4 || RunBytes == 8);
+    Bytes == 64 && !IsStreamed && RunBytes > 1 && RunBytes < kLaneBytes;
 
 /// Calls `move` with the numbers of some tiles, at most `Most`.
 template <int Most, int K = 0, typename Move>
@@ -354,16 +361,27 @@ TESSERA_INLINE int64_t transposeBands(const Block &whole, int64_t smallest) {
 }
 
 /// Columns in tiles that have code of their own, up to where less than
-/// `smallest` are left. Returns where that is.
+/// `smallest` are left. Returns where that is. Those of a strip take half of
+/// the registers, which may be a part of a line: rows must not evict one
+/// another.
 template <int RunBytes, int Bytes, int LoadBytes>
 TESSERA_INLINE int64_t transposeOwnTiles(const Block &block, int64_t smallest) {
-  if (block.rows >= kLeastBandRows)
-    return transposeBands<RunBytes, Bytes, LoadBytes>(block, smallest);
+  constexpr int kHalf = 16 * RunBytes;
+  constexpr int kStripLoad = kHalf < LoadBytes ? kHalf : LoadBytes;
+  if constexpr (RunBytes > 2)
+    if (block.rows >= kLeastBandRows)
+      return transposeBands<RunBytes, Bytes, LoadBytes>(block, smallest);
+  // Lines of columns wait for the next rows, and those of rows for other parts.
+  constexpr int64_t kColumns = kStripTiles * kStripLoad / RunBytes;
+  bool stays =
+      (block.rows <= Bytes / RunBytes ||
+       !isInFewSets(kColumns, block.dstPitch)) &&
+      (kStripLoad == LoadBytes || !isInOneSet<RunBytes>(block.srcPitch));
   int64_t column = 0;
-  if (block.rows * block.columns * RunBytes <= kMostStripBytes)
-    column = transposeColumns<RunBytes, Bytes, LoadBytes, /*IsStreamed=*/false,
-                              kStripTiles>(
-        block, column, /*smallest=*/kStripTiles * LoadBytes / RunBytes);
+  if (stays && !block.isOfMany)
+    column =
+        transposeColumns<RunBytes, Bytes, kStripLoad, /*IsStreamed=*/false,
+                         kStripTiles>(block, column, /*smallest=*/kColumns);
   return transposeColumns<RunBytes, Bytes, LoadBytes, /*IsStreamed=*/false>(
       block, column, smallest);
 }
@@ -420,9 +438,9 @@ TESSERA_INLINE void transposeParts(const Block &whole) {
 template <int RunBytes, int Bytes, bool IsStreamed, int Lines = 1>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
-               int64_t srcPitch, int64_t dstPitch) {
+               int64_t srcPitch, int64_t dstPitch, bool isOfMany) {
   constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
-  const Block block = {src, dst, rows, columns, srcPitch, dstPitch};
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch, isOfMany};
   int64_t column = 0;
   if (columns * RunBytes >= kLineBytes) {
     if constexpr (kLoad < kLineBytes)
