@@ -259,7 +259,10 @@ template <int RunBytes> TESSERA_INLINE int64_t getBandRows(const Block &block) {
       block.columns % (2 * kLine) != 0)
     return kLine;
   bool isRagged = !isOnLine(block.srcPitch) && block.columns >= kLine;
-  return isRagged ? kRaggedBandRows : kBandRows;
+  // Of single bytes, a tile would have all of these rows.
+  constexpr int64_t kRagged =
+      RunBytes == 1 ? 2 * kVectorBytes : kRaggedBandRows;
+  return isRagged ? kRagged : kBandRows;
 }
 
 /// As much of a side as a block takes; what is left is no less than `smallest`.
