@@ -223,7 +223,8 @@ public:
         isCrowded(isInOneSet<RunBytes>(job.columns.dst) &&
                   (isRagged || kVectorBytes < kLineBytes)),
         takesLanes(RunBytes == 1 && rows.more.count <= 1 &&
-                   !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)) {}
+                   !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)),
+        hasOwnTiles(!isOfMany(job)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;
@@ -392,16 +393,30 @@ private:
   template <int64_t NumRows, int64_t NumColumns, typename Source>
   TESSERA_INLINE void moveBand(const Source &source, char *dst, int64_t number,
                                int64_t firstColumn, int64_t endColumn) {
+    // Those of runs of 8 bytes gain nothing.
+    constexpr bool kHasOwn = Turn::kSquareBytes == 0 && RunBytes == 4 &&
+                             NumRows == kTileRows && NumColumns == kLine &&
+                             kVectorBytes == kLineBytes;
     forColumns<NumColumns>(
         firstColumn, endColumn,
         [=](int64_t column, int64_t begin, int64_t numMoved) {
           const PlacedColumns<NumColumns> written(dst + begin,
                                                   columnPlaces.get(), nowhere);
-          for (int64_t i = 0; i < number; i += NumRows) {
+          auto move = [&](int64_t i) __attribute__((always_inline)) {
             int64_t r = least(i, number - NumRows);
             moveTile<false, NumRows>(source.template get<NumRows>(r, column),
                                      written, numMoved, r);
-          }
+          };
+          int64_t i = 0;
+          if constexpr (kHasOwn)
+            for (; hasOwnTiles && i < number; i += kTileBandRows)
+              forTiles<kTileBandRows / NumRows>(
+                  (number - i + NumRows - 1) / NumRows,
+                  [&](int64_t k) __attribute__((always_inline)) {
+                    move(i + k * NumRows);
+                  });
+          for (; i < number; i += NumRows)
+            move(i);
         });
   }
 
@@ -509,6 +524,9 @@ private:
   /// the lanes behind, so that longer runs of a column are written: where the
   /// lines of a band of `kLaneBandRows` stay in the cache.
   const bool takesLanes;
+  /// Whether tiles of a band have code of their own, as those of rows that are
+  /// no chain: within the second-level cache.
+  const bool hasOwnTiles;
   /// Of the rows of a band, and of a line of columns.
   PlaceTable<kBandRows> rowPlaces;
   PlaceTable<kLine> columnPlaces;

@@ -284,6 +284,18 @@ TESSERA_INLINE void transposeBlocks(const Block &whole) {
   }
 }
 
+/// Whether both sides of a transpose are more than the second-level cache holds
+/// of them.
+inline __attribute__((noinline)) bool isOfMany(const Job &job) {
+  constexpr int64_t kMost = 1 << 19;
+  int64_t bytes = job.rows.count * job.moreRows.count * job.columns.count *
+                  job.moreColumns.count * job.runBytes;
+  TESSERA_NO_UNROLL
+  for (size_t i = 0; i < job.numLoops; ++i)
+    bytes *= job.loops[i].count;
+  return bytes > kMost;
+}
+
 /// Calls `body` with a block for each step of the loops.
 template <typename Body>
 TESSERA_INLINE void walkBlocks(const Job &job, const char *src, char *dst,

@@ -39,17 +39,6 @@ TESSERA_INLINE void transposeCached(const Block &block) {
   transposeBlocks<RunBytes>(block);
 }
 
-/// Whether both sides of a transpose are more than the second-level cache holds
-/// of them.
-inline __attribute__((noinline)) bool isOfMany(const Job &job) {
-  constexpr int64_t kMost = 1 << 19;
-  int64_t bytes = job.rows.count * job.columns.count * job.runBytes;
-  TESSERA_NO_UNROLL
-  for (size_t i = 0; i < job.numLoops; ++i)
-    bytes *= job.loops[i].count;
-  return bytes > kMost;
-}
-
 template <int RunBytes>
 void transposeRuns(const Job &job, const char *src, char *dst) {
   if (SparseColumns<RunBytes>::suits(job))
