@@ -269,6 +269,9 @@ private:
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   static constexpr bool kIsInParts =
       (kTileRows > kCacheWays) && (kLoad < kLineBytes);
+  /// In the caches, tiles of runs of 2 bytes take half of the registers.
+  static constexpr int kHalfLoad =
+      RunBytes == 2 && kLoad > 16 * RunBytes ? 16 * RunBytes : kLoad;
 
   /// Calls `move` with the first one of each `Step` columns from `first` on,
   /// whose `columnPlaces` are there then, with where it begins, and with how
@@ -438,6 +441,8 @@ private:
       transposeLine<RunBytes, NumRows * RunBytes, Turn>(read, write);
     else if (kIsInParts && isGathered)
       transposeGatheredLine<RunBytes, Turn>(read, write);
+    else if constexpr (!IsStreamed && Turn::kSquareBytes == 0)
+      transposeLine<RunBytes, kVectorBytes, Turn, kHalfLoad>(read, write);
     else
       transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
   }

@@ -180,9 +180,10 @@ template <int RunBytes, int Bytes> constexpr int getLoadBytes() {
 
 /// A line of each row of a tile, in registers of `Bytes` of a column each:
 /// `write(k, runs)` gets column k.
-template <int RunBytes, int Bytes, typename Turn, typename Rows, typename Write>
+template <int RunBytes, int Bytes, typename Turn,
+          int kLoad = getLoadBytes<RunBytes, Bytes>(), typename Rows,
+          typename Write>
 TESSERA_INLINE void transposeLine(const Rows &rows, const Write &write) {
-  constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
   TESSERA_UNROLL
   for (int i = 0; i < kLineBytes; i += kLoad)
     transposeTile<RunBytes, Bytes, kLoad, Turn>(
