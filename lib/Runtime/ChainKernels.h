@@ -224,7 +224,7 @@ public:
                   (isRagged || kVectorBytes < kLineBytes)),
         takesLanes(RunBytes == 1 && rows.more.count <= 1 &&
                    !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)),
-        hasOwnTiles(!isOfMany(job)) {}
+        hasOwnTiles(kVectorBytes == kLineBytes && !isOfMany(job)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;
@@ -345,7 +345,7 @@ private:
   void moveBands(const char *src, char *dst, int64_t begin) {
     int64_t all = rows.count(), pitch = rows.inner.src;
     int64_t band = takesLanes ? kLaneBandRows
-                   : isRagged ? kRaggedBandRows
+                   : isRagged ? getRaggedBandRows<RunBytes>(hasOwnTiles)
                               : kBandRows;
     const bool isPeriodic = begin == 0 && rows.isPeriodic(band);
     for (int64_t row = begin; row < all; row += band) {

@@ -251,6 +251,16 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
 /// which two lines each are in use, in the first-level cache.
 constexpr int64_t kBandRows = 256, kRaggedBandRows = 64;
 
+/// Of the latter. Of single bytes, one tile would have all of
+/// `kRaggedBandRows`; of runs of 4 bytes, whole bands of tiles with code of
+/// their own are faster.
+template <int RunBytes>
+TESSERA_INLINE int64_t getRaggedBandRows(bool hasOwnTiles) {
+  if (RunBytes == 1)
+    return 2 * kVectorBytes;
+  return RunBytes == 4 && hasOwnTiles ? kTileBandRows : kRaggedBandRows;
+}
+
 /// How many rows are transposed before the next ones: of few lines, all are
 /// taken before they are evicted, unless pairs of them are.
 template <int RunBytes> TESSERA_INLINE int64_t getBandRows(const Block &block) {
@@ -259,10 +269,10 @@ template <int RunBytes> TESSERA_INLINE int64_t getBandRows(const Block &block) {
       block.columns % (2 * kLine) != 0)
     return kLine;
   bool isRagged = !isOnLine(block.srcPitch) && block.columns >= kLine;
-  // Of single bytes, a tile would have all of these rows.
-  constexpr int64_t kRagged =
-      RunBytes == 1 ? 2 * kVectorBytes : kRaggedBandRows;
-  return isRagged ? kRagged : kBandRows;
+  if (!isRagged)
+    return kBandRows;
+  return getRaggedBandRows<RunBytes>(kVectorBytes == kLineBytes &&
+                                     !block.isOfMany);
 }
 
 /// As much of a side as a block takes; what is left is no less than `smallest`.
