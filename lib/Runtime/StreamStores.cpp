@@ -131,7 +131,9 @@ static StreamedBlocks chooseBlocks(const Move &move,
   blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
   if (blocks.packsRows) {
     // Of a processor whose channels cost nothing, no columns are better.
-    bool needsMore = isAgain && (costs.channelPs == 0 || sharesChannel(move));
+    bool needsMore = costs.channelPs > 0
+                         ? move.runBytes <= 2 && sharesChannel(move)
+                         : isAgain;
     int64_t lines = costs.panelRunBytes / kLineBytes * (needsMore ? 2 : 1);
     int64_t least = sharesChannel(move) ? 2 : 1;
     int64_t worth = kPackedBytes / kLineBytes / move.columns.count;

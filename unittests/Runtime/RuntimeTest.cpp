@@ -471,6 +471,37 @@ TEST(Runtime, RowsHalfPagesApart) {
                  {"c128[11,130]", "{1,0:PD(11,256)}", "{0,1}"}});
 }
 
+// Columns whose pitch is close to a page, or to a part of one; and rows of
+// which those of few tiles, of strips of some and of bands have code of their
+// own.
+TEST(Runtime, PitchesCloseToPages) {
+  checkPairs(5, {{"u8[70,1031]", "", "{0,1}"},
+                 {"u8[66,2049]", "{1,0:T(32,128)(4,1)}", ""},
+                 {"u8[257,509]", "", "{0,1}"},
+                 {"bf16[40,1023]", "", "{0,1}"},
+                 {"bf16[300,1025]", "", "{0,1}"},
+                 {"bf16[35,1025]", "{1,0:T(16,128)(2,1)}", ""},
+                 {"f32[20,1025]", "", "{0,1}"},
+                 {"f32[150,1030]", "", "{0,1}"},
+                 {"f64[17,511]", "", "{0,1}"}});
+}
+TEST(Runtime, OwnTiles) {
+  checkPairs(5, {{"bf16[33,300]", "", "{0,1}"},
+                 {"bf16[70,157]", "", "{0,1}"},
+                 {"bf16[2,64,128]", "", "{1,2,0}"},
+                 {"bf16[32,130]", "{1,0:PD(32,2048)}", "{0,1}"},
+                 {"f32[16,300]", "", "{0,1}"},
+                 {"f32[41,150]", "", "{0,1}"},
+                 {"f32[3,63,129]", "", "{1,2,0}"},
+                 {"f32[140,41]", "", "{0,1}"},
+                 {"f32[150,40]", "{1,0:T(8,128)}", "{0,1:T(8,128)}"},
+                 {"f32[300,145]", "{1,0:T(8,128)}", "{0,1}"},
+                 {"f64[11,140]", "", "{0,1}"},
+                 {"f64[47,75]", "", "{0,1}"},
+                 // Two lines of each column at a time, past the caches.
+                 {"f64[33,50]", "{1,0:PD(33,130)}", "{0,1:PD(35,50)}"}});
+}
+
 // Runs of a line or half of one, of which rows become columns: whole lines and
 // parts of some, few rows and many, more columns than are taken at a time.
 TEST(Runtime, ShortRuns) {
@@ -959,6 +990,15 @@ TEST(Runtime, OrderOfTiles) {
               std::string::npos);
     EXPECT_NE(printMoves(tall, rows, vectorBytes, 1).find(byTile),
               std::string::npos);
+    // So are those that begin close to one set.
+    EXPECT_NE(printMoves("s8[64,4097]{1,0:T(32,128)(4,1)}", "s8[64,4097]",
+                         vectorBytes, kNever)
+                  .find("  for 8  src 512 dst 16388\n  for 32  src 4096"),
+              std::string::npos);
+    EXPECT_NE(printMoves("s8[64,4160]{1,0:T(32,128)(4,1)}", "s8[64,4160]",
+                         vectorBytes, kNever)
+                  .find("  for 32  src 4096 dst 128\n  for 8  src 512"),
+              std::string::npos);
     EXPECT_NE(printMoves(flat, rows, vectorBytes, kNever)
                   .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
               std::string::npos);
@@ -1079,10 +1119,12 @@ TEST(Runtime, OrderOfInterleaves) {
 }
 
 // Past the caches, rows are packed that are short and dense, or of runs that
-// are read again and again; of these, columns get twice as many lines. They get
-// two at least where all begin at one channel of the memory.
+// are read again and again. Of these, columns get twice as many lines, unless
+// it is known that those that begin at one channel of the memory alone need
+// them. These get two at least.
 TEST(Runtime, PackedRows) {
   enum { InPlace, Short, Again };
+  auto costs = ProcessorCosts::get(llvm::sys::getHostCPUName());
   struct {
     const char *source, *destination;
     int packed;
@@ -1094,11 +1136,13 @@ TEST(Runtime, PackedRows) {
       {"f32[320,517]", "f32[320,517]{0,1}", InPlace},
       {"bf16[512,1024]", "bf16[512,1024]{0,1}", Again},
       {"bf16[544,1063]", "bf16[544,1063]{0,1}", InPlace},
-      {"u8[320,1093]", "u8[320,1093]{0,1}", Again},
+      {"bf16[512,1063]", "bf16[512,1063]{0,1}", InPlace},
+      {"u8[512,1093]", "u8[512,1093]{0,1}", Again},
+      {"u8[320,1093]", "u8[320,1093]{0,1}",
+       costs.channelPs > 0 ? Short : Again},
       // Rows lie apart.
       {"f32[320,2,64]", "f32[320,2,64]{0,1,2}", InPlace},
   };
-  auto costs = ProcessorCosts::get(llvm::sys::getHostCPUName());
   for (const auto &[source, destination, packed, least] : cases) {
     std::string moves = printMoves(source, destination, /*vectorBytes=*/64,
                                    /*streamedBytes=*/1);
