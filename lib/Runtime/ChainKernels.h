@@ -224,7 +224,7 @@ public:
                   (isRagged || kVectorBytes < kLineBytes)),
         takesLanes(RunBytes == 1 && rows.more.count <= 1 &&
                    !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)),
-        hasOwnTiles(kVectorBytes == kLineBytes && !isOfMany(job)) {}
+        hasOwnTiles(kVectorBytes == kLineBytes && !isLarge(job)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;

@@ -47,7 +47,7 @@ streamColumns(const char *src, char *dst, int64_t rows, int64_t columns,
   transposeTiles<RunBytes, kVectorBytes, true>(src + c * RunBytes,
                                                dst + c * dstPitch, rows,
                                                columns - c, srcPitch, dstPitch,
-                                               /*isOfMany=*/true);
+                                               /*isLarge=*/true);
 }
 
 /// Rows of whole lines of the destination, which are short and lie one behind

@@ -231,7 +231,7 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
     if (int64_t last = countHalfRows<RunBytes, kVectorBytes>(whole.rows)) {
       block.rows -= last;
       callApart(transposeTiles<RunBytes, kVectorBytes, false>, block,
-                block.isOfMany);
+                block.isLarge);
       block.rows = kVectorBytes / 2;
       block.src += (whole.rows - block.rows) * block.srcPitch;
       block.dst += whole.rows - block.rows;
@@ -241,8 +241,8 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
     if constexpr (kBytes == kLineBytes && RunBytes >= 4)
       if (suitsPairs<RunBytes>(block))
         return callApart(transposeTiles<RunBytes, kBytes, false, 2>, block,
-                         block.isOfMany);
-    callApart(transposeTiles<RunBytes, kBytes, false>, block, block.isOfMany);
+                         block.isLarge);
+    callApart(transposeTiles<RunBytes, kBytes, false>, block, block.isLarge);
   });
 }
 
@@ -272,7 +272,7 @@ template <int RunBytes> TESSERA_INLINE int64_t getBandRows(const Block &block) {
   if (!isRagged)
     return kBandRows;
   return getRaggedBandRows<RunBytes>(kVectorBytes == kLineBytes &&
-                                     !block.isOfMany);
+                                     !block.isLarge);
 }
 
 /// As much of a side as a block takes; what is left is no less than `smallest`.
@@ -294,16 +294,16 @@ TESSERA_INLINE void transposeBlocks(const Block &whole) {
   }
 }
 
-/// Whether both sides of a transpose are more than the second-level cache holds
-/// of them.
-inline __attribute__((noinline)) bool isOfMany(const Job &job) {
-  constexpr int64_t kMost = 1 << 19;
+/// Whether a transpose moves more than the second-level cache holds of both
+/// sides.
+inline __attribute__((noinline)) bool isLarge(const Job &job) {
+  constexpr int64_t kHalfOfCache = 1 << 19;
   int64_t bytes = job.rows.count * job.moreRows.count * job.columns.count *
                   job.moreColumns.count * job.runBytes;
   TESSERA_NO_UNROLL
   for (size_t i = 0; i < job.numLoops; ++i)
     bytes *= job.loops[i].count;
-  return bytes > kMost;
+  return bytes > kHalfOfCache;
 }
 
 /// Calls `body` with a block for each step of the loops.

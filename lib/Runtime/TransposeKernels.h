@@ -44,11 +44,10 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
   if (SparseColumns<RunBytes>::suits(job))
     return transposeSparse<RunBytes>(job, src, dst);
   if (!job.isStreamed)
-    return walkBlocks(job, src, dst,
-                      [=, isOfMany = isOfMany(job)](Block block) {
-                        block.isOfMany = isOfMany;
-                        transposeCached<RunBytes>(block);
-                      });
+    return walkBlocks(job, src, dst, [=, isLarge = isLarge(job)](Block block) {
+      block.isLarge = isLarge;
+      transposeCached<RunBytes>(block);
+    });
   walkBlocks(job, src, dst, [&job](const Block &block) {
     transposeStreamed<RunBytes>(block, job.blocks);
   });

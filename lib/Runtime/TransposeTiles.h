@@ -128,8 +128,8 @@ struct Block {
   char *dst;
   int64_t rows, columns;
   int64_t srcPitch, dstPitch;
-  /// Whether the second-level cache does not hold all blocks.
-  bool isOfMany = false;
+  /// Whether it is one of more than the second-level cache holds.
+  bool isLarge = false;
 };
 
 /// Calls what is not inlined with the parts of a block: arguments that come in
@@ -379,7 +379,7 @@ TESSERA_INLINE int64_t transposeOwnTiles(const Block &block, int64_t smallest) {
        !isInFewSets(kColumns, block.dstPitch)) &&
       (kStripLoad == LoadBytes || !isInOneSet<RunBytes>(block.srcPitch));
   int64_t column = 0;
-  if (stays && !block.isOfMany)
+  if (stays && !block.isLarge)
     column =
         transposeColumns<RunBytes, Bytes, kStripLoad, /*IsStreamed=*/false,
                          kStripTiles>(block, column, /*smallest=*/kColumns);
@@ -439,9 +439,9 @@ TESSERA_INLINE void transposeParts(const Block &whole) {
 template <int RunBytes, int Bytes, bool IsStreamed, int Lines = 1>
 __attribute__((noinline)) void
 transposeTiles(const char *src, char *dst, int64_t rows, int64_t columns,
-               int64_t srcPitch, int64_t dstPitch, bool isOfMany) {
+               int64_t srcPitch, int64_t dstPitch, bool isLarge) {
   constexpr int kLoad = getLoadBytes<RunBytes, Bytes>();
-  const Block block = {src, dst, rows, columns, srcPitch, dstPitch, isOfMany};
+  const Block block = {src, dst, rows, columns, srcPitch, dstPitch, isLarge};
   int64_t column = 0;
   if (columns * RunBytes >= kLineBytes) {
     if constexpr (kLoad < kLineBytes)
