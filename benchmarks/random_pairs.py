@@ -3,7 +3,7 @@
 name, source, destination. For TesseraRuntimeBenchmarks --pairs.
 
   PYTHONPATH=build/release/python_packages random_pairs.py [--seed N] [--count N]
-      [--least BYTES] [--most BYTES] [--types s4,u4]
+      [--least BYTES] [--most BYTES] [--types s4,u4] [--sizes close]
 """
 
 import argparse
@@ -30,6 +30,9 @@ SUB_BYTE_TYPES = [("s4", 1 / 2), ("u4", 1 / 2), ("s2", 1 / 4), ("u2", 1 / 4)]
 SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 27, 32, 40, 49, 56, 64, 77, 96, 100,
          112, 128, 160, 196, 200, 224, 256, 320, 384, 512, 768, 1000, 1024, 2048,
          3072, 4096, 9318]
+# Close to powers of two: lines that are so far apart share sets of the caches.
+CLOSE_SIZES = [1, 2, 3, 5] + [
+    2**n + offset for n in range(3, 13) for offset in (-3, -1, 0, 1, 2, 5)]
 
 
 def random_layout(rng, width, dims, tiled):
@@ -44,12 +47,12 @@ def random_layout(rng, width, dims, tiled):
     return "{" + ",".join(map(str, order)) + (":" + tile if tile else "") + "}"
 
 
-def random_pair(rng, types, least, most):
+def random_pair(rng, types, sizes, least, most):
     """A pair of one of the types, whose elements take `least` bytes at least, and
     whose buffers take `most` bytes at most."""
     while True:
         name, width = rng.choice(types)
-        dims = [rng.choice(SIZES) for _ in range(rng.choice([2, 2, 3, 3, 3, 4, 4, 5]))]
+        dims = [rng.choice(sizes) for _ in range(rng.choice([2, 2, 3, 3, 3, 4, 4, 5]))]
         if width * math.prod(dims) < least:
             continue
         tiled = rng.choice([(False, True), (True, False), (False, False), (True, True)])
@@ -68,6 +71,8 @@ def main():
     parser.add_argument("--least", type=int, default=64 << 10, metavar="BYTES")
     parser.add_argument("--most", type=int, default=8 << 20, metavar="BYTES")
     parser.add_argument("--types", type=lambda names: names.split(","), metavar="NAME,...")
+    parser.add_argument("--sizes", choices=("programs", "close"), default="programs",
+                        help="those of programs, or close to powers of two")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     types = TYPES
@@ -76,8 +81,9 @@ def main():
         if len({name for name, _ in types}) < len(set(arguments.types)):
             parser.error("unknown type: expected one of "
                          + ", ".join(sorted({name for name, _ in TYPES + SUB_BYTE_TYPES})))
+    sizes = CLOSE_SIZES if arguments.sizes == "close" else SIZES
     for i in range(arguments.count):
-        print(f"p{i}", *random_pair(rng, types, arguments.least, arguments.most))
+        print(f"p{i}", *random_pair(rng, types, sizes, arguments.least, arguments.most))
 
 
 if __name__ == "__main__":
