@@ -32,9 +32,12 @@ public:
   explicit TESSERA_INLINE NarrowColumns(const Block &whole) : whole(whole) {}
 
   TESSERA_INLINE bool suits() const {
+    // Registers that are shorter write parts of lines, which even columns of a
+    // lane evict.
+    constexpr bool makesLines = kVectorBytes == kLineBytes;
     return whole.rows * RunBytes >= kVectorBytes &&
            whole.columns * RunBytes >= kLaneBytes && isInFewSets() &&
-           !runtime::isInFewSets(2 * kLane, whole.dstPitch) &&
+           (makesLines || !runtime::isInFewSets(2 * kLane, whole.dstPitch)) &&
            (fits() || isGathered());
   }
 
