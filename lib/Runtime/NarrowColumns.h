@@ -34,10 +34,10 @@ public:
   TESSERA_INLINE bool suits() const {
     // Registers that are shorter write parts of lines, which even columns of a
     // lane evict.
-    constexpr bool makesLines = kVectorBytes == kLineBytes;
+    constexpr bool kMakesLines = kVectorBytes == kLineBytes;
     return whole.rows * RunBytes >= kVectorBytes &&
            whole.columns * RunBytes >= kLaneBytes && isInFewSets() &&
-           (makesLines || !runtime::isInFewSets(2 * kLane, whole.dstPitch)) &&
+           (kMakesLines || !runtime::isInFewSets(2 * kLane, whole.dstPitch)) &&
            (fits() || isGathered());
   }
 
