@@ -224,7 +224,7 @@ public:
                   (isRagged || kVectorBytes < kLineBytes)),
         takesLanes(RunBytes == 1 && rows.more.count <= 1 &&
                    !isInFewSets(kLaneBandRows, job.rows.src, kWaysOfRows)),
-        hasOwnTiles(kVectorBytes == kLineBytes && !isLarge(job)) {}
+        hasOwnTiles(kMayHaveOwnTiles && !isLarge(job)) {}
 
   void run(const char *src, char *dst) {
     bool isTall = rows.count() >= kTileRows;
@@ -269,9 +269,10 @@ private:
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
   static constexpr bool kIsInParts =
       (kTileRows > kCacheWays) && (kLoad < kLineBytes);
-  /// In the caches, tiles of runs of 2 bytes take half of the registers.
-  static constexpr int kHalfLoad =
-      RunBytes == 2 && kLoad > 16 * RunBytes ? 16 * RunBytes : kLoad;
+  /// Whether tiles may have code of their own; those of runs of 8 bytes gain
+  /// nothing.
+  static constexpr bool kMayHaveOwnTiles =
+      kVectorBytes == kLineBytes && RunBytes == 4 && Turn::kSquareBytes == 0;
 
   /// Calls `move` with the first one of each `Step` columns from `first` on,
   /// whose `columnPlaces` are there then, with where it begins, and with how
@@ -396,10 +397,7 @@ private:
   template <int64_t NumRows, int64_t NumColumns, typename Source>
   TESSERA_INLINE void moveBand(const Source &source, char *dst, int64_t number,
                                int64_t firstColumn, int64_t endColumn) {
-    // Those of runs of 8 bytes gain nothing.
-    constexpr bool kHasOwn = Turn::kSquareBytes == 0 && RunBytes == 4 &&
-                             NumRows == kTileRows && NumColumns == kLine &&
-                             kVectorBytes == kLineBytes;
+    constexpr bool kIsWhole = NumRows == kTileRows && NumColumns == kLine;
     forColumns<NumColumns>(
         firstColumn, endColumn,
         [=](int64_t column, int64_t begin, int64_t numMoved) {
@@ -411,7 +409,7 @@ private:
                                      written, numMoved, r);
           };
           int64_t i = 0;
-          if constexpr (kHasOwn)
+          if constexpr (kMayHaveOwnTiles && kIsWhole)
             for (; hasOwnTiles && i < number; i += kTileBandRows)
               forTiles<kTileBandRows / NumRows>(
                   (number - i + NumRows - 1) / NumRows,
@@ -442,7 +440,8 @@ private:
     else if (kIsInParts && isGathered)
       transposeGatheredLine<RunBytes, Turn>(read, write);
     else if constexpr (!IsStreamed && Turn::kSquareBytes == 0)
-      transposeLine<RunBytes, kVectorBytes, Turn, kHalfLoad>(read, write);
+      transposeLine<RunBytes, kVectorBytes, Turn,
+                    getCachedLoadBytes<RunBytes, kVectorBytes>()>(read, write);
     else
       transposeLine<RunBytes, kVectorBytes, Turn>(read, write);
   }

@@ -130,7 +130,7 @@ static StreamedBlocks chooseBlocks(const Move &move,
   bool isWithTiles = isChained(move) || move.square > 1;
   blocks.packsRows = !isWithTiles && (isAgain || isDense(move));
   if (blocks.packsRows) {
-    // Of a processor whose channels cost nothing, no columns are better.
+    // Where nothing is known of channels, rows that are read again count.
     bool needsMore = costs.channelPs > 0
                          ? move.runBytes <= 2 && sharesChannel(move)
                          : isAgain;

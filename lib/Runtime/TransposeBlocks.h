@@ -251,13 +251,13 @@ template <int RunBytes> TESSERA_INLINE void transposeBlock(const Block &whole) {
 /// which two lines each are in use, in the first-level cache.
 constexpr int64_t kBandRows = 256, kRaggedBandRows = 64;
 
-/// Of the latter. Of single bytes, one tile would have all of
+/// Of the latter. Of single bytes, one tile might have all of
 /// `kRaggedBandRows`; of runs of 4 bytes, whole bands of tiles with code of
 /// their own are faster.
 template <int RunBytes>
 TESSERA_INLINE int64_t getRaggedBandRows(bool hasOwnTiles) {
-  if (RunBytes == 1)
-    return 2 * kVectorBytes;
+  if (RunBytes == 1 && kVectorBytes == kRaggedBandRows)
+    return 2 * kRaggedBandRows;
   return RunBytes == 4 && hasOwnTiles ? kTileBandRows : kRaggedBandRows;
 }
 

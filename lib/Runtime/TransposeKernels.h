@@ -44,10 +44,12 @@ void transposeRuns(const Job &job, const char *src, char *dst) {
   if (SparseColumns<RunBytes>::suits(job))
     return transposeSparse<RunBytes>(job, src, dst);
   if (!job.isStreamed)
-    return walkBlocks(job, src, dst, [=, isLarge = isLarge(job)](Block block) {
-      block.isLarge = isLarge;
-      transposeCached<RunBytes>(block);
-    });
+    return walkBlocks(
+        job, src, dst,
+        [isLarge = kVectorBytes == kLineBytes && isLarge(job)](Block block) {
+          block.isLarge = isLarge;
+          transposeCached<RunBytes>(block);
+        });
   walkBlocks(job, src, dst, [&job](const Block &block) {
     transposeStreamed<RunBytes>(block, job.blocks);
   });

@@ -471,9 +471,7 @@ TEST(Runtime, RowsHalfPagesApart) {
                  {"c128[11,130]", "{1,0:PD(11,256)}", "{0,1}"}});
 }
 
-// Columns whose pitch is close to a page, or to a part of one; and rows of
-// which those of few tiles, of strips of some and of bands have code of their
-// own.
+// Columns whose pitch is close to a page, or to a part of one.
 TEST(Runtime, PitchesCloseToPages) {
   checkPairs(5, {{"u8[70,1031]", "", "{0,1}"},
                  {"u8[66,2049]", "{1,0:T(32,128)(4,1)}", ""},
@@ -490,6 +488,9 @@ TEST(Runtime, PitchesCloseToPages) {
                  {"u8[300,70]", "{1,0:PD(300,4096)}", "{0,1:PD(4095,70)}"},
                  {"bf16[150,45]", "{1,0:PD(150,2048)}", "{0,1:PD(2049,45)}"}});
 }
+
+// Tiles that have code of their own, side by side or below one another, and
+// those behind them.
 TEST(Runtime, OwnTiles) {
   checkPairs(5, {{"bf16[33,300]", "", "{0,1}"},
                  {"bf16[70,157]", "", "{0,1}"},
@@ -1007,6 +1008,25 @@ TEST(Runtime, OrderOfTiles) {
     EXPECT_NE(printMoves(flat, rows, vectorBytes, kNever)
                   .find("  for 32  src 1024 dst 128\n  for 2  src 512"),
               std::string::npos);
+  }
+}
+
+// The last column, which is a tile of its own, takes turns with large tiles
+// beside it, and not with those that a cache holds.
+TEST(Runtime, TurnsOfOneColumn) {
+  checkPairs(1, {{"s8[515,1025]", "{1,0:T(32,128)(4,1)}", ""}});
+  constexpr int64_t kNever = int64_t(1) << 40;
+  for (auto [tiles, rows, takesTurns] :
+       {std::tuple("s8[544,1025]{1,0:T(32,128)(4,1)}", "s8[544,1025]", true),
+        {"s8[256,1025]{1,0:T(32,128)(4,1)}", "s8[256,1025]", false}}) {
+    std::string moves = printMoves(tiles, rows, /*vectorBytes=*/32, kNever);
+    EXPECT_NE(moves.find("copy of 1 byte, src 32768 dst 1024\n"),
+              std::string::npos)
+        << moves;
+    EXPECT_EQ(moves.find("\nand copy of 1 byte, src 32768 dst 1024\n") !=
+                  std::string::npos,
+              takesTurns)
+        << moves;
   }
 }
 
