@@ -201,6 +201,38 @@ TEST(VectorRelayout, EndsOfColumnsPastTheCaches) {
     }
 }
 
+// Words that exchange their parts: of two, four, eight and sixteen, with rows
+// of any length, through the caches and past them.
+TEST(VectorRelayout, Words) {
+  std::mt19937_64 engine(testSeed());
+  for (auto [source, destination] :
+       {std::pair("bf16[7,20,300]{2,1,0:T(8,128)(2,1)}",
+                  "{2,0,1:T(8,128)(2,1)}"),
+        std::pair("bf16[6,18,24]{2,1,0:T(2,1)}", "{2,0,1:T(2,1)}"),
+        std::pair("s8[9,24,130]{2,1,0:T(8,128)(4,1)}", "{2,0,1:T(8,128)(4,1)}"),
+        std::pair("s8[8,16,100]{2,1,0:T(4,1)}", "{2,0,1:T(4,1)}"),
+        std::pair("f32[4,6,37]{2,1,0:T(2,1)}", "{2,0,1:T(2,1)}"),
+        std::pair("f64[4,6,31]{2,1,0:T(2,1)}", "{2,0,1:T(2,1)}"),
+        std::pair("c128[4,6,9]{2,1,0:T(2,1)}", "{2,0,1:T(2,1)}"),
+        std::pair("u8[16,24,64]{2,1,0:T(8,1)}", "{2,0,1:T(8,1)}"),
+        std::pair("u8[32,16,80]{2,1,0:T(16,1)}", "{2,0,1:T(16,1)}")})
+    for (int64_t vectorBytes : {16, 32, 64})
+      for (int64_t nontemporalBytes : {int64_t(256), int64_t(1) << 40}) {
+        SCOPED_TRACE(source);
+        CompileOptions options;
+        options.vectorBytes = vectorBytes;
+        options.nontemporalBytes = nontemporalBytes;
+        Shape from = llvm::cantFail(parseShape(source));
+        Shape to = llvm::cantFail(parseShape(
+            llvm::StringRef(source).split('{').first.str() + destination));
+        auto function = getRelayoutFunction(from, to, options);
+        ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
+        checkRun(function->getAddress(), from, to, engine);
+        if (HasFatalFailure())
+          return;
+      }
+}
+
 /// The bytes that `function` leaves in a destination of `size`.
 static std::vector<uint8_t> runOn(llvm::ArrayRef<uint8_t> input, size_t size,
                                   const RelayoutFunction &function,

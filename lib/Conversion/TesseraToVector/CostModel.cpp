@@ -88,8 +88,12 @@ public:
         target(target), costs(target.costs), runBytes(nest.runElements * bytes),
         rows(std::max<int64_t>(nest.blockRows(), 1)),
         columns(std::max<int64_t>(nest.blockColumns(), 1)),
-        high(getMeanRows() * runBytes), wide(columns * runBytes),
-        rowConflicts(countConflicts(nest, bytes, Role::DstContiguous)),
+        words(countWords(nest.getOffsets(Role::DstContiguous, true), columns,
+                         nest.runElements)),
+        high(getMeanRows() * runBytes), wide(columns * runBytes * words),
+        rowConflicts(
+            countConflicts(nest, bytes, Role::DstContiguous) /
+            std::min(words, std::max<int64_t>(kLine * words / wide, 1))),
         columnConflicts(countConflicts(nest, bytes, Role::SrcContiguous)) {}
 
   PlanCost priceLarge() const;
@@ -167,9 +171,9 @@ private:
   int64_t bytes;
   const RelayoutTarget &target;
   const ProcessorCosts &costs;
-  /// Bytes of a run; runs of a block; bytes that it writes to a column, and
-  /// reads from a row.
-  int64_t runBytes, rows, columns, high, wide;
+  /// Bytes of a run; runs of a block; words side by side in a row; bytes that a
+  /// block writes to a column, and reads from a row.
+  int64_t runBytes, rows, columns, words, high, wide;
   int64_t rowConflicts, columnConflicts;
 };
 } // namespace
@@ -323,6 +327,8 @@ int64_t Pricer::getLoadBytes() const {
 int64_t Pricer::priceShuffles() const {
   int64_t column = std::clamp<int64_t>(llvm::PowerOf2Ceil(high), runBytes,
                                        target.vectorBytes);
+  if (words > 1)
+    return costs.shufflePs * llvm::Log2_64(columns) * kLine / column;
   return costs.shufflePs * llvm::Log2_64(column / runBytes) * kLine / column *
          kLoad / getLoadBytes();
 }

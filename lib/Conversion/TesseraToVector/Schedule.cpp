@@ -86,6 +86,17 @@ NestSchedule::getOffsets(Role role, bool inSource,
   return offsets;
 }
 
+int64_t tessera::countWords(llvm::ArrayRef<int64_t> rows, int64_t width,
+                            int64_t runElements) {
+  if (width < 2 || !llvm::isPowerOf2_64(width))
+    return 1;
+  size_t row = width;
+  while (row < rows.size() &&
+         rows[row] == rows[row - width] + width * runElements)
+    ++row;
+  return std::max<int64_t>(row / width, 1);
+}
+
 int64_t NestSchedule::panelColumns() const {
   int64_t runs = countSteps(columns);
   for (const PlanLoop &loop : loops)

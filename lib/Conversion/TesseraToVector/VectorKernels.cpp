@@ -25,6 +25,9 @@ using namespace mlir;
 static constexpr int64_t kLineBytes = RelayoutTarget::kLineBytes;
 /// What bypasses the cache at once, at least.
 static constexpr int64_t kPairBytes = 32;
+/// Runs of a word whose parts change places in registers, at most: one register
+/// for each of them, half of all.
+static constexpr int64_t kMaxWord = 16;
 
 llvm::SmallVector<int64_t, 8> tessera::getWindows(int64_t count, int64_t size) {
   llvm::SmallVector<int64_t, 8> begins;
@@ -598,8 +601,44 @@ void VectorKernels::transpose(const Block &block, bool isNontemporal) {
   }
 }
 
+bool VectorKernels::isOfWords(llvm::ArrayRef<int64_t> rows,
+                              int64_t numColumns) const {
+  int64_t words = countWords(rows, numColumns, runElements);
+  return words > 1 && words * numColumns == static_cast<int64_t>(rows.size()) &&
+         numColumns <= kMaxWord;
+}
+
+/// log2(numColumns) rounds: of two registers whose numbers differ in one bit,
+/// the first one gets from the second the runs at places without that bit, for
+/// those of its own at places with it.
+void VectorKernels::turnWords(Position src, llvm::ArrayRef<int64_t> rows,
+                              int64_t numColumns, ColumnSink sink) {
+  int64_t size = rows.size();
+  llvm::SmallVector<Value, 16> words;
+  for (int64_t row : rows.take_front(numColumns))
+    words.push_back(load(src + row, size * runElements));
+  for (int64_t bit = 1; bit < numColumns; bit *= 2) {
+    llvm::SmallVector<int64_t, 64> low, high;
+    for (int64_t i = 0; i < size; ++i) {
+      low.push_back(i & bit ? size + i - bit : i);
+      high.push_back(i & bit ? size + i : i + bit);
+    }
+    for (int64_t k = 0; k < numColumns; ++k) {
+      if (k & bit)
+        continue;
+      Value a = words[k], c = words[k + bit];
+      words[k] = shuffleRuns(a, c, low);
+      words[k + bit] = shuffleRuns(a, c, high);
+    }
+  }
+  for (auto [number, column] : llvm::enumerate(words))
+    sink(shuffleWithin(column), number);
+}
+
 void VectorKernels::transposeRows(Position src, llvm::ArrayRef<int64_t> rows,
                                   int64_t numColumns, ColumnSink sink) {
+  if (isOfWords(rows, numColumns))
+    return turnWords(src, rows, numColumns, sink);
   int64_t q = laneRuns();
   int64_t width =
       std::min(loadRuns(registerLanes(rows.size()), numColumns), numColumns);

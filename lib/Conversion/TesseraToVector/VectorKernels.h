@@ -306,6 +306,11 @@ private:
                         int64_t first, int64_t numLanes, int64_t count);
   void unpackLanes(llvm::MutableArrayRef<mlir::Value> registers);
   void splitLanes(llvm::SmallVectorImpl<mlir::Value> &registers);
+  /// Whether rows are words (Schedule.h) side by side, and no more of them.
+  bool isOfWords(llvm::ArrayRef<int64_t> rows, int64_t numColumns) const;
+  /// One register of words of each of `numColumns` rows.
+  void turnWords(Position src, llvm::ArrayRef<int64_t> rows, int64_t numColumns,
+                 ColumnSink sink);
   /// One register of rows, and the columns of one load.
   void transposeRegisters(Position src, llvm::ArrayRef<int64_t> rows,
                           int64_t numColumns, ColumnSink sink);

@@ -176,6 +176,18 @@ TEST(ScheduleTest, saysWhereATextIsNone) {
   expectError(10, "sign of 4", "sign of 8", "expected a number");
 }
 
+TEST(ScheduleTest, countsWords) {
+  EXPECT_EQ(countWords({0, 100, 2, 102, 4, 104}, 2, 1), 3);
+  EXPECT_EQ(countWords({0, 100, 2, 102, 5, 104}, 2, 1), 2);
+  EXPECT_EQ(countWords({0, 100, 2, 103}, 2, 1), 1);
+  EXPECT_EQ(countWords({0, 100, 4, 104}, 2, 2), 2);
+  EXPECT_EQ(countWords({0, 9, 18, 27, 4, 13, 22, 31}, 4, 1), 2);
+  // One column has no word, and three are none that registers can turn.
+  EXPECT_EQ(countWords({0, 1, 2, 3}, 1, 1), 1);
+  EXPECT_EQ(countWords({0, 10, 20, 3, 13, 23}, 3, 1), 1);
+  EXPECT_EQ(countWords({0}, 2, 1), 1);
+}
+
 // Each rule of a schedule, broken once.
 TEST(ScheduleTest, verifiesEachRule) {
   auto expectError = [](size_t number, const char *from, const char *to,

@@ -285,6 +285,13 @@ struct NestSchedule {
   void print(llvm::raw_ostream &os) const;
 };
 
+/// Where rows go on behind one another by words of `width` runs, one run for
+/// each column: how many words so begin with the first one, those of `width`
+/// rows being side by side. 1 where a row has no other word, or its columns are
+/// no power of two.
+int64_t countWords(llvm::ArrayRef<int64_t> rows, int64_t width,
+                   int64_t runElements);
+
 /// Reads what NestSchedule::print has written, of nests one after another.
 /// Errors: *invalid*, with the position in the text. They are not verified.
 llvm::Expected<std::vector<NestSchedule>> parseSchedules(llvm::StringRef text);
