@@ -127,10 +127,15 @@ OTHERS = ("interleave", "deinterleave", "copy", "line-copy", "coalesced-copy", "
 BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
 
+def byte_width(kind):
+    """Bytes of an element of a type of whole bytes."""
+    return int(re.match(r"[a-z]+(\d+)", kind)[1]) // 8
+
+
 def element_bytes(shape):
     """Bytes of the elements of a shape, without padding."""
     kind, dimensions = re.match(r"(\w+)\[([\d,]*)\]", shape).groups()
-    return BYTES[kind] * int(np.prod([int(d) for d in dimensions.split(",")]))
+    return byte_width(kind) * int(np.prod([int(d) for d in dimensions.split(",")]))
 
 
 def aligned(size):
@@ -210,7 +215,7 @@ class Variants:
 
     def make_buffers(self):
         """Pairs of arrays, of which the first has a source of random bytes."""
-        width = BYTES[self.shapes[0].split("[")[0]]
+        width = byte_width(self.shapes[0].split("[")[0])
         sizes = re.match(r"\D+\d+-bit elements, (\d+) to (\d+)", self.plans[0])
         sizes = [max(int(n) * width, 1) for n in sizes.groups()]
         count = RING_BYTES // sum(sizes) + 1 if self.buffers == "cold" else 1

@@ -264,6 +264,10 @@ private:
   static constexpr int64_t kLaneRuns = kLaneBytes / RunBytes;
   static constexpr int64_t kTileRows = kVectorBytes / RunBytes;
   static constexpr int64_t kLaneBandRows = 128;
+  /// Lines of each row that are moved before the next rows: those of shorter
+  /// runs gain nothing by more of them.
+  static constexpr int64_t kLines =
+      RunBytes >= 8 && kVectorBytes == kLineBytes ? 2 : 1;
   /// Whether several tiles take parts of a line of more rows than stay in the
   /// cache if they evict one another.
   static constexpr int kLoad = getLoadBytes<RunBytes, kVectorBytes>();
@@ -398,6 +402,9 @@ private:
   TESSERA_INLINE void moveBand(const Source &source, char *dst, int64_t number,
                                int64_t firstColumn, int64_t endColumn) {
     constexpr bool kIsWhole = NumRows == kTileRows && NumColumns == kLine;
+    if constexpr (kIsWhole && kLines > 1)
+      if (endColumn - firstColumn >= kLines * kLine)
+        return moveLines(source, dst, number, firstColumn, endColumn);
     forColumns<NumColumns>(
         firstColumn, endColumn,
         [=](int64_t column, int64_t begin, int64_t numMoved) {
@@ -418,6 +425,28 @@ private:
                   });
           for (; i < number; i += NumRows)
             move(i);
+        });
+  }
+
+  /// Several lines of each row before the next rows: what prefetches the next
+  /// line is of use before it is evicted.
+  template <typename Source>
+  TESSERA_INLINE void moveLines(const Source &source, char *dst, int64_t number,
+                                int64_t firstColumn, int64_t endColumn) {
+    forColumns<kLines * kLine>(
+        firstColumn, endColumn, [=](int64_t column, int64_t begin, int64_t) {
+          const PlacedColumns<kLines * kLine> written(
+              dst + begin, columnPlaces.get(), nowhere);
+          for (int64_t i = 0; i < number; i += kTileRows) {
+            int64_t r = least(i, number - kTileRows);
+            TESSERA_UNROLL
+            for (int64_t c = 0; c < kLines * kLine; c += kLine)
+              transposeLine<RunBytes, kVectorBytes, Turn>(
+                  source.template get<kTileRows>(r, column + c),
+                  [&](int64_t k, auto run) {
+                    write<false>(written[c + k] + r * RunBytes, run);
+                  });
+          }
         });
   }
 
@@ -533,7 +562,7 @@ private:
   const bool hasOwnTiles;
   /// Of the rows of a band, and of a line of columns.
   PlaceTable<kBandRows> rowPlaces;
-  PlaceTable<kLine> columnPlaces;
+  PlaceTable<kLines * kLine> columnPlaces;
   alignas(kLineBytes) char lines[kBandRows * kLineBytes];
   int64_t linePlaces[kBandRows];
   /// As much as a band of a column has.

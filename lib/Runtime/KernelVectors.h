@@ -157,26 +157,6 @@ template <bool IsOdd> struct EveryOther {
   static constexpr int at(int i) { return 2 * i + (IsOdd ? 1 : 0); }
 };
 
-/// Squares of `Ways` by `Ways` elements, columns for rows.
-template <int Ways> struct TurnSquares {
-  static constexpr int at(int i) {
-    constexpr int kSize = Ways * Ways;
-    return i / kSize * kSize + i % Ways * Ways + i / Ways % Ways;
-  }
-};
-
-/// Runs of `RunBytes`, which are squares of `Ways` by `Ways` elements, with
-/// columns for rows.
-template <int RunBytes, int Ways, typename V>
-TESSERA_INLINE V turnSquares(V runs) {
-  constexpr int kElement = RunBytes / (Ways * Ways);
-  using Elements = Vector<kElement, sizeof(V)>;
-  auto elements = load<Elements>(reinterpret_cast<const char *>(&runs));
-  elements =
-      shuffle<TurnSquares<Ways>, sizeof(V) / kElement>(elements, elements);
-  return load<V>(reinterpret_cast<const char *>(&elements));
-}
-
 /// Rounds of unpacking within groups of `Group` runs, of registers of `Count`
 /// runs: run i of register k becomes run k of register i, in each group of
 /// as many runs as registers; longer groups become one run.
@@ -284,6 +264,48 @@ template <typename V> TESSERA_INLINE V pickInLanes(V from, V numbers) {
                                         reinterpret_cast<uint8x16_t>(numbers)));
 #endif
   return from;
+}
+
+/// The same register, of which the compiler knows nothing: it does not merge
+/// the shuffles before with those behind into others that cross lanes, nor make
+/// two shuffles of one by numbers that it knows.
+template <typename V> TESSERA_INLINE V hideRegister(V value) {
+#if defined(__x86_64__)
+  __asm__("" : "+x"(value));
+#endif
+  return value;
+}
+
+/// Squares of `Ways` by `Ways` elements, columns for rows.
+template <int Ways, int Element = 1> struct TurnSquares {
+  static constexpr int at(int i) {
+    constexpr int kSize = Ways * Ways;
+    int k = i / Element;
+    int from = k / kSize * kSize + k % Ways * Ways + k / Ways % Ways;
+    return from * Element + i % Element;
+  }
+};
+
+/// The numbers of the bytes in the order of Order::at, for `pickInLanes`.
+template <typename V, typename Order, int... I>
+TESSERA_INLINE V getNumbers(Indices<I...>) {
+  return reinterpret_cast<V>(
+      Vector<1, sizeof...(I)>{static_cast<uint8_t>(Order::at(I))...});
+}
+
+/// Runs of `RunBytes`, which are squares of `Ways` by `Ways` elements, with
+/// columns for rows.
+template <int RunBytes, int Ways, typename V>
+TESSERA_INLINE V turnSquares(V runs) {
+  constexpr int kElement = RunBytes / (Ways * Ways), kSize = sizeof(V);
+  if constexpr (kHasLanePicks && kElement < 4)
+    return pickInLanes(runs,
+                       hideRegister(getNumbers<V, TurnSquares<Ways, kElement>>(
+                           FirstIndices<kSize>())));
+  using Elements = Vector<kElement, kSize>;
+  auto elements = load<Elements>(reinterpret_cast<const char *>(&runs));
+  elements = shuffle<TurnSquares<Ways>, kSize / kElement>(elements, elements);
+  return load<V>(reinterpret_cast<const char *>(&elements));
 }
 
 /// Whether there is an instruction that shuffles bytes across lanes.
@@ -398,15 +420,6 @@ template <int N, int Runs> struct GroupRuns {
     return i / Runs * Runs + k % kGroup * N + k / kGroup;
   }
 };
-
-/// The same register, of which the compiler knows nothing: it does not merge
-/// the shuffles before with those behind into others that cross lanes.
-template <typename V> TESSERA_INLINE V hideRegister(V value) {
-#if defined(__x86_64__)
-  __asm__("" : "+x"(value));
-#endif
-  return value;
-}
 
 /// Whether registers are longer than lanes, no instruction picks runs across
 /// lanes, and a lane has a run or more of every N-th number.

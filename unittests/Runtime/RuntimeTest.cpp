@@ -505,7 +505,12 @@ TEST(Runtime, OwnTiles) {
                  {"f64[11,140]", "", "{0,1}"},
                  {"f64[47,75]", "", "{0,1}"},
                  // Two lines of each column at a time, past the caches.
-                 {"f64[33,50]", "{1,0:PD(33,130)}", "{0,1:PD(35,50)}"}});
+                 {"f64[33,50]", "{1,0:PD(33,130)}", "{0,1:PD(35,50)}"},
+                 // Two lines of each row at a time, of rows that are a chain.
+                 {"f64[45,75]", "{1,0:T(8,128)}", "{0,1:T(8,128)}"},
+                 {"c128[45,21]", "{1,0:T(8,128)}", "{0,1:T(8,128)}"},
+                 {"bf16[150,70]", "{1,0:T(8,128)(2,1)}", "{0,1:T(8,128)(2,1)}"},
+                 {"s8[70,141]", "{1,0:T(8,128)(4,1)}", "{0,1:T(8,128)(4,1)}"}});
 }
 
 // Runs of a line or half of one, of which rows become columns: whole lines and
