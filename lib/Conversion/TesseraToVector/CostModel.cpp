@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 using namespace tessera;
 using Role = PlanLoop::Role;
@@ -27,6 +28,12 @@ static constexpr int64_t kLoad = 16;
 /// Rows that are prefetched side by side without help, and where registers are
 /// shorter than a line the most beyond them that count: of more none is.
 static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
+/// Runs between two that share a line which are looked at.
+static constexpr int64_t kMostBetween = 512;
+/// What a line that is fetched for each of its runs costs, in jumps.
+static constexpr int64_t kPartCost = 4;
+/// Lines beyond those of a set of which all are evicted.
+static constexpr int64_t kFewLines = 4;
 /// Such blocks up to this size stay in the first-level cache beside the buffer.
 static constexpr int64_t kStagedBlock = 16 << 10;
 /// What others cost in copies through a buffer that stays there.
@@ -58,13 +65,63 @@ static constexpr int64_t kChannels = 8, kFreeChannels = 4;
 /// Bytes of a row that a block in the cache reads in vain where rows conflict.
 static constexpr int64_t kConflictBytes = 128;
 
+/// The most of the lines that share a set of the first-level cache, of runs of
+/// so many bytes at `offsets`, of elements.
+static int64_t countInOneSet(llvm::ArrayRef<int64_t> offsets,
+                             int64_t elementBytes, int64_t runBytes = 1) {
+  std::array<int64_t, kPage / kLine> sets = {};
+  // Lines that several runs begin in count once, if they are close.
+  std::array<uint64_t, 4 * kPage / kLine> last;
+  last.fill(UINT64_MAX);
+  for (uint64_t begin : offsets) {
+    uint64_t line = begin * elementBytes / kLine;
+    if (std::exchange(last[line % last.size()], line) == line)
+      continue;
+    uint64_t end = (begin * elementBytes + runBytes - 1) / kLine;
+    for (; line <= end; ++line)
+      ++sets[line % sets.size()];
+  }
+  return *llvm::max_element(sets);
+}
+
 int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
                                 Role role) {
-  std::array<int64_t, kPage / kLine> sets = {};
   bool inSource = role == Role::DstContiguous;
-  for (uint64_t begin : nest.getOffsets(role, inSource))
-    ++sets[begin * elementBytes % kPage / kLine];
-  return *llvm::max_element(sets);
+  return countInOneSet(nest.getOffsets(role, inSource), elementBytes);
+}
+
+/// The loops of a nest between one block and the next one that goes on in a
+/// line of it on one side, or right behind its `runBytes`; the innermost one
+/// where none does, as its blocks are in flight at once.
+static llvm::ArrayRef<PlanLoop> getLoopsBetween(const NestSchedule &nest,
+                                                int64_t elementBytes,
+                                                bool inSource,
+                                                int64_t runBytes) {
+  llvm::ArrayRef<PlanLoop> loops = nest.loops;
+  const PlanLoop *outer = llvm::find_if(loops, [&](const PlanLoop &loop) {
+    int64_t step = loop.getStride(inSource) * loop.step * elementBytes;
+    return step <= std::max(runBytes, kLine - 1);
+  });
+  return outer == loops.end() ? loops.take_back(1)
+                              : loops.drop_front(outer - loops.begin() + 1);
+}
+
+/// The most lines in one set of the first-level cache that a nest touches on
+/// one side in these loops, if a block has runs of so many bytes at `offsets`.
+static int64_t countBetween(const NestSchedule &nest, int64_t elementBytes,
+                            bool inSource,
+                            llvm::SmallVector<int64_t, 64> offsets,
+                            int64_t runBytes) {
+  for (const PlanLoop &loop :
+       llvm::reverse(getLoopsBetween(nest, elementBytes, inSource, runBytes))) {
+    int64_t size = offsets.size();
+    int64_t count = std::min(loop.numBlocks(), kMostBetween / size);
+    for (int64_t i = 1; i < count; ++i)
+      for (int64_t k = 0; k < size; ++k)
+        offsets.push_back(offsets[k] +
+                          i * loop.step * loop.getStride(inSource));
+  }
+  return countInOneSet(offsets, elementBytes, std::min(runBytes, kPage));
 }
 
 /// The part of `cost` that is due to lines of which `conflicts` share a set of
@@ -88,12 +145,12 @@ public:
         target(target), costs(target.costs), runBytes(nest.runElements * bytes),
         rows(std::max<int64_t>(nest.blockRows(), 1)),
         columns(std::max<int64_t>(nest.blockColumns(), 1)),
-        words(countWords(nest.getOffsets(Role::DstContiguous, true), columns,
-                         nest.runElements)),
+        words(isGathered() ? 1
+                           : countWords(nest.getOffsets(Role::DstContiguous,
+                                                        /*inSource=*/true),
+                                        columns, nest.runElements)),
         high(getMeanRows() * runBytes), wide(columns * runBytes * words),
-        rowConflicts(
-            countConflicts(nest, bytes, Role::DstContiguous) /
-            std::min(words, std::max<int64_t>(kLine * words / wide, 1))),
+        rowConflicts(countConflicts(nest, bytes, Role::DstContiguous)),
         columnConflicts(countConflicts(nest, bytes, Role::SrcContiguous)) {}
 
   PlanCost priceLarge() const;
@@ -113,8 +170,6 @@ private:
   /// Shuffles of the code of blocks, those at the ends of loops included.
   int64_t countBlockShuffles() const;
 
-  /// The same as `columnConflicts` of all columns of the loop over blocks.
-  int64_t countAllColumnConflicts() const;
   /// Rows of a block, of which the last one of a loop has what is left.
   int64_t getMeanRows() const {
     const PlanLoop *loop = findLoop(Role::DstContiguous);
@@ -186,16 +241,6 @@ int64_t Pricer::getPitch(Role role) const {
     return 0;
   int64_t stride = isRow ? loop->srcStride : loop->dstStride;
   return std::min(stride, kPage / bytes) * bytes;
-}
-
-int64_t Pricer::countAllColumnConflicts() const {
-  // As many as a page has lines are enough to tell.
-  NestSchedule wider = nest;
-  for (PlanLoop &loop : wider.loops)
-    if (loop.role == Role::SrcContiguous)
-      loop.step = std::max(
-          loop.step, std::min(loop.count, kPage / kLine * loop.step / columns));
-  return countConflicts(wider, bytes, Role::SrcContiguous);
 }
 
 /// Runs that are written to columns, which the next block continues in other
@@ -361,11 +406,15 @@ PlanCost Pricer::priceCached() const {
       costs.cachedVisitPs + (followsColumns() ? costs.cachedSkipPs : 0);
   cost.jumps = costs.cachedRunPs * kLine / (isDense ? high * columns : high) +
                visit * kLine / wide;
-  cost.conflicts = getMissing(costs, columnConflicts, costs.cachedColumnPs) +
-                   priceCachedRows();
-  if (!followsColumns() && !isDense)
-    cost.conflicts += getMissing(costs, countAllColumnConflicts(),
-                                 costs.cachedColumnPs * kLine / high);
+  auto offsets = nest.getOffsets(Role::SrcContiguous, /*inSource=*/false);
+  cost.conflicts =
+      getMissing(costs, countInOneSet(offsets, bytes, std::min(high, kPage)),
+                 costs.cachedColumnPs) +
+      priceCachedRows();
+  if (!isDense)
+    cost.conflicts += getMissing(
+        costs, countBetween(nest, bytes, /*inSource=*/false, offsets, high),
+        costs.cachedColumnPs * kLine / high);
   cost.shuffles = priceShuffles();
   cost.buffers = isGathered() ? costs.cachedGatherPs : 0;
   cost.cache = costs.cachedConflictPs *
@@ -395,14 +444,24 @@ int64_t Pricer::countBlockShuffles() const {
 int64_t Pricer::priceCachedRows() const {
   int64_t again = std::max<int64_t>(kLine / wide - 1, 0);
   int64_t beyond = std::max<int64_t>(wide / kConflictBytes - 1, 0);
-  int64_t cost =
-      getMissing(costs, rowConflicts, costs.cachedConflictPs * again);
+  int64_t cost = 0;
+  if (again > 0) {
+    int64_t between = countBetween(
+        nest, bytes, /*inSource=*/true,
+        nest.getOffsets(Role::DstContiguous, /*inSource=*/true), wide);
+    cost = getMissing(costs, std::max(rowConflicts, between),
+                      costs.cachedConflictPs * again);
+  }
   if (rowConflicts > costs.firstLevelWays)
     cost += costs.cachedConflictPs * beyond;
   if (isGathered())
     return cost;
+  auto offsets = nest.getOffsets(Role::DstContiguous, /*inSource=*/true);
   int64_t registerRows = std::min(rows, target.vectorBytes / runBytes);
-  return cost + getMissing(costs, rowConflicts * registerRows / rows,
+  return cost + getMissing(costs,
+                           countInOneSet(
+                               llvm::ArrayRef(offsets).take_front(registerRows),
+                               bytes),
                            2 * costs.cachedConflictPs * (countLoads() - 1));
 }
 
@@ -456,27 +515,33 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
   return cost;
 }
 
-/// Runs that a copy moves from one to that which continues it.
-static int64_t countBetween(const NestSchedule &nest, bool inSource) {
-  int64_t count = 1;
-  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
-    if (loop.getStride(inSource) == nest.runElements)
-      return count;
-    count = std::min(count * std::min(loop.count, kPage), kPage);
+/// One side of a copy in the caches. Few runs side by side are prefetched; of
+/// more, each is a jump to another page, or to a line that another run shares.
+/// Lines that are evicted before the next run of them are fetched once for
+/// each, and those of a destination before all of it is there: of a few lines
+/// more than a set has, each evicts the one that is needed next.
+static int64_t priceCachedSide(const NestSchedule &nest, int64_t elementBytes,
+                               int64_t runBytes, bool inSource,
+                               const ProcessorCosts &costs) {
+  auto between = getLoopsBetween(nest, elementBytes, inSource, runBytes);
+  int64_t streams = 1;
+  for (const PlanLoop &loop : between)
+    streams = std::min(streams * std::min(loop.count, kPage), kPage);
+  int64_t perRun = costs.cachedRunPs * kLine / runBytes;
+  bool isPart = runBytes % kLine != 0;
+  int64_t jump = 0;
+  if (!between.empty()) {
+    int64_t pitch = between.back().getStride(inSource) * elementBytes;
+    jump = perRun * std::min(pitch, kPage) / kPage + (isPart ? perRun / 2 : 0);
   }
-  return 1;
-}
-
-/// In the caches: runs are read from anywhere, but written one after another.
-/// Where many lie between two that share a line, it is fetched for both.
-static int64_t priceCachedJumps(const NestSchedule &nest, int64_t runBytes,
-                                const ProcessorCosts &costs) {
-  int64_t read = countBetween(nest, /*inSource=*/true);
-  int64_t written = countBetween(nest, /*inSource=*/false);
-  bool isFetchedTwice =
-      runBytes % kLine != 0 && std::max(read, written) > kFreeStreams;
-  int64_t jumps = (written > 1 ? 1 : 0) + (isFetchedTwice ? 2 : 0);
-  return jumps * costs.cachedRunPs * kLine / runBytes;
+  int64_t lines = countBetween(nest, elementBytes, inSource, {0}, runBytes);
+  int64_t evicted = (isPart ? kPartCost * perRun : 0) +
+                    (inSource ? 0 : costs.cachedColumnPs / 3);
+  auto scale = [](int64_t cost, int64_t count, int64_t most) {
+    return cost * std::clamp<int64_t>(count, 0, most) / most;
+  };
+  return scale(jump, streams - kFreeStreams, kMostStreams) +
+         scale(evicted, lines - costs.firstLevelWays, kFewLines);
 }
 
 /// Ends of runs that begin anywhere in a line are made of two runs, or written
@@ -493,7 +558,9 @@ static PlanCost priceCopy(const NestSchedule &nest, int64_t elementBytes,
     if (isLarge)
       cost.cache = costs.allocatePs;
     else
-      cost.jumps = priceCachedJumps(nest, runBytes, costs);
+      for (bool inSource : {true, false})
+        cost.jumps +=
+            priceCachedSide(nest, elementBytes, runBytes, inSource, costs);
     break;
   case StoreKind::Nontemporal:
     break;

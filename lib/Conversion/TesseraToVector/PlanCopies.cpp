@@ -40,7 +40,7 @@ NestPlanner::Trial NestPlanner::planGather(const BlockedNest &nest,
   if (nest.draft.runBytes() >= kMinCopiedBytes)
     return std::nullopt;
   Draft draft = nest.draft;
-  orderLoops(draft, false);
+  orderLoops(draft, choice.bySource);
   draft.kernel = GatherKernel();
   return draft;
 }

@@ -76,7 +76,7 @@ const NestPlanner::Kind NestPlanner::kKinds[] = {
      {{64, 128, 192, 256, 512, 1024}, {64}, {1}, {0}}},
     {"interleave", &NestPlanner::planInterleave, true},
     {"deinterleave", &NestPlanner::planDeinterleave, true},
-    {"gather", &NestPlanner::planGather, true},
+    {"gather", &NestPlanner::planGather, true, {{0}, {0}, {0, 1}, {0}}},
     {"copy", &NestPlanner::planCopy, true, {{0}, {0}, {0, 1}, {0}}},
     {"line-copy", &NestPlanner::planLineCopy, false},
     {"coalesced-copy", &NestPlanner::planCoalescedCopy, false},
@@ -129,7 +129,7 @@ void NestPlanner::forEachChoice(
 RelayoutTuning PlanChoice::toTuning() const {
   RelayoutTuning tuning;
   tuning.kind = getName(kind).str();
-  if (kind == PlanKind::Copy)
+  if (kind == PlanKind::Copy || kind == PlanKind::Gather)
     tuning.bySource = bySource;
   if (!isTranspose(kind))
     return tuning;
@@ -196,7 +196,8 @@ static std::string describe(const Candidate &candidate) {
   llvm::raw_string_ostream os(text);
   if (isTranspose(choice.kind))
     os << draft.blockRows() << "x" << draft.blockColumns() << " ";
-  if (isTranspose(choice.kind) || choice.kind == PlanKind::Copy)
+  if (isTranspose(choice.kind) || choice.kind == PlanKind::Copy ||
+      choice.kind == PlanKind::Gather)
     os << (choice.bySource ? "by source" : "by destination")
        << (choice.gathers ? ", gathered" : "")
        << (draft.shiftsRows ? ", shifted " : " ");

@@ -56,8 +56,8 @@
 //--- in.mlir
 // RULE-LABEL: func @transpose
 // RULE-NEXT: memref.collapse_shape
-// RULE: affine.for %{{.+}} = 0 to 2
-// RULE-NEXT: affine.for %{{.+}} = 0 to 8
+// RULE: affine.for %{{.+}} = 0 to 8
+// RULE-NEXT: affine.for %{{.+}} = 0 to 2
 // RULE-NOT: nontemporal
 // COSTS-LABEL: func @transpose
 // COSTS: nontemporal = true
@@ -70,8 +70,8 @@
 // TUNED: affine.for %{{.+}} = 0 to 16
 // TUNED-NEXT: affine.for %{{.+}} = 0 to 16
 // HOT-LABEL: func @transpose
-// HOT: affine.for %{{.+}} = 0 to 8
-// HOT-NEXT: affine.for %{{.+}} = 0 to 16
+// HOT: affine.for %{{.+}} = 0 to 16
+// HOT-NEXT: affine.for %{{.+}} = 0 to 8
 func.func @transpose(%src: memref<256x256xf32>,
     %dst: memref<256x256xf32, #tessera.layout<{0,1}>, #tessera.memory_space<1>>) {
   tessera.relayout %src into %dst
@@ -84,8 +84,8 @@ func.func @transpose(%src: memref<256x256xf32>,
 // TUNED: affine.for %{{.+}} = 0 to 16
 // TUNED-NEXT: affine.for %{{.+}} = 0 to 16
 // HOT-LABEL: func @integers
-// HOT: affine.for %{{.+}} = 0 to 2
-// HOT-NEXT: affine.for %{{.+}} = 0 to 8
+// HOT: affine.for %{{.+}} = 0 to 8
+// HOT-NEXT: affine.for %{{.+}} = 0 to 2
 func.func @integers(%src: memref<256x256xi32>,
     %dst: memref<256x256xi32, #tessera.layout<{0,1}>>) {
   tessera.relayout %src into %dst
@@ -94,8 +94,8 @@ func.func @integers(%src: memref<256x256xi32>,
 }
 // Arrays that the notation cannot write have no entry.
 // TUNED-LABEL: func @strided
-// TUNED: affine.for %{{.+}} = 0 to 2
-// TUNED-NEXT: affine.for %{{.+}} = 0 to 8
+// TUNED: affine.for %{{.+}} = 0 to 8
+// TUNED-NEXT: affine.for %{{.+}} = 0 to 2
 func.func @strided(%src: memref<256x256xf32, strided<[300, 1]>>,
     %dst: memref<256x256xf32, #tessera.layout<{0,1}>>) {
   tessera.relayout %src into %dst

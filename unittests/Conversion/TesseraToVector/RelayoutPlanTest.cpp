@@ -459,19 +459,19 @@ static RelayoutTarget nontemporal(int64_t vectorBytes = 32,
   return target;
 }
 
-TEST(RelayoutPlanTest, transposesInCacheInSourceOrder) {
+TEST(RelayoutPlanTest, transposesInCache) {
   EXPECT_EQ(printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal()),
             "relayout of 32-bit elements, 65536 to 65536\n"
             "nest src 0 dst 0\n"
-            "  for 256 by 128  src 256 dst 1  rows\n"
-            "    for 256 by 16  src 1 dst 256  columns\n"
-            "      transpose 128x16 runs of 1\n");
+            "  for 256 by 32  src 1 dst 256  columns\n"
+            "    for 256 by 64  src 256 dst 1  rows\n"
+            "      transpose 64x32 runs of 1\n");
   EXPECT_THAT(
       printPlan("f32[256,256]{1,0}", "f32[256,256]{0,1}", nontemporal(64)),
       HasSubstr("transpose 128x32 runs of 1\n"));
   EXPECT_THAT(
       printPlan("s8[512,512]{1,0}", "s8[512,512]{0,1}", nontemporal(64)),
-      HasSubstr("transpose 256x64 runs of 1\n"));
+      HasSubstr("transpose 512x64 runs of 1\n"));
 }
 
 // Columns a multiple of 4 KiB apart are in one set of the first-level cache,
@@ -983,11 +983,17 @@ TEST(RelayoutPlanTest, copiesOddRunsInTheOrderOfFewerStreams) {
               HasSubstr("  for 141  src 71 dst 426\n"
                         "    for 6  src 10011 dst 71\n"
                         "      copy"));
-  // Whole lines are read from anywhere.
-  EXPECT_THAT(printPlan("f32[141,6,32]{2,1,0}", "f32[141,6,32]{2,0,1}",
+  // Columns a multiple of 4 KiB apart evict one another, and rows so far apart
+  // only where they share lines.
+  EXPECT_THAT(printPlan("f32[16,27,256]{2,1,0}", "f32[16,27,256]{2,0,1}",
                         nontemporal(64)),
-              HasSubstr("  for 6  src 32 dst 4512\n"
-                        "    for 141  src 192 dst 32\n"
+              HasSubstr("  for 27  src 256 dst 4096\n"
+                        "    for 16  src 6912 dst 256\n"
+                        "      copy"));
+  EXPECT_THAT(printPlan("f32[32,900]{1,0:T(128,8)}", "f32[32,900]{1,0}",
+                        nontemporal(64)),
+              HasSubstr("  for 112  src 1024 dst 8\n"
+                        "    for 32  src 8 dst 900\n"
                         "      copy"));
 }
 
@@ -1092,7 +1098,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::cachedRunPs, 0, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
        "transpose 64x32", "transpose 16x64"},
       {&Costs::cachedVisitPs, 4000, "f32[200,300]{1,0}", "f32[200,300]{0,1}",
-       "transpose 64x32", "transpose 128x300"},
+       "transpose 64x32", "transpose 16x300"},
       {&Costs::cachedSkipPs, 0, "f32[2048,100]{1,0}", "f32[2048,100]{0,1}",
        "columns\n      transpose", "rows\n      transpose"},
       {&Costs::cachedGatherPs, kMost, "s8[128,1024]{1,0}", "s8[128,1024]{0,1}",
