@@ -515,14 +515,14 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
   return cost;
 }
 
-/// One side of a copy in the caches. Few runs side by side are prefetched; of
-/// more, each is a jump to another page, or to a line that another run shares.
-/// Lines that are evicted before the next run of them are fetched once for
-/// each, and those of a destination before all of it is there: of a few lines
-/// more than a set has, each evicts the one that is needed next.
-static int64_t priceCachedSide(const NestSchedule &nest, int64_t elementBytes,
-                               int64_t runBytes, bool inSource,
-                               const ProcessorCosts &costs) {
+/// One side of a copy through the caches. Few runs side by side are prefetched;
+/// of more, each is a jump to another page, or to a line that another run
+/// shares. Lines that are evicted before the next run of them are fetched once
+/// for each, and those of a destination before all of it is there: of a few
+/// lines more than a set has, each evicts the one that is needed next.
+static int64_t pricePlainSide(const NestSchedule &nest, int64_t elementBytes,
+                              int64_t runBytes, bool inSource,
+                              const ProcessorCosts &costs) {
   auto between = getLoopsBetween(nest, elementBytes, inSource, runBytes);
   int64_t streams = 1;
   for (const PlanLoop &loop : between)
@@ -555,12 +555,10 @@ static PlanCost priceCopy(const NestSchedule &nest, int64_t elementBytes,
     cost.shuffles = costs.shufflePs * kLine / runBytes;
   switch (nest.stores()) {
   case StoreKind::Plain:
-    if (isLarge)
-      cost.cache = costs.allocatePs;
-    else
-      for (bool inSource : {true, false})
-        cost.jumps +=
-            priceCachedSide(nest, elementBytes, runBytes, inSource, costs);
+    cost.cache = isLarge ? costs.allocatePs : 0;
+    for (bool inSource : {true, false})
+      cost.jumps +=
+          pricePlainSide(nest, elementBytes, runBytes, inSource, costs);
     break;
   case StoreKind::Nontemporal:
     break;

@@ -103,10 +103,21 @@ Draft NestPlanner::interleave(Draft draft, const Chain &rows,
   draft.takeBlock(rows, countSteps(rows), countSteps(rows),
                   Role::DstContiguous);
   draft.kernel = interleave;
-  Draft block = draft;
-  block.takeBlock(column, wide, 2 * wide, Role::SrcContiguous);
+  auto takeColumns = [&](int64_t wide) {
+    Draft block = draft;
+    block.takeBlock(column, wide, 2 * wide, Role::SrcContiguous);
+    return block;
+  };
+  auto isOfLines = [&](const Draft &block) {
+    return isWholeLines(block, block.numBlockElements(), {}, /*isDense=*/true);
+  };
+  Draft block = takeColumns(wide);
   if (mayUseNontemporal && interleave.padding == gap) {
-    if (isWholeLines(block, block.numBlockElements(), {}, /*isDense=*/true))
+    // All of few columns may end within a line where a register's do not.
+    Draft narrow = takeColumns(columnRuns(draft, target.vectorBytes));
+    if (!isOfLines(block) && isOfLines(narrow))
+      block = narrow;
+    if (isOfLines(block))
       std::get<InterleaveKernel>(block.kernel).stores = StoreKind::Nontemporal;
     else if (Trial shifted = planShiftedInterleave(draft, column))
       block = *shifted;

@@ -31,6 +31,8 @@ static constexpr int64_t kMinRaggedPanels = 5;
 /// Lines of columns that wait for the next panel of rows: they have to stay in
 /// the second-level cache.
 static constexpr int64_t kCarryBytes = 256 << 10;
+/// Bytes between columns of which eight and more share a page.
+static constexpr int64_t kSharedPagePitch = RelayoutTarget::kPageBytes / 8;
 /// Parts of a loop over rows for each thread, with lines of their own.
 static constexpr int64_t kPartsPerThread = 4;
 /// Numbers of parts among which the best is looked for.
@@ -79,10 +81,15 @@ static int64_t getWholeLines(const BlockedNest &nest, int64_t bytes) {
   return whole <= kMaxWholeRows ? whole : bytes;
 }
 
-/// Registers as wide as a line write whole lines that bypass the cache.
+/// Registers as wide as a line write whole lines that bypass the cache. Longer
+/// parts of rows pay only where the columns of a tile share pages: elsewhere
+/// too many pages are written at once.
 NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
                                            const PlanChoice &choice) const {
-  if (!hasLineRegisters())
+  bool isWide = choice.columnBytes > RelayoutTarget::kLineBytes;
+  bool sharesPages = nest.columns.front().dstStride * bytes <= kSharedPagePitch;
+  if (!hasLineRegisters() ||
+      (isWide && !sharesPages && !target.tuning.columnBytes))
     return std::nullopt;
   for (int64_t high : {choice.rowBytes, getWholeLines(nest, choice.rowBytes)}) {
     Draft draft = takeBlock(nest, high, choice.columnBytes);

@@ -56,7 +56,7 @@ const NestPlanner::Kind NestPlanner::kKinds[] = {
     {"direct",
      &NestPlanner::planDirect,
      false,
-     {{64, 128, 192, 256, 512}, {64}, {1, 0}, {0, 1}}},
+     {{64, 128, 192, 256, 512}, {64, 256}, {1, 0}, {0, 1}}},
     {"dense", &NestPlanner::planDense, false, {{0}, {64, 128, 256}, {1}, {0}}},
     {"panels",
      &NestPlanner::planPanels,

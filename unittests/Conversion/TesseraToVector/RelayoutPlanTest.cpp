@@ -721,6 +721,10 @@ TEST(RelayoutPlanTest, packsPanelsOfRowsThatFollowOneAnother) {
 }
 
 TEST(RelayoutPlanTest, movesElementsWithinUnits) {
+  // Columns of a tile share pages, so that blocks take four lines of each row.
+  EXPECT_THAT(printPlan("bf16[2048,2048]{1,0:T(8,128)(2,1)}",
+                        "bf16[2048,2048]{0,1:T(8,128)(2,1)}", nontemporal(64)),
+              HasSubstr("transpose 8x32 runs of 4, nontemporal\n"));
   EXPECT_EQ(printPlan("bf16[256,256]{1,0:T(8,128)(2,1)}",
                       "bf16[256,256]{0,1:T(8,128)(2,1)}", nontemporal()),
             "relayout of 16-bit elements, 65536 to 65536\n"
@@ -1063,7 +1067,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::streamPs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "transpose 32x16", "transpose 128x16"},
       {&Costs::widePs, 0, "f32[96,64,56,56]{3,2,1,0}",
-       "f32[96,64,56,56]{1,3,2,0}", "transpose 32x16", "transpose 64x64"},
+       "f32[96,64,56,56]{1,3,2,0}", "transpose 32x16", "transpose 32x64"},
       {&Costs::reloadPs, 0, "s8[8192,8192]{1,0:PD(8192,16384)}",
        "s8[8192,8192]{0,1}", "rows gathered", "nontemporal\n"},
       {&Costs::columnConflictPs, 12000, "f32[4096,4032]{1,0}",
@@ -1264,6 +1268,10 @@ TEST(RelayoutPlanTest, spreadsBoxesOnlyWithMasks) {
 // What memory bounds is interleaved wherever lines could not be written
 // otherwise.
 TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
+  // A register of each row where all 77 columns of it end within a line.
+  EXPECT_THAT(printPlan("bf16[77,65536]{0,1}", "bf16[77,65536]{1,0:T(128,8)}",
+                        nontemporal(64)),
+              HasSubstr("interleave 8x32 runs of 1, nontemporal"));
   EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
                         "f32[64,3,224,224]{1,3,2,0}", nontemporal(64)),
               HasSubstr("interleave 3x64 runs of 1, nontemporal, prefetch 8 "
