@@ -54,6 +54,9 @@ static constexpr int64_t kBlockShuffles = 1280;
 static constexpr int64_t kRegisters = 32;
 /// Runs whose ragged ends count once.
 static constexpr int64_t kRaggedBytes = 1 << 10;
+/// How often they count in dense blocks, of which each waits for the line that
+/// it shares with the one before.
+static constexpr int64_t kDenseEnds = 3;
 /// Instructions of a shuffle across lanes of registers shorter than a line,
 /// where memory does not hide them.
 static constexpr int64_t kNarrowShuffles = 2;
@@ -339,7 +342,9 @@ int64_t Pricer::priceBuffers() const {
   int64_t cost = isStaged || isGathered() ? costs.bufferPs : 0;
   bool isInBuffer = isStaged && !isDense() && !isPanel();
   if (isStaged && !isPanel() && !nest.isOnLines(bytes))
-    cost += costs.raggedPs * kRaggedBytes / (isDense() ? high * columns : high);
+    cost +=
+        costs.raggedPs * kRaggedBytes /
+        (isDense() ? std::max<int64_t>(high * columns / kDenseEnds, 1) : high);
   if (isInBuffer && rows * wide > kStagedBlock)
     cost += kSpilledBuffers * costs.bufferPs;
   if (transpose.stores == StoreKind::Carried)
