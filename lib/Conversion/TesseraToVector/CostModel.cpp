@@ -28,6 +28,9 @@ static constexpr int64_t kLoad = 16;
 /// Rows that are prefetched side by side without help, and where registers are
 /// shorter than a line the most beyond them that count: of more none is.
 static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
+/// Jumps that a line past the caches costs which is evicted before all of it is
+/// written.
+static constexpr int64_t kEvictedJumps = 8;
 /// Runs between two that share a line which are looked at.
 static constexpr int64_t kMostBetween = 512;
 /// What a line that is fetched for each of its runs costs, in jumps.
@@ -93,6 +96,16 @@ int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
   return countInOneSet(nest.getOffsets(role, inSource), elementBytes);
 }
 
+/// Adds what lies at `offsets` for all blocks of a loop, or some of many.
+static void addSteps(llvm::SmallVectorImpl<int64_t> &offsets,
+                     const PlanLoop &loop, bool inSource) {
+  int64_t size = offsets.size(), step = loop.step * loop.getStride(inSource);
+  int64_t count = std::min(loop.numBlocks(), kMostBetween / size);
+  for (int64_t i = 1; i < count; ++i)
+    for (int64_t k = 0; k < size; ++k)
+      offsets.push_back(offsets[k] + i * step);
+}
+
 /// The loops of a nest between one block and the next one that goes on in a
 /// line of it on one side, or right behind its `runBytes`; the innermost one
 /// where none does, as its blocks are in flight at once.
@@ -117,12 +130,7 @@ static int64_t countBetween(const NestSchedule &nest, int64_t elementBytes,
                             int64_t runBytes) {
   for (const PlanLoop &loop :
        llvm::reverse(getLoopsBetween(nest, elementBytes, inSource, runBytes))) {
-    int64_t size = offsets.size();
-    int64_t count = std::min(loop.numBlocks(), kMostBetween / size);
-    for (int64_t i = 1; i < count; ++i)
-      for (int64_t k = 0; k < size; ++k)
-        offsets.push_back(offsets[k] +
-                          i * loop.step * loop.getStride(inSource));
+    addSteps(offsets, loop, inSource);
   }
   return countInOneSet(offsets, elementBytes, std::min(runBytes, kPage));
 }
@@ -163,6 +171,9 @@ private:
   int64_t priceJumps() const;
   int64_t priceStreams() const;
   int64_t priceConflicts() const;
+  /// The most lines in one set that blocks write before one goes on in a page
+  /// of the first.
+  int64_t countOpenLines() const;
   int64_t priceChannels() const;
   int64_t priceBuffers() const;
   /// What a load has of a row in the mean.
@@ -318,9 +329,24 @@ int64_t Pricer::priceConflicts() const {
                                        (2 * countLoads() - 1) / (2 * rows);
   int64_t shared = std::max<int64_t>(columnConflicts - kFreeColumns, 0);
   bool isPlain = transpose.stores == StoreKind::Plain;
-  return reloads + costs.columnConflictPs * shared / columns *
-                       getPitch(Role::SrcContiguous) / kPage *
-                       (isPlain ? 3 : 1) * kLine / std::max(high, kLine);
+  int64_t evicted =
+      isPlain ? getMissing(costs, countOpenLines(),
+                           kEvictedJumps * costs.jumpPs * kLine / high)
+              : 0;
+  return evicted + reloads +
+         costs.columnConflictPs * shared / columns *
+             getPitch(Role::SrcContiguous) / kPage * (isPlain ? 3 : 1) * kLine /
+             std::max(high, kLine);
+}
+
+int64_t Pricer::countOpenLines() const {
+  auto offsets = nest.getOffsets(Role::SrcContiguous, /*inSource=*/false);
+  for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
+    if (loop.dstStride * loop.step * bytes < kPage)
+      break;
+    addSteps(offsets, loop, /*inSource=*/false);
+  }
+  return countInOneSet(offsets, bytes);
 }
 
 /// Columns of which a block writes lines in few of the places of 512 bytes.

@@ -18,6 +18,8 @@
 
 using namespace tessera;
 
+/// Columns of so many bytes are taken whole.
+static constexpr int64_t kWholeColumnBytes = 64;
 /// The most that a block may be told to take of a row or column.
 static constexpr int64_t kMaxBytes = 1 << 20;
 
@@ -176,11 +178,14 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
                                 const RelayoutTuning &tuning,
                                 std::vector<Candidate> &candidates) const {
   forEachChoice(tuning, [&](const PlanChoice &choice) {
-    // Beyond the caches, neither another order nor parts of lines are of use.
+    // Beyond the caches, neither another order nor parts of lines are of use,
+    // unless blocks have whole columns.
     bool isForCaches = (!choice.bySource && !tuning.bySource) ||
                        (choice.columnBytes < RelayoutTarget::kLineBytes &&
                         !tuning.columnBytes);
-    if (choice.kind == PlanKind::Cached && isLarge && isForCaches)
+    bool isPart = choice.kind == PlanKind::Cached && isLarge && isForCaches;
+    if (isPart &&
+        countSteps(nest.rows) * nest.draft.runBytes() > kWholeColumnBytes)
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);

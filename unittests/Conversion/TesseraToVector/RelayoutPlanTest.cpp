@@ -474,6 +474,23 @@ TEST(RelayoutPlanTest, transposesInCache) {
       HasSubstr("transpose 512x64 runs of 1\n"));
 }
 
+// So few that whole columns of a block are moved before those beside them: past
+// the caches, too, where a tile has as many rows of padding.
+TEST(RelayoutPlanTest, writesFewColumnsOfOneSetPastTheCaches) {
+  EXPECT_THAT(printPlan("f32[8,33,100,150]{3,2,1,0}",
+                        "f32[8,33,100,150]{0,2,1,3:T(8,128)}",
+                        nontemporal(64)),
+              HasSubstr("  for 150 by 8  src 1 dst 439296  columns\n"
+                        "    for 33  src 15000 dst 13312\n"
+                        "      for 100  src 150 dst 128\n"
+                        "        transpose 8x8 runs of 1\n"));
+  // In other sets, rows are read in long parts.
+  EXPECT_THAT(printPlan("f32[8,33,100,150]{3,2,1,0}",
+                        "f32[8,33,100,150]{0,2,1,3:PD(40,33,100,150)}",
+                        nontemporal(64)),
+              HasSubstr("transpose 8x150 runs of 1"));
+}
+
 // Columns a multiple of 4 KiB apart are in one set of the first-level cache,
 // which has room for few of them.
 TEST(RelayoutPlanTest, transposesFewColumnsOfOneSet) {
@@ -804,9 +821,9 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
             "      transpose 64x16 runs of 1, nontemporal, rows shifted, "
             "prefetch 2 ahead\n"
             "nest src 0 dst 0\n"
-            "  for 2  src 16776960 dst 4080  ends\n"
-            "    for 4112 by 16  src 1 dst 4096  columns\n"
-            "      transpose 16x16 runs of 1, prefetch 4 ahead\n"
+            "  for 4112 by 16  src 1 dst 4096  columns\n"
+            "    for 2  src 16776960 dst 4080  ends\n"
+            "      transpose 16x16 runs of 1\n"
             "        rows 16 by 1  src 4112 dst 1  rows\n");
   // Or each batch does.
   EXPECT_THAT(
@@ -1095,7 +1112,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
        "transpose 64x32", "transpose 32x32"},
       {&Costs::copyPrefetchBytes, 0, "bf16[65536,96]{1,0}",
        "bf16[65536,96]{0,1}", "packed, prefetch", "packed\n"},
-      {&Costs::allocatePs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
+      {&Costs::allocatePs, 0, "f32[3024,4016]{1,0}", "f32[3024,4016]{0,1}",
        "nontemporal", "runs of 1, prefetch"},
       {&Costs::firstLevelWays, 64, "bf16[2048,128]{1,0}", "bf16[2048,128]{0,1}",
        "transpose 256x8", "transpose 256x32"},
