@@ -106,7 +106,8 @@ public:
   /// to end, unless more columns of a tile than that begin at one set of the
   /// first-level cache: they would evict one another before their next lines
   /// are written. So do copies, within the caches, that write to fewer places
-  /// by turns than they would read from in the order of the destination.
+  /// by turns than they would read from in the order of the destination. Few
+  /// columns go at a time where short ones are a multiple of a page apart.
   void orderDivided(int64_t mostInOneSet);
 
   /// Finds moves that have outer loops in common, such as those of whole tiles

@@ -504,8 +504,39 @@ static bool isCopiedBySource(const Move &move) {
   return isInPage ? to->count > from.count : to->count < from.count;
 }
 
+/// Columns of few lines that are a multiple of a page apart, as those of padded
+/// tiles are, evict one another from all caches, and each has a page of its
+/// own. Eight to sixteen, in whole lanes, are taken at a time: they stay until
+/// the steps that write behind them.
+static void divideColumns(Move &move) {
+  constexpr int64_t kFewest = 8, kMost = 16, kMostLines = 4;
+  int64_t size = move.rows.count * move.moreRows.count * move.runBytes;
+  Loop &columns = move.columns;
+  auto goesOn = [](const Loop &loop) {
+    return std::abs(loop.dst) < kPageBytes;
+  };
+  if (!isTiled(move) || move.isStreamed || move.moreColumns.count > 1 ||
+      size > kMostLines * kLineBytes || columns.count <= kMost ||
+      llvm::none_of(move.loops, goesOn) ||
+      !isInFewSets(columns.count, columns.dst, kCacheWays))
+    return;
+  int64_t few = kMost;
+  while (few > 0 && (columns.count % few != 0 ||
+                     few * move.runBytes % kMaxTransposedBytes != 0))
+    --few;
+  if (few < kFewest)
+    return;
+  Loop *inside = llvm::find_if(move.loops, [&](const Loop &loop) {
+    return std::abs(loop.dst) < std::abs(few * columns.dst);
+  });
+  move.loops.insert(
+      inside, {columns.count / few, few * columns.src, few * columns.dst});
+  columns.count = few;
+}
+
 void Schedule::orderDivided(int64_t mostInOneSet) {
   for (Move &move : moves) {
+    divideColumns(move);
     bool isCached = !move.isStreamed;
     bool isDivided = isDividedAmongFew(move) || (isCached && isOfWords(move));
     bool followsSource =

@@ -1035,6 +1035,36 @@ TEST(Runtime, TurnsOfOneColumn) {
   }
 }
 
+// Columns of few lines that are a multiple of a page apart: a few of them at a
+// time, in whole lanes, where other steps go on in their pages.
+TEST(Runtime, DividedColumns) {
+  checkPairs(2,
+             {{"s8[30,64,130]", "{2,1,0:T(32,128)(4,1)}", "{1,0,2:T(32,128)}"},
+              {"f32[8,5,9,48]", "", "{0,2,1,3:T(8,128)}"},
+              {"bf16[6,3,9,128]", "", "{0,2,1,3:T(16,128)(2,1)}"},
+              {"f64[20,27,32]", "{0,2,1}", "{2,1,0:T(8,128)}"}});
+  constexpr int64_t kNever = int64_t(1) << 40;
+  std::string moves =
+      printMoves("f32[8,33,10,160]", "f32[8,33,10,160]{0,2,1,3:T(8,128)}",
+                 /*vectorBytes=*/64, kNever);
+  EXPECT_NE(moves.find("  for 10  src 64 dst 4325376\n"
+                       "  for 33  src 6400 dst 8192\n"
+                       "  for 10  src 640 dst 512\n"
+                       "  rows 8  src 211200 dst 4\n"
+                       "  columns 16  src 4 dst 270336\n"),
+            std::string::npos)
+      << moves;
+  // Not where they are in many sets, or no few of them make whole lanes.
+  for (auto [source, destination, columns] :
+       {std::tuple("f32[8,33,10,160]",
+                   "f32[8,33,10,160]{0,2,1,3:PD(40,33,10,160)}", "columns 160"),
+        {"f32[8,33,8,150]", "f32[8,33,8,150]{0,2,1,3:T(8,128)}",
+         "columns 150"}}) {
+    moves = printMoves(source, destination, /*vectorBytes=*/64, kNever);
+    EXPECT_NE(moves.find(columns), std::string::npos) << moves;
+  }
+}
+
 // Rows of a lane that are read without gaps, from tile to tile.
 TEST(Runtime, DividedChains) {
   checkPairs(10, {{"bf16[3,300,27]", "{2,1,0:T(128,8)}", "{1,2,0}"},
@@ -1314,21 +1344,24 @@ TEST(Runtime, StreamedForms) {
 TEST(Runtime, OrderOfSparseColumns) {
   const char *source = "f32[4,30,3,40]{3,1,0,2}";
   const char *sparse = "f32[4,30,3,40]{0,1,3,2:T(8,128)}";
-  std::string loops = "  for 3  src 19200 dst 655360\n"
-                      "  for 30  src 160 dst 512\n"
-                      "  rows 4  src 4800 dst 4\n"
-                      "  columns 40  src 4 dst 16384\n";
+  auto getLoops = [](std::string divided, int64_t columns) {
+    return "  for 3  src 19200 dst 655360\n" + divided +
+           "  for 30  src 160 dst 512\n  rows 4  src 4800 dst 4\n  columns " +
+           std::to_string(columns) + "  src 4 dst 16384\n";
+  };
+  std::string all = getLoops("", 40);
+  std::string few = getLoops("  for 5  src 32 dst 131072\n", 8);
   for (int64_t vectorBytes : {16, 32, 64}) {
     std::string moves =
         printMoves(source, sparse, vectorBytes, /*streamedBytes=*/1);
-    EXPECT_NE(moves.find("transpose of 4 bytes, src 0 dst 0\n" + loops),
+    EXPECT_NE(moves.find("transpose of 4 bytes, src 0 dst 0\n" + few),
               std::string::npos)
         << moves;
     std::string filled = std::string(sparse);
     filled.insert(filled.size() - 1, "PV(zero)");
     moves = printMoves(source, filled.c_str(), vectorBytes,
                        /*streamedBytes=*/1);
-    EXPECT_NE(moves.find("streamed, padding behind it\n" + loops),
+    EXPECT_NE(moves.find("streamed, padding behind it\n" + all),
               std::string::npos)
         << moves;
   }

@@ -31,7 +31,8 @@ static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
 /// Jumps that a line past the caches costs which is evicted before all of it is
 /// written.
 static constexpr int64_t kEvictedJumps = 8;
-/// Runs between two that share a line which are looked at.
+/// Blocks from one to the next that goes on in its lines, of which lines are
+/// counted: more evict one another where so many do.
 static constexpr int64_t kMostBetween = 512;
 /// What a line that is fetched for each of its runs costs, in jumps.
 static constexpr int64_t kPartCost = 4;
@@ -128,10 +129,9 @@ static int64_t countBetween(const NestSchedule &nest, int64_t elementBytes,
                             bool inSource,
                             llvm::SmallVector<int64_t, 64> offsets,
                             int64_t runBytes) {
-  for (const PlanLoop &loop :
-       llvm::reverse(getLoopsBetween(nest, elementBytes, inSource, runBytes))) {
+  auto between = getLoopsBetween(nest, elementBytes, inSource, runBytes);
+  for (const PlanLoop &loop : llvm::reverse(between))
     addSteps(offsets, loop, inSource);
-  }
   return countInOneSet(offsets, elementBytes, std::min(runBytes, kPage));
 }
 
@@ -367,10 +367,9 @@ int64_t Pricer::priceBuffers() const {
   bool isStaged = transpose.stores == StoreKind::Staged;
   int64_t cost = isStaged || isGathered() ? costs.bufferPs : 0;
   bool isInBuffer = isStaged && !isDense() && !isPanel();
+  int64_t run = isDense() ? high * columns : high;
   if (isStaged && !isPanel() && !nest.isOnLines(bytes))
-    cost +=
-        costs.raggedPs * kRaggedBytes /
-        (isDense() ? std::max<int64_t>(high * columns / kDenseEnds, 1) : high);
+    cost += (isDense() ? kDenseEnds : 1) * costs.raggedPs * kRaggedBytes / run;
   if (isInBuffer && rows * wide > kStagedBlock)
     cost += kSpilledBuffers * costs.bufferPs;
   if (transpose.stores == StoreKind::Carried)
@@ -468,10 +467,10 @@ int64_t Pricer::countBlockShuffles() const {
          count(Role::SrcContiguous, columns, 1) * llvm::Log2_64(size);
 }
 
-/// Rows of which lines share a set. A block that takes less than a line of each
-/// finds them gone the next time, one that takes more has them evict each
-/// other. So do the rows of one register between the loads of a line, unless
-/// they are gathered.
+/// Rows of which lines share a set, with those of the blocks in between. A
+/// block that takes less than a line of each finds them gone the next time, one
+/// that takes more has them evict each other. So do the rows of one register
+/// between the loads of a line, unless they are gathered.
 int64_t Pricer::priceCachedRows() const {
   int64_t again = std::max<int64_t>(kLine / wide - 1, 0);
   int64_t beyond = std::max<int64_t>(wide / kConflictBytes - 1, 0);

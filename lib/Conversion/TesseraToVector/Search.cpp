@@ -183,9 +183,10 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
     bool isForCaches = (!choice.bySource && !tuning.bySource) ||
                        (choice.columnBytes < RelayoutTarget::kLineBytes &&
                         !tuning.columnBytes);
-    bool isPart = choice.kind == PlanKind::Cached && isLarge && isForCaches;
-    if (isPart &&
-        countSteps(nest.rows) * nest.draft.runBytes() > kWholeColumnBytes)
+    bool hasWholeColumns =
+        countSteps(nest.rows) * nest.draft.runBytes() <= kWholeColumnBytes;
+    if (choice.kind == PlanKind::Cached && isLarge && isForCaches &&
+        !hasWholeColumns)
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);
