@@ -7,9 +7,9 @@
 A command is that of `tessera-compile relayout` with options, of another build
 or the same. Prints a Markdown table of the pairs whose plans differ: what the
 second one takes of the time of the first, and the kernels of both; then the
-geometric mean. Pairs are given as "SRC DST"; without any they are those of
-relayout_variants.py and relayout_cases.txt, transposes drawn at random, and few
-rows and columns. Both take turns, and the best of --reps counts.
+geometric mean. Pairs are given as "SRC DST", or in a file; without any they are
+those of relayout_variants.py and relayout_cases.txt, transposes drawn at random,
+and few rows and columns. Both take turns, and the best of --reps counts.
 """
 
 import argparse
@@ -81,9 +81,11 @@ def few_rows_and_columns():
                     yield f"{kind}[{dimensions}]", f"{kind}[{dimensions}]{{0,1}}"
 
 
-def get_pairs(texts):
+def get_pairs(texts, file):
+    if file:
+        texts = texts + file.read_text().splitlines()
     if texts:
-        return [tuple(text.split()) for text in texts]
+        return [tuple(text.split()[-2:]) for text in texts]
     lines = pathlib.Path(__file__).with_name("relayout_cases.txt").read_text().splitlines()
     known = [tuple(line.split()[1:]) for line in lines if line and not line.startswith("#")]
     return list(dict.fromkeys([*CASES, *known, *draw_transposes(), *few_rows_and_columns()]))
@@ -93,11 +95,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("commands", nargs=2, metavar="COMMAND")
     parser.add_argument("pairs", nargs="*", metavar="PAIR")
+    parser.add_argument("--file", type=pathlib.Path, help="more pairs, a line each, as random_pairs.py prints them")
     parser.add_argument("--reps", type=int, default=11)
     parser.add_argument("--micros", type=float, default=300, help="least time of a repetition, in microseconds")
     parser.add_argument("--buffers", choices=("unknown", "hot", "cold"), default="unknown", help="when they are timed")
     args = parser.parse_args()
-    pairs, ratios = get_pairs(args.pairs), []
+    pairs, ratios = get_pairs(args.pairs, args.file), []
     print("| from | to | time | first | second |\n| --- | --- | --- | --- | --- |")
     for source, destination in pairs:
         with tempfile.TemporaryDirectory() as folder:
