@@ -329,10 +329,12 @@ int64_t Pricer::priceConflicts() const {
                                        (2 * countLoads() - 1) / (2 * rows);
   int64_t shared = std::max<int64_t>(columnConflicts - kFreeColumns, 0);
   bool isPlain = transpose.stores == StoreKind::Plain;
-  int64_t evicted =
-      isPlain ? getMissing(costs, countOpenLines(),
-                           kEvictedJumps * costs.jumpPs * kLine / high)
-              : 0;
+  // Where lines are not known, buffers instead would cost another version of
+  // the code, without nontemporal stores.
+  int64_t evicted = 0;
+  if (isPlain && target.isLineAligned)
+    evicted = getMissing(costs, countOpenLines(),
+                         kEvictedJumps * costs.jumpPs * kLine / high);
   return evicted + reloads +
          costs.columnConflictPs * shared / columns *
              getPitch(Role::SrcContiguous) / kPage * (isPlain ? 3 : 1) * kLine /

@@ -478,8 +478,7 @@ TEST(RelayoutPlanTest, transposesInCache) {
 // the caches, too, where a tile has as many rows of padding.
 TEST(RelayoutPlanTest, writesFewColumnsOfOneSetPastTheCaches) {
   EXPECT_THAT(printPlan("f32[8,33,100,150]{3,2,1,0}",
-                        "f32[8,33,100,150]{0,2,1,3:T(8,128)}",
-                        nontemporal(64)),
+                        "f32[8,33,100,150]{0,2,1,3:T(8,128)}", nontemporal(64)),
               HasSubstr("  for 150 by 8  src 1 dst 439296  columns\n"
                         "    for 33  src 15000 dst 13312\n"
                         "      for 100  src 150 dst 128\n"
