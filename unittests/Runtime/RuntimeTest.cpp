@@ -1344,7 +1344,7 @@ TEST(Runtime, StreamedForms) {
 TEST(Runtime, OrderOfSparseColumns) {
   const char *source = "f32[4,30,3,40]{3,1,0,2}";
   const char *sparse = "f32[4,30,3,40]{0,1,3,2:T(8,128)}";
-  auto getLoops = [](std::string divided, int64_t columns) {
+  auto getLoops = [](const std::string &divided, int64_t columns) {
     return "  for 3  src 19200 dst 655360\n" + divided +
            "  for 30  src 160 dst 512\n  rows 4  src 4800 dst 4\n  columns " +
            std::to_string(columns) + "  src 4 dst 16384\n";
