@@ -93,8 +93,11 @@ static int64_t countInOneSet(llvm::ArrayRef<int64_t> offsets,
 
 int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
                                 Role role) {
+  std::array<int64_t, kPage / kLine> sets = {};
   bool inSource = role == Role::DstContiguous;
-  return countInOneSet(nest.getOffsets(role, inSource), elementBytes);
+  for (uint64_t begin : nest.getOffsets(role, inSource))
+    ++sets[begin * elementBytes % kPage / kLine];
+  return *llvm::max_element(sets);
 }
 
 /// Adds what lies at `offsets` for all blocks of a loop, or some of many.
@@ -161,7 +164,9 @@ public:
                                                         /*inSource=*/true),
                                         columns, nest.runElements)),
         high(getMeanRows() * runBytes), wide(columns * runBytes * words),
-        rowConflicts(countConflicts(nest, bytes, Role::DstContiguous)),
+        rowConflicts(words > 1
+                         ? countBlockRows()
+                         : countConflicts(nest, bytes, Role::DstContiguous)),
         columnConflicts(countConflicts(nest, bytes, Role::SrcContiguous)) {}
 
   PlanCost priceLarge() const;
@@ -184,6 +189,11 @@ private:
   /// Shuffles of the code of blocks, those at the ends of loops included.
   int64_t countBlockShuffles() const;
 
+  /// The most lines of rows of a block in one set.
+  int64_t countBlockRows() const {
+    return countInOneSet(
+        nest.getOffsets(Role::DstContiguous, /*inSource=*/true), bytes);
+  }
   /// Rows of a block, of which the last one of a loop has what is left.
   int64_t getMeanRows() const {
     const PlanLoop *loop = findLoop(Role::DstContiguous);
@@ -481,10 +491,9 @@ int64_t Pricer::priceCachedRows() const {
     int64_t between = countBetween(
         nest, bytes, /*inSource=*/true,
         nest.getOffsets(Role::DstContiguous, /*inSource=*/true), wide);
-    cost = getMissing(costs, std::max(rowConflicts, between),
-                      costs.cachedConflictPs * again);
+    cost = getMissing(costs, between, costs.cachedConflictPs * again);
   }
-  if (rowConflicts > costs.firstLevelWays)
+  if (beyond > 0 && countBlockRows() > costs.firstLevelWays)
     cost += costs.cachedConflictPs * beyond;
   if (isGathered())
     return cost;

@@ -82,12 +82,13 @@ static int64_t getWholeLines(const BlockedNest &nest, int64_t bytes) {
 }
 
 /// Registers as wide as a line write whole lines that bypass the cache. Longer
-/// parts of rows pay only where the columns of a tile share pages: elsewhere
-/// too many pages are written at once.
+/// parts of rows pay only for squares of 8 bytes between tiles, whose columns
+/// share pages: elsewhere too many pages are written at once.
 NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
                                            const PlanChoice &choice) const {
   bool isWide = choice.columnBytes > RelayoutTarget::kLineBytes;
-  bool sharesPages = nest.columns.front().dstStride * bytes <= kSharedPagePitch;
+  bool sharesPages = !nest.draft.within.empty() && nest.draft.runBytes() == 8 &&
+                     nest.columns.front().dstStride * bytes <= kSharedPagePitch;
   if (!hasLineRegisters() ||
       (isWide && !sharesPages && !target.tuning.columnBytes))
     return std::nullopt;
@@ -223,14 +224,15 @@ NestPlanner::Trial NestPlanner::planStaged(const BlockedNest &nest,
 
 /// Copies the rows of a block side by side first, of elements so narrow that a
 /// line is taken in several loads. False where that cannot be done, as where
-/// blocks are in a buffer already.
+/// blocks are in a buffer already, or takes a copy for less than a load.
 bool NestPlanner::gatherRows(Draft &draft) const {
   auto &transpose = std::get<TransposeKernel>(draft.kernel);
   bool isBuffered = transpose.rows != TransposeKernel::Rows::InSource ||
                     transpose.stores == StoreKind::Staged ||
                     transpose.stores == StoreKind::Carried;
   transpose.rows = TransposeKernel::Rows::Gathered;
-  return !isBuffered && hasLineRegisters() && draft.runBytes() <= 2;
+  return !isBuffered && hasLineRegisters() && draft.runBytes() <= 2 &&
+         draft.blockColumns() * draft.runBytes() >= kLaneBytes;
 }
 
 /// Prefetches rows where the cache has room for what is prefetched.

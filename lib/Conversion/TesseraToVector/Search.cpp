@@ -190,6 +190,8 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);
+      if (isLarge && isForCaches && choice.kind == PlanKind::Cached)
+        cost.jumps += target.costs.visitPs; // The rest of rows is read later.
       candidates.push_back({choice, std::move(*draft), cost});
     }
   });

@@ -820,9 +820,9 @@ TEST(RelayoutPlanTest, shiftsRowsWhereDestinationsBeginAnywhere) {
             "      transpose 64x16 runs of 1, nontemporal, rows shifted, "
             "prefetch 2 ahead\n"
             "nest src 0 dst 0\n"
-            "  for 4112 by 16  src 1 dst 4096  columns\n"
-            "    for 2  src 16776960 dst 4080  ends\n"
-            "      transpose 16x16 runs of 1\n"
+            "  for 2  src 16776960 dst 4080  ends\n"
+            "    for 4112 by 16  src 1 dst 4096  columns\n"
+            "      transpose 16x16 runs of 1, prefetch 4 ahead\n"
             "        rows 16 by 1  src 4112 dst 1  rows\n");
   // Or each batch does.
   EXPECT_THAT(
@@ -1083,7 +1083,7 @@ TEST(RelayoutPlanTest, dependsOnEachCoefficient) {
       {&Costs::streamPs, 0, "f32[3008,4016]{1,0}", "f32[3008,4016]{0,1}",
        "transpose 32x16", "transpose 128x16"},
       {&Costs::widePs, 0, "f32[96,64,56,56]{3,2,1,0}",
-       "f32[96,64,56,56]{1,3,2,0}", "transpose 32x16", "transpose 32x64"},
+       "f32[96,64,56,56]{1,3,2,0}", "transpose 32x16", "transpose 64x64"},
       {&Costs::reloadPs, 0, "s8[8192,8192]{1,0:PD(8192,16384)}",
        "s8[8192,8192]{0,1}", "rows gathered", "nontemporal\n"},
       {&Costs::columnConflictPs, 12000, "f32[4096,4032]{1,0}",
