@@ -183,14 +183,13 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
     bool isForCaches = (!choice.bySource && !tuning.bySource) ||
                        (choice.columnBytes < RelayoutTarget::kLineBytes &&
                         !tuning.columnBytes);
-    bool hasWholeColumns =
-        countSteps(nest.rows) * nest.draft.runBytes() <= kWholeColumnBytes;
-    if (choice.kind == PlanKind::Cached && isLarge && isForCaches &&
-        !hasWholeColumns)
+    bool isRare = choice.kind == PlanKind::Cached && isLarge && isForCaches;
+    if (isRare &&
+        countSteps(nest.rows) * nest.draft.runBytes() > kWholeColumnBytes)
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);
-      if (isLarge && isForCaches && choice.kind == PlanKind::Cached)
+      if (isRare)
         cost.jumps += target.costs.visitPs; // The rest of rows is read later.
       candidates.push_back({choice, std::move(*draft), cost});
     }
