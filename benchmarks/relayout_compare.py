@@ -20,7 +20,7 @@ import re
 import subprocess
 import tempfile
 
-from relayout_variants import BYTES, CASES, Variants
+from relayout_variants import CASES, Variants, byte_width
 
 RANDOM_PAIRS = 40
 SIZES = [48 << 10, 200 << 10, 1 << 20, 24 << 20, 60 << 20]
@@ -54,7 +54,7 @@ def draw_transposes():
     generator = random.Random(7)
     for _ in range(RANDOM_PAIRS):
         kind = generator.choice(("s8", "bf16", "f32", "f64"))
-        rank, rest = generator.choice((2, 2, 2, 3, 3, 4)), generator.choice(SIZES) // BYTES[kind]
+        rank, rest = generator.choice((2, 2, 2, 3, 3, 4)), generator.choice(SIZES) // byte_width(kind)
         dimensions = []
         for left in range(rank - 1, 0, -1):
             most = max(3.1, math.log2(max(rest, 2)) - 3 * left)
@@ -75,8 +75,8 @@ def few_rows_and_columns():
     """In the caches, and beyond: columns that begin anywhere, and at lines."""
     for kind in ("s8", "bf16", "f32", "f64"):
         for few in (3, 4, 7, 8, 12, 16, 20):
-            many = 24000000 // BYTES[kind] // few
-            for length in (300000 // BYTES[kind] // 4, many, many // 64 * 64):
+            many = 24000000 // byte_width(kind) // few
+            for length in (300000 // byte_width(kind) // 4, many, many // 64 * 64):
                 for dimensions in (f"{few},{length}", f"{length},{few}"):
                     yield f"{kind}[{dimensions}]", f"{kind}[{dimensions}]{{0,1}}"
 

@@ -124,7 +124,6 @@ WRITTEN_BYTES = 256 << 10
 # Of transposes, which have blocks, and of others.
 KINDS = ("cached", "direct", "dense", "panels", "ragged-panels", "carried")
 OTHERS = ("interleave", "deinterleave", "copy", "line-copy", "coalesced-copy", "masked-copy", "buffered-copy")
-BYTES = {"s8": 1, "bf16": 2, "f32": 4, "f64": 8, "c128": 16}
 
 
 def byte_width(kind):

@@ -132,6 +132,20 @@ TEST(VectorRelayout, RandomPairsBetweenGuardPages) {
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel << " was never reached";
 }
 
+/// The array of `shape` with another layout.
+static Shape parseSame(llvm::StringRef shape, llvm::StringRef layout) {
+  return llvm::cantFail(parseShape((shape.split('{').first + layout).str()));
+}
+
+/// Compiles a relayout, and checks every byte that it writes.
+static void checkRelayout(const Shape &from, const Shape &to,
+                          const CompileOptions &options,
+                          std::mt19937_64 &engine) {
+  auto function = getRelayoutFunction(from, to, options);
+  ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
+  checkRun(function->getAddress(), from, to, engine);
+}
+
 // Buffers of panels too long for the stack: of one loop, within others, in
 // parts of columns, and shared among threads.
 TEST(VectorRelayout, PanelsInLongBuffers) {
@@ -159,9 +173,7 @@ TEST(VectorRelayout, PanelsInLongBuffers) {
     Shape to = llvm::cantFail(parseShape(destination));
     auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
     EXPECT_TRUE(plan.nests.front().packsPanels());
-    auto function = getRelayoutFunction(from, to, options);
-    ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
-    checkRun(function->getAddress(), from, to, engine);
+    checkRelayout(from, to, options, engine);
     if (HasFatalFailure())
       return;
   }
@@ -185,17 +197,14 @@ TEST(VectorRelayout, EndsOfColumnsPastTheCaches) {
       options.tuning.costsOf = "znver5";
       options.tuning.kind = "deinterleave";
       Shape from = llvm::cantFail(parseShape(source));
-      Shape to = llvm::cantFail(parseShape(
-          llvm::StringRef(source).split('{').first.str() + destination));
+      Shape to = parseSame(source, destination);
       auto plan = llvm::cantFail(getRelayoutPlan(from, to, options));
       EXPECT_TRUE(plan.nests.front().get<DeinterleaveKernel>());
       // Short registers write few columns so.
       int64_t columns = from.dimensions().back();
       EXPECT_EQ(plan.nests.front().stores() == StoreKind::Nontemporal,
                 vectorBytes == 64 || columns <= 6);
-      auto function = getRelayoutFunction(from, to, options);
-      ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
-      checkRun(function->getAddress(), from, to, engine);
+      checkRelayout(from, to, options, engine);
       if (HasFatalFailure())
         return;
     }
@@ -223,11 +232,8 @@ TEST(VectorRelayout, Words) {
         options.vectorBytes = vectorBytes;
         options.nontemporalBytes = nontemporalBytes;
         Shape from = llvm::cantFail(parseShape(source));
-        Shape to = llvm::cantFail(parseShape(
-            llvm::StringRef(source).split('{').first.str() + destination));
-        auto function = getRelayoutFunction(from, to, options);
-        ASSERT_TRUE(bool(function)) << llvm::toString(function.takeError());
-        checkRun(function->getAddress(), from, to, engine);
+        Shape to = parseSame(source, destination);
+        checkRelayout(from, to, options, engine);
         if (HasFatalFailure())
           return;
       }

@@ -31,8 +31,8 @@ static constexpr int64_t kFreeStreams = 16, kMostStreams = 48;
 /// Jumps that a line past the caches costs which is evicted before all of it is
 /// written.
 static constexpr int64_t kEvictedJumps = 8;
-/// Blocks from one to the next that goes on in its lines, of which lines are
-/// counted: more evict one another where so many do.
+/// The most runs of which lines are counted. So many fill the sets that they
+/// fall into, as far as these have room.
 static constexpr int64_t kMostBetween = 512;
 /// What a line that is fetched for each of its runs costs, in jumps.
 static constexpr int64_t kPartCost = 4;
@@ -100,14 +100,21 @@ int64_t tessera::countConflicts(const NestSchedule &nest, int64_t elementBytes,
   return *llvm::max_element(sets);
 }
 
+/// Bytes from one block of a loop to the next, or as many as fit.
+static int64_t getStepBytes(const PlanLoop &loop, bool inSource,
+                            int64_t elementBytes) {
+  uint64_t step =
+      llvm::SaturatingMultiply<uint64_t>(loop.getStride(inSource), loop.step);
+  return std::min<uint64_t>(
+      llvm::SaturatingMultiply<uint64_t>(step, elementBytes), INT64_MAX);
+}
+
 /// Adds what lies at `offsets` for all blocks of a loop, or some of many.
-static void addSteps(llvm::SmallVectorImpl<int64_t> &offsets,
-                     const PlanLoop &loop, bool inSource) {
-  int64_t size = offsets.size(), step = loop.step * loop.getStride(inSource);
-  int64_t count = std::min(loop.numBlocks(), kMostBetween / size);
-  for (int64_t i = 1; i < count; ++i)
-    for (int64_t k = 0; k < size; ++k)
-      offsets.push_back(offsets[k] + i * step);
+static void addBlocks(llvm::SmallVectorImpl<int64_t> &offsets,
+                      const PlanLoop &loop, bool inSource) {
+  int64_t most = kMostBetween / offsets.size();
+  if (int64_t count = std::min(loop.numBlocks(), most); count > 1)
+    addSteps(offsets, loop.step * loop.getStride(inSource), count);
 }
 
 /// The loops of a nest between one block and the next one that goes on in a
@@ -119,8 +126,8 @@ static llvm::ArrayRef<PlanLoop> getLoopsBetween(const NestSchedule &nest,
                                                 int64_t runBytes) {
   llvm::ArrayRef<PlanLoop> loops = nest.loops;
   const PlanLoop *outer = llvm::find_if(loops, [&](const PlanLoop &loop) {
-    int64_t step = loop.getStride(inSource) * loop.step * elementBytes;
-    return step <= std::max(runBytes, kLine - 1);
+    return getStepBytes(loop, inSource, elementBytes) <=
+           std::max(runBytes, kLine - 1);
   });
   return outer == loops.end() ? loops.take_back(1)
                               : loops.drop_front(outer - loops.begin() + 1);
@@ -134,7 +141,7 @@ static int64_t countBetween(const NestSchedule &nest, int64_t elementBytes,
                             int64_t runBytes) {
   auto between = getLoopsBetween(nest, elementBytes, inSource, runBytes);
   for (const PlanLoop &loop : llvm::reverse(between))
-    addSteps(offsets, loop, inSource);
+    addBlocks(offsets, loop, inSource);
   return countInOneSet(offsets, elementBytes, std::min(runBytes, kPage));
 }
 
@@ -159,13 +166,13 @@ public:
         target(target), costs(target.costs), runBytes(nest.runElements * bytes),
         rows(std::max<int64_t>(nest.blockRows(), 1)),
         columns(std::max<int64_t>(nest.blockColumns(), 1)),
+        rowOffsets(nest.getOffsets(Role::DstContiguous, /*inSource=*/true)),
+        columnOffsets(nest.getOffsets(Role::SrcContiguous, /*inSource=*/false)),
         words(isGathered() ? 1
-                           : countWords(nest.getOffsets(Role::DstContiguous,
-                                                        /*inSource=*/true),
-                                        columns, nest.runElements)),
+                           : countWords(rowOffsets, columns, nest.runElements)),
         high(getMeanRows() * runBytes), wide(columns * runBytes * words),
         rowConflicts(words > 1
-                         ? countBlockRows()
+                         ? countInOneSet(rowOffsets, bytes)
                          : countConflicts(nest, bytes, Role::DstContiguous)),
         columnConflicts(countConflicts(nest, bytes, Role::SrcContiguous)) {}
 
@@ -189,11 +196,6 @@ private:
   /// Shuffles of the code of blocks, those at the ends of loops included.
   int64_t countBlockShuffles() const;
 
-  /// The most lines of rows of a block in one set.
-  int64_t countBlockRows() const {
-    return countInOneSet(
-        nest.getOffsets(Role::DstContiguous, /*inSource=*/true), bytes);
-  }
   /// Rows of a block, of which the last one of a loop has what is left.
   int64_t getMeanRows() const {
     const PlanLoop *loop = findLoop(Role::DstContiguous);
@@ -250,9 +252,14 @@ private:
   int64_t bytes;
   const RelayoutTarget &target;
   const ProcessorCosts &costs;
-  /// Bytes of a run; runs of a block; words side by side in a row; bytes that a
-  /// block writes to a column, and reads from a row.
-  int64_t runBytes, rows, columns, words, high, wide;
+  /// Bytes of a run; runs of a block.
+  int64_t runBytes, rows, columns;
+  /// Where the rows of a block begin in the source, and its columns in the
+  /// destination; in elements.
+  llvm::SmallVector<int64_t, 64> rowOffsets, columnOffsets;
+  /// Words side by side in a row; bytes that a block writes to a column, and
+  /// reads from a row.
+  int64_t words, high, wide;
   int64_t rowConflicts, columnConflicts;
 };
 } // namespace
@@ -352,11 +359,11 @@ int64_t Pricer::priceConflicts() const {
 }
 
 int64_t Pricer::countOpenLines() const {
-  auto offsets = nest.getOffsets(Role::SrcContiguous, /*inSource=*/false);
+  auto offsets = columnOffsets;
   for (const PlanLoop &loop : llvm::reverse(nest.loops)) {
-    if (loop.dstStride * loop.step * bytes < kPage)
+    if (getStepBytes(loop, /*inSource=*/false, bytes) < kPage)
       break;
-    addSteps(offsets, loop, /*inSource=*/false);
+    addBlocks(offsets, loop, /*inSource=*/false);
   }
   return countInOneSet(offsets, bytes);
 }
@@ -448,14 +455,13 @@ PlanCost Pricer::priceCached() const {
       costs.cachedVisitPs + (followsColumns() ? costs.cachedSkipPs : 0);
   cost.jumps = costs.cachedRunPs * kLine / (isDense ? high * columns : high) +
                visit * kLine / wide;
-  auto offsets = nest.getOffsets(Role::SrcContiguous, /*inSource=*/false);
+  int64_t lines = countInOneSet(columnOffsets, bytes, std::min(high, kPage));
   cost.conflicts =
-      getMissing(costs, countInOneSet(offsets, bytes, std::min(high, kPage)),
-                 costs.cachedColumnPs) +
-      priceCachedRows();
+      getMissing(costs, lines, costs.cachedColumnPs) + priceCachedRows();
   if (!isDense)
     cost.conflicts += getMissing(
-        costs, countBetween(nest, bytes, /*inSource=*/false, offsets, high),
+        costs,
+        countBetween(nest, bytes, /*inSource=*/false, columnOffsets, high),
         costs.cachedColumnPs * kLine / high);
   cost.shuffles = priceShuffles();
   cost.buffers = isGathered() ? costs.cachedGatherPs : 0;
@@ -487,22 +493,17 @@ int64_t Pricer::priceCachedRows() const {
   int64_t again = std::max<int64_t>(kLine / wide - 1, 0);
   int64_t beyond = std::max<int64_t>(wide / kConflictBytes - 1, 0);
   int64_t cost = 0;
-  if (again > 0) {
-    int64_t between = countBetween(
-        nest, bytes, /*inSource=*/true,
-        nest.getOffsets(Role::DstContiguous, /*inSource=*/true), wide);
-    cost = getMissing(costs, between, costs.cachedConflictPs * again);
-  }
-  if (beyond > 0 && countBlockRows() > costs.firstLevelWays)
+  if (again > 0)
+    cost = getMissing(
+        costs, countBetween(nest, bytes, /*inSource=*/true, rowOffsets, wide),
+        costs.cachedConflictPs * again);
+  if (beyond > 0 && countInOneSet(rowOffsets, bytes) > costs.firstLevelWays)
     cost += costs.cachedConflictPs * beyond;
   if (isGathered())
     return cost;
-  auto offsets = nest.getOffsets(Role::DstContiguous, /*inSource=*/true);
-  int64_t registerRows = std::min(rows, target.vectorBytes / runBytes);
-  return cost + getMissing(costs,
-                           countInOneSet(
-                               llvm::ArrayRef(offsets).take_front(registerRows),
-                               bytes),
+  auto registerRows =
+      llvm::ArrayRef(rowOffsets).take_front(target.vectorBytes / runBytes);
+  return cost + getMissing(costs, countInOneSet(registerRows, bytes),
                            2 * costs.cachedConflictPs * (countLoads() - 1));
 }
 
@@ -559,8 +560,9 @@ static PlanCost priceInterleave(const NestSchedule &nest, int64_t elementBytes,
 /// One side of a copy through the caches. Few runs side by side are prefetched;
 /// of more, each is a jump to another page, or to a line that another run
 /// shares. Lines that are evicted before the next run of them are fetched once
-/// for each, and those of a destination before all of it is there: of a few
-/// lines more than a set has, each evicts the one that is needed next.
+/// for each, and those of a destination before all of it is there, which costs
+/// a third of what it does where columns are short. Of a few lines more than a
+/// set has, each evicts the one that is needed next.
 static int64_t pricePlainSide(const NestSchedule &nest, int64_t elementBytes,
                               int64_t runBytes, bool inSource,
                               const ProcessorCosts &costs) {
@@ -572,7 +574,7 @@ static int64_t pricePlainSide(const NestSchedule &nest, int64_t elementBytes,
   bool isPart = runBytes % kLine != 0;
   int64_t jump = 0;
   if (!between.empty()) {
-    int64_t pitch = between.back().getStride(inSource) * elementBytes;
+    int64_t pitch = getStepBytes(between.back(), inSource, elementBytes);
     jump = perRun * std::min(pitch, kPage) / kPage + (isPart ? perRun / 2 : 0);
   }
   int64_t lines = countBetween(nest, elementBytes, inSource, {0}, runBytes);

@@ -82,12 +82,13 @@ static int64_t getWholeLines(const BlockedNest &nest, int64_t bytes) {
 }
 
 /// Registers as wide as a line write whole lines that bypass the cache. Longer
-/// parts of rows pay only for squares of 8 bytes between tiles, whose columns
-/// share pages: elsewhere too many pages are written at once.
+/// parts of rows pay only for squares between tiles, of which a register has
+/// eight rows or more, and whose columns share pages: elsewhere too many pages
+/// are written at once.
 NestPlanner::Trial NestPlanner::planDirect(const BlockedNest &nest,
                                            const PlanChoice &choice) const {
   bool isWide = choice.columnBytes > RelayoutTarget::kLineBytes;
-  bool sharesPages = !nest.draft.within.empty() && nest.draft.runBytes() == 8 &&
+  bool sharesPages = !nest.draft.within.empty() && nest.draft.runBytes() <= 8 &&
                      nest.columns.front().dstStride * bytes <= kSharedPagePitch;
   if (!hasLineRegisters() ||
       (isWide && !sharesPages && !target.tuning.columnBytes))

@@ -16,6 +16,8 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
+
 using namespace tessera;
 
 /// Registers that all processors have.
@@ -327,6 +329,28 @@ static llvm::Error checkBits(const ElementBits &bits) {
   return llvm::Error::success();
 }
 
+/// Whether bytes of all steps of a strided side fit, those behind the last one
+/// of each dimension included.
+static llvm::Error checkStrides(const PlanSide &side) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
+  if (!side.strides)
+    return llvm::Error::success();
+  std::string found;
+  llvm::raw_string_ostream os(found);
+  llvm::interleaveComma(*side.strides, os);
+  int64_t all = 0;
+  for (auto [size, stride] :
+       llvm::zip_equal(side.axes.dimensions(), *side.strides)) {
+    int64_t steps = 0;
+    if (llvm::MulOverflow(size, stride, steps) ||
+        llvm::AddOverflow(all, std::max<int64_t>(steps, 0), all) || all > kMost)
+      return refusePlan("strides that reach at most " + llvm::Twine(kMost) +
+                            " elements",
+                        "strides of " + found);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<RelayoutPlan>
 tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
                       ElementBits bits, bool fillPadding,
@@ -334,6 +358,9 @@ tessera::planRelayout(const PlanSide &src, const PlanSide &dst,
   if (src.axes.size() > kMaxAxes || dst.axes.size() > kMaxAxes)
     return refusePlan("at most " + llvm::Twine(kMaxAxes) + " axes",
                       llvm::Twine(std::max(src.axes.size(), dst.axes.size())));
+  for (const PlanSide *side : {&src, &dst})
+    if (llvm::Error error = checkStrides(*side))
+      return std::move(error);
   bool isInBytes = isPacked(std::min(bits.src, bits.dst)) &&
                    (bits.src == bits.dst || std::max(bits.src, bits.dst) == 8);
   if (!isInBytes)

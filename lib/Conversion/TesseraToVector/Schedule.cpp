@@ -67,22 +67,23 @@ int64_t NestSchedule::countRuns(Role role) const {
   return runs;
 }
 
+void tessera::addSteps(llvm::SmallVectorImpl<int64_t> &offsets, int64_t stride,
+                       int64_t count) {
+  size_t size = offsets.size();
+  for (int64_t i = 1; i < count; ++i)
+    for (size_t k = 0; k < size; ++k)
+      offsets.push_back(offsets[k] + i * stride);
+}
+
 llvm::SmallVector<int64_t, 64>
 NestSchedule::getOffsets(Role role, bool inSource,
                          std::optional<int64_t> steps) const {
   llvm::SmallVector<int64_t, 64> offsets = {0};
-  auto addLoop = [&](const PlanLoop &loop, int64_t count) {
-    int64_t stride = loop.getStride(inSource);
-    size_t size = offsets.size();
-    for (int64_t i = 1; i < count; ++i)
-      for (size_t k = 0; k < size; ++k)
-        offsets.push_back(offsets[k] + i * stride);
-  };
   for (const PlanLoop &loop : getInner(role))
-    addLoop(loop, loop.count);
+    addSteps(offsets, loop.getStride(inSource), loop.count);
   for (const PlanLoop &loop : loops)
     if (loop.role == role)
-      addLoop(loop, steps.value_or(loop.step));
+      addSteps(offsets, loop.getStride(inSource), steps.value_or(loop.step));
   return offsets;
 }
 

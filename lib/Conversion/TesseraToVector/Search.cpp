@@ -18,8 +18,6 @@
 
 using namespace tessera;
 
-/// Columns of so many bytes are taken whole.
-static constexpr int64_t kWholeColumnBytes = 64;
 /// The most that a block may be told to take of a row or column.
 static constexpr int64_t kMaxBytes = 1 << 20;
 
@@ -179,17 +177,17 @@ void NestPlanner::addCandidates(const BlockedNest &nest,
                                 std::vector<Candidate> &candidates) const {
   forEachChoice(tuning, [&](const PlanChoice &choice) {
     // Beyond the caches, neither another order nor parts of lines are of use,
-    // unless blocks have whole columns.
-    bool isForCaches = (!choice.bySource && !tuning.bySource) ||
-                       (choice.columnBytes < RelayoutTarget::kLineBytes &&
-                        !tuning.columnBytes);
-    bool isRare = choice.kind == PlanKind::Cached && isLarge && isForCaches;
-    if (isRare &&
-        countSteps(nest.rows) * nest.draft.runBytes() > kWholeColumnBytes)
+    // unless blocks have whole columns, of no more than a line.
+    constexpr int64_t kLine = RelayoutTarget::kLineBytes;
+    bool isOtherOrder = !choice.bySource && !tuning.bySource;
+    bool isPart = choice.columnBytes < kLine && !tuning.columnBytes;
+    bool isForCaches =
+        choice.kind == PlanKind::Cached && isLarge && (isOtherOrder || isPart);
+    if (isForCaches && countSteps(nest.rows) * nest.draft.runBytes() > kLine)
       return;
     if (Trial draft = planChoice(nest, choice)) {
       PlanCost cost = getPlanCost(*draft, bytes, target, isLarge);
-      if (isRare)
+      if (isForCaches)
         cost.jumps += target.costs.visitPs; // The rest of rows is read later.
       candidates.push_back({choice, std::move(*draft), cost});
     }

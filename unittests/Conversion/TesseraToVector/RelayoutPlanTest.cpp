@@ -474,8 +474,8 @@ TEST(RelayoutPlanTest, transposesInCache) {
       HasSubstr("transpose 512x64 runs of 1\n"));
 }
 
-// So few that whole columns of a block are moved before those beside them: past
-// the caches, too, where a tile has as many rows of padding.
+// Past the caches, too: all rows of a few columns are moved before the columns
+// beside them, where columns are a multiple of a page apart.
 TEST(RelayoutPlanTest, writesFewColumnsOfOneSetPastTheCaches) {
   EXPECT_THAT(printPlan("f32[8,33,100,150]{3,2,1,0}",
                         "f32[8,33,100,150]{0,2,1,3:T(8,128)}", nontemporal(64)),
@@ -488,6 +488,57 @@ TEST(RelayoutPlanTest, writesFewColumnsOfOneSetPastTheCaches) {
                         "f32[8,33,100,150]{0,2,1,3:PD(40,33,100,150)}",
                         nontemporal(64)),
               HasSubstr("transpose 8x150 runs of 1"));
+  // Nor are they divided where lines are not known.
+  RelayoutTarget anywhere = nontemporal(64);
+  anywhere.isLineAligned = false;
+  EXPECT_THAT(printPlan("f32[8,33,100,150]{3,2,1,0}",
+                        "f32[8,33,100,150]{0,2,1,3:T(8,128)}", anywhere),
+              HasSubstr("transpose 8x150 runs of 1"));
+}
+
+// Strides whose bytes fit, and those whose bytes do not.
+TEST(RelayoutPlanTest, plansWhateverStrideFits) {
+  AxisList rows = getAxes("f32[2,40]{1,0}");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;
+  auto planStride = [&](int64_t stride, const char *dst) {
+    return planRelayout(PlanSide::getStrided(rows, {stride, 1}), getAxes(dst),
+                        32, false, nontemporal(64));
+  };
+  for (const char *dst : {"f32[2,40]{0,1}", "f32[2,40]{1,0}"}) {
+    auto plan = planStride((kMost - 40) / 2, dst);
+    ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+    EXPECT_THAT(toText(*plan), HasSubstr("src 288230376151711723 "));
+    for (int64_t stride : {kMost / 2, kMost, int64_t(1) << 62}) {
+      auto refused = planStride(stride, dst);
+      ASSERT_FALSE(bool(refused));
+      EXPECT_THAT(llvm::toString(refused.takeError()),
+                  HasSubstr("unsupported relayout plan: expected strides that "
+                            "reach at most 576460752303423487 elements, found "
+                            "strides of " +
+                            std::to_string(stride) + ", 1"));
+    }
+  }
+}
+
+// Rows of which a block has less than a load are not copied side by side.
+TEST(RelayoutPlanTest, gathersNoShortRows) {
+  RelayoutTarget cold = nontemporal(64);
+  cold.nontemporalBytes = 64 << 10;
+  EXPECT_THAT(printPlan("bf16[56,1024,3]{2,1,0}",
+                        "bf16[56,1024,3]{0,1,2:T(16,128)(2,1)}", cold),
+              AllOf(HasSubstr("transpose 64x3"), Not(HasSubstr("gathered"))));
+}
+
+// Runs of a few bytes in the order in which fewer lines evict one another.
+TEST(RelayoutPlanTest, gathersInEitherOrder) {
+  EXPECT_THAT(printPlan("bf16[40,27,32]{2,1,0:T(8,128)(2,1)}",
+                        "bf16[40,27,32]{1,0,2}", nontemporal(64)),
+              HasSubstr("    for 32  src 2 dst 1080\n"
+                        "      gather 1x1 runs of 1\n"));
+  EXPECT_THAT(printPlan("bf16[40,27,32]{1,0,2}",
+                        "bf16[40,27,32]{2,1,0:T(8,128)(2,1)}", nontemporal(64)),
+              HasSubstr("    for 32  src 1080 dst 2\n"
+                        "      gather 1x1 runs of 1\n"));
 }
 
 // Columns a multiple of 4 KiB apart are in one set of the first-level cache,
@@ -1288,6 +1339,11 @@ TEST(RelayoutPlanTest, interleavesNontemporalRuns) {
   EXPECT_THAT(printPlan("bf16[77,65536]{0,1}", "bf16[77,65536]{1,0:T(128,8)}",
                         nontemporal(64)),
               HasSubstr("interleave 8x32 runs of 1, nontemporal"));
+  // Short dense blocks through a buffer would wait for the lines that they
+  // share.
+  EXPECT_THAT(printPlan("bf16[2048,7,255]{2,1,0}", "bf16[2048,7,255]{1,2,0}",
+                        nontemporal(64)),
+              HasSubstr("interleave 7x255 runs of 1\n"));
   EXPECT_THAT(printPlan("f32[64,3,224,224]{3,2,1,0}",
                         "f32[64,3,224,224]{1,3,2,0}", nontemporal(64)),
               HasSubstr("interleave 3x64 runs of 1, nontemporal, prefetch 8 "

@@ -37,7 +37,8 @@ PlanCost getPlanCost(const NestSchedule &nest, int64_t elementBytes,
 
 /// The most lines that fall into one set of the first-level cache, of those at
 /// which the rows of a block begin in the source, or its columns in the
-/// destination. Powers of two as pitches put all into one.
+/// destination. Powers of two as pitches put all into one. Rows that begin in
+/// one line count each: so often that line is loaded.
 int64_t countConflicts(const NestSchedule &nest, int64_t elementBytes,
                        PlanLoop::Role role);
 

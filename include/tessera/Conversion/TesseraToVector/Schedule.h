@@ -285,6 +285,10 @@ struct NestSchedule {
   void print(llvm::raw_ostream &os) const;
 };
 
+/// Adds what lies at `offsets` once more for each of `count - 1` steps.
+void addSteps(llvm::SmallVectorImpl<int64_t> &offsets, int64_t stride,
+              int64_t count);
+
 /// Where rows go on behind one another by words of `width` runs, one run for
 /// each column: how many words so begin with the first one, those of `width`
 /// rows being side by side. 1 where a row has no other word, or its columns are
